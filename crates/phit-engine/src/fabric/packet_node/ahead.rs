@@ -6,8 +6,8 @@ use crate::fabric::seams::bubble::lattice::{MOST_DIMENSIONS, Offsets};
 /// Dimensions of a word, 16 bits each.
 const DIMENSIONS: u32 = 4;
 const ONES: u64 = 0x0001_0001_0001_0001;
-/// The lower byte of each dimension. In the used slots of a router's queues, one byte each, it is the queue in direction
-/// plus; the upper one is that in direction minus.
+/// The lower byte of each dimension. In the used slots of a router's queues, one byte each, it is the queue in
+/// direction plus; the upper one is that in direction minus.
 const BYTES: u64 = 0x00ff * ONES;
 /// Marks the dimension of a score: 7 for the first of them, and 0 for none.
 const MARKS: u16 = 8;
@@ -57,8 +57,9 @@ impl Ahead {
         }
     }
 
-    /// Of the directions ahead the one whose queue has most free slots, the lowest dimension of equals, and these slots;
-    /// `None` at the end of the way. `used` gives the used slots of eight queues from the given one on, a byte each.
+    /// Of the directions ahead the one whose queue has most free slots, the lowest dimension of equals, and these
+    /// slots; `None` at the end of the way. `used` gives the used slots of eight queues from the given one on, a byte
+    /// each.
     #[inline(always)]
     pub(super) fn most_free(self, scores: Scores, used: impl Fn(u32) -> u64) -> Option<(u32, u32)> {
         let mut best = best(self.low, used(0), scores.low);

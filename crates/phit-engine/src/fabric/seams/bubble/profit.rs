@@ -130,8 +130,8 @@ pub struct Profit {
 }
 
 impl Profit {
-    /// Equation (15): u* / u + eta d / d', of a way with `free` free slots on average in its first queues, of `capacity`
-    /// slots; `shortness` is eta over the multiple of the minimal way's length.
+    /// Equation (15): u* / u + eta d / d', of a way with `free` free slots on average in its first queues, of
+    /// `capacity` slots; `shortness` is eta over the multiple of the minimal way's length.
     #[inline]
     pub fn of(&self, capacity: u16, least_used: u16, free: f64, shortness: f64) -> f64 {
         if free <= 0.0 && self.full_way == FullWay::Worthless {
