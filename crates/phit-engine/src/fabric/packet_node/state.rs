@@ -520,7 +520,8 @@ impl Network {
             calendar, links, busy, classes, used, slots, answers, endpoints, choices, ejections, arrived, records,
             origins, vacant, free, collector, under_way;
             link_classes, topology, traffic, deroute, lattice, escape, injection_room, numbers, endpoints_per_router,
-            vcs, capacity, ejection_capacity, answer, largest, injection_period, times, injection_times, now, landings, scores, directions,
+            vcs, capacity, ejection_capacity, answer, largest, injection_period, times, injection_times, now, landings,
+            scores, directions,
             offered_phits, refused
         }) + self.choices.iter().map(Choices::bytes).sum::<usize>()
             + self.landings.as_ref().map_or(0, Landings::bytes)
