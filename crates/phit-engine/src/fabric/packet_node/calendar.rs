@@ -342,9 +342,8 @@ mod tests {
     fn any_filing_comes_out_in_order() {
         for (seed, reaches) in [(1, [1, 3, 70, 2000, 100_000]), (2, [1, 1, 1, 2, 3]), (3, [50, 60, 70, 80, 90])] {
             let mut rng = Rng::new(seed, Stream::Pattern, 0);
-            let mut calendar = Calendar::<9>::default();
             // Some thousand events before numbers begin anew.
-            calendar.numbers = u64::from(u32::MAX) - 5000;
+            let mut calendar = Calendar::<9> { numbers: u64::from(u32::MAX) - 5000, ..Calendar::default() };
             let mut expected = BTreeMap::new();
             let (mut now, mut most) = (0, 0);
             for step in 0..60_000u32 {
