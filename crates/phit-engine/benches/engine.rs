@@ -118,43 +118,28 @@ fn torus(flits: u32, load: f64) -> Case {
     Case { name: format!("torus-{flits}flit-{load}"), scenario, warmup: 1000, cycles, flits: true, by_name: false }
 }
 
-/// The scenario that becomes of BookSim's configuration of a network: its endpoints have buffers, and credits take
-/// turns. The torus is that of [`torus`]; the fat tree of 1,024 endpoints has routers that speculate, four times as
-/// fast as their links.
+/// The scenario that becomes of BookSim's configuration of a network: that of [`torus`] with endpoints that have buffers,
+/// and credits that take turns; for the fat tree of 1,024 endpoints also with routers that speculate, four times as fast
+/// as their links.
 fn booksim(name: &str, load: f64) -> Case {
-    let tree = name == "fat-tree";
-    let vcs = if tree { 1 } else { 4 };
-    let buffer = if tree { 16 } else { 8 };
-    let mut scenario = json!({
-        "topology": { "kind": "torus", "dims": [8, 8, 8] },
-        "router": {
-            "latency": 2,
-            "vc_allocation": "stage",
-            "switching": "wormhole",
-            "flit_size": 1,
-            "clock": "crossbar",
-            "credit_channel": "one_per_cycle",
-            "credit_delay": if tree { 0 } else { 2 },
-            "injection_queue": "round_robin",
-            "allocator": "islip",
-            "links": {
-                "endpoint": {
-                    "latency": 1, "ejection_latency": 0, "ejection_buffer": buffer, "vcs": vcs, "buffer": buffer,
-                },
-                "default": { "latency": 1, "vcs": vcs, "buffer": buffer },
-            },
-        },
-        "routing": "dimension_order",
-        "traffic": { "pattern": { "kind": "uniform", "include_self": true }, "load": load, "packet_size": 1 },
-    });
-    if tree {
-        scenario["topology"] = json!({ "kind": "clos", "down": [32, 32], "up": [32] });
-        scenario["router"]["vc_allocation"] = json!("speculative");
-        scenario["router"]["speculation"] = json!("alike");
-        scenario["router"]["speedup"] = json!(4);
-        scenario["routing"] = json!({ "kind": "clos", "allocation": "oblivious" });
+    let mut case = torus(1, load);
+    case.name = format!("booksim-{name}-{load}");
+    let (vcs, buffer) = if name == "fat-tree" { (1, 16) } else { (4, 8) };
+    case.scenario["traffic"]["pattern"] = json!({ "kind": "uniform", "include_self": true });
+    let router = &mut case.scenario["router"];
+    (router["clock"], router["credit_channel"]) = (json!("crossbar"), json!("one_per_cycle"));
+    for class in ["endpoint", "default"] {
+        let link = &mut router["links"][class];
+        (link["vcs"], link["buffer"]) = (json!(vcs), json!(buffer));
     }
-    Case { name: format!("booksim-{name}-{load}"), scenario, warmup: 1000, cycles: 800, flits: true, by_name: false }
+    router["links"]["endpoint"]["ejection_buffer"] = json!(buffer);
+    if name == "fat-tree" {
+        (router["speedup"], router["credit_delay"]) = (json!(4), json!(0));
+        (router["vc_allocation"], router["speculation"]) = (json!("speculative"), json!("alike"));
+        case.scenario["topology"] = json!({ "kind": "clos", "down": [32, 32], "up": [32] });
+        case.scenario["routing"] = json!({ "kind": "clos", "allocation": "oblivious" });
+    }
+    case
 }
 
 /// A torus of `side`^3 packet-level nodes as in the OutFlank paper's runs, under messages of 96 packets to uniform

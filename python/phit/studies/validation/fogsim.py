@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 from phit.importing.moves import to_router
@@ -128,7 +129,7 @@ def cases(folder: Path) -> list[Case]:
     tables = ("fogsim_h4_steady.csv", "fogsim_h4_sensitivity.csv", "fogsim_h8_steady.csv")
     curves: dict[str, dict[float, list[Row]]] = defaultdict(lambda: defaultdict(list))
     varied: list[Row] = []
-    for row in (row for table in tables for row in rows(folder, table)):
+    for row in chain.from_iterable(rows(folder, table) for table in tables):
         if row["extra_config"] or row["mechanism"] not in (*fogsim.ADAPTIVE, "MIN", "VAL"):
             varied.append(row)
         else:

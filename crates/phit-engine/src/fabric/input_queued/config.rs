@@ -86,7 +86,8 @@ pub(crate) trait Kernel {
     const HELD: bool = true;
     /// They are allocated in a stage of their own.
     const STAGED: bool = false;
-    /// Routers and links do nothing out of the ordinary, see [`Compiled::Adaptive`].
+    /// Queues and endpoints do nothing out of the ordinary, see [`Compiled::Adaptive`]; nor do routers and links, if not
+    /// [`Self::EXTRAS`].
     const BARE: bool = false;
     /// Routers, links or endpoints may do something that few scenarios ask for, whatever the queue organisation.
     const EXTRAS: bool = !Self::BARE;
@@ -252,11 +253,11 @@ impl Compiled {
             || pace.is_some()
             || full_is_taken
             || turns > 0;
-        let extras = odd || ideal || exchanges || repeats || wants.ejects || wants.sends || wants.after_grants;
-        let bare = transparent && immediate && !managed && !admits && !extras;
+        let rare = ideal || exchanges || repeats || wants.ejects || wants.sends || wants.after_grants;
+        let extras = odd || rare;
+        let usual = transparent && immediate && !managed && !admits && !rare;
+        let bare = usual && !odd;
         let plain = bare && !called;
-        let plain_but_odd =
-            transparent && immediate && !managed && !admits && !called && !ideal && !exchanges && !repeats;
         let quiet = immediate && !extras && !called;
         let adaptive = wants.redecide && !wants.batch && !wants.arrivals && !every_cycle;
         let batched = wants.redecide && wants.batch;
@@ -277,7 +278,7 @@ impl Compiled {
             true => Self::Single,
             // Of packets of one size the time of output buffers is known only if they are one flit.
             false if plain && fixed && staged => Self::Staged,
-            false if plain_but_odd && fixed && staged => Self::StagedExtras,
+            false if usual && !called && fixed && staged => Self::StagedExtras,
             false => Self::General,
         }
     }
@@ -635,6 +636,7 @@ impl Settings {
             enough: if config.reuse_when_empty { i32::MAX } else { sizes.1.into() },
             full,
             credit_at_output: config.credit_at_output,
+            // Of a topology of Phit's own everything is at work: nothing is discarded beside what leaves.
             credits_in_turn: config.credits_in_turn && !(own_topology && config.credits_come_apart(ideal)),
             endpoints_fill: config.links[0].ejection_buffer.is_some_and(|room| {
                 // Whether all of them are back is asked for there.
@@ -826,8 +828,8 @@ impl Config {
         self.buffers.flit_size >= WHOLE_PACKET
     }
 
-    /// True if flits leave an input port a cycle or more apart, so that their credits need not wait for one another.
-    /// What is discarded beside what leaves is not thought of.
+    /// True if flits leave an input port a cycle or more apart, so that their credits need not wait for one another,
+    /// where nothing is discarded.
     fn credits_come_apart(&self, ideal: bool) -> bool {
         self.links.ticks_per_cycle == 1 && !ideal && self.paths == (1, 1) && !self.credit_at_output
     }

@@ -24,14 +24,6 @@ pub(super) struct Event {
     pub data: u32,
 }
 
-impl Event {
-    /// The order of events, until numbers begin anew.
-    #[inline(always)]
-    fn key(&self) -> u64 {
-        (u64::from(self.tick) << 32) | u64::from(self.number)
-    }
-}
-
 /// Filed events of a kind, in order.
 #[derive(Debug, Clone, Copy)]
 struct Line {
@@ -119,8 +111,10 @@ pub(super) struct Run {
     pub kind: usize,
     /// When.
     pub tick: Tick,
-    /// They have lesser keys than this.
-    bound: u64,
+    /// Number of the first.
+    first: u32,
+    /// They are those that were filed less than so many events after it.
+    before: u32,
 }
 
 /// Filed events of `KINDS` kinds.
@@ -204,7 +198,7 @@ impl<const KINDS: usize> Calendar<KINDS> {
         let now = (0..MOST).fold(0u32, |set, kind| set | u32::from(self.ticks[kind] == tick) << kind);
         let kind = now.trailing_zeros() as usize;
         match now & (now - 1) {
-            0 => Some(Run { kind, tick, bound: (u64::from(tick) + 1) << 32 }),
+            0 => Some(Run { kind, tick, first: self.number(kind), before: u32::MAX }),
             _ => Some(self.earliest(now, tick)),
         }
     }
@@ -224,14 +218,8 @@ impl<const KINDS: usize> Calendar<KINDS> {
             }
             kinds &= kinds - 1;
         }
-        let number = |age: u32| (self.numbers as u32).wrapping_add(1).wrapping_sub(age);
-        let key = |number: u32| (u64::from(tick) << 32) | u64::from(number);
-        let bound = match number(first) < number(second) {
-            true => key(number(second)),
-            // They have begun anew in between: the first event alone.
-            false => key(number(first)) + 1,
-        };
-        Run { kind, tick, bound }
+        // Of two that are as old as can be one event goes first.
+        Run { kind, tick, first: self.number(kind), before: (first - second).max(1) }
     }
 
     /// Number of the first event of a line, or of the heap.
@@ -249,7 +237,8 @@ impl<const KINDS: usize> Calendar<KINDS> {
     pub(super) fn next(&mut self, kind: usize, run: Run) -> Option<Event> {
         let line = &mut self.lines[kind];
         let event = self.pool.events[line.first];
-        if line.first == line.behind || event.key() >= run.bound {
+        let own = event.tick == run.tick && event.number.wrapping_sub(run.first) < run.before;
+        if line.first == line.behind || !own {
             self.ticks[kind] = self.pool.tick(line);
             return None;
         }
@@ -302,7 +291,7 @@ mod tests {
         };
         assert_eq!(run.tick, event.tick);
         // The run is left.
-        calendar.next(kind, Run { bound: 0, ..run }).inspect(|_| unreachable!());
+        calendar.next(kind, Run { before: 0, ..run }).inspect(|_| unreachable!());
         Some((kind, event.tick, event.target, event.data))
     }
 
@@ -325,16 +314,19 @@ mod tests {
 
     #[test]
     fn a_run_ends_where_another_kind_has_filed() {
-        let mut calendar = Calendar::<9>::default();
-        for (kind, target) in [(4, 0), (4, 1), (2, 2), (2, 3), (2, 4), (4, 5)] {
-            calendar.file(kind, 8, target, 0);
+        // Also where numbers begin anew in between.
+        for numbers in std::iter::once(0).chain(u64::from(u32::MAX) - 7..u64::from(u32::MAX)) {
+            let mut calendar = Calendar::<9> { numbers, ..Calendar::default() };
+            for (kind, target) in [(4, 0), (4, 1), (2, 2), (2, 3), (2, 4), (4, 5)] {
+                calendar.file(kind, 8, target, 0);
+            }
+            let mut runs = Vec::new();
+            while let Some(run) = calendar.next_run(9) {
+                let events = std::iter::from_fn(|| calendar.next(run.kind, run));
+                runs.push((run.kind, events.map(|event| event.target).collect::<Vec<_>>()));
+            }
+            assert_eq!(runs, [(4, vec![0, 1]), (2, vec![2, 3, 4]), (4, vec![5])], "{numbers}");
         }
-        let mut runs = Vec::new();
-        while let Some(run) = calendar.next_run(9) {
-            let events = std::iter::from_fn(|| calendar.next(run.kind, run));
-            runs.push((run.kind, events.map(|event| event.target).collect::<Vec<_>>()));
-        }
-        assert_eq!(runs, [(4, vec![0, 1]), (2, vec![2, 3, 4]), (4, vec![5])]);
     }
 
     /// Against a map: events in order and out of it, and for the present tick; lines of many chunks, and empty ones.
