@@ -22,6 +22,7 @@ from collections import Counter
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from pathlib import Path
 from statistics import median
@@ -381,15 +382,32 @@ def counted(count: dict[str, float]) -> list[str]:
 
 
 def compare_threads(engine: Engine, case: str) -> Record:
-    """Two threads against one, timed in turn by the clock on the wall."""
-    one, two = engine.run(case, "--threads", "1,2", "--spans", "11", *(["--cycles", "300"] if case == H8 else []))
+    """Two threads against one, timed in turn by the clock on the wall, and two processes that share nothing."""
+    cycles = ["--cycles", "300"] if case == H8 else []
+    one, two = engine.run(case, "--threads", "1,2", "--spans", "11", *cycles)
+    apart = partial(engine.run, case, "--threads", "1", "--spans", "11", *cycles)
+    with ThreadPoolExecutor(2) as both:
+        beside = [started.result()[0]["wall_seconds"] for started in [both.submit(apart), both.submit(apart)]]
+    alone = min(one["wall_seconds"])
     return {
-        "one": min(one["wall_seconds"]),
+        "one": alone,
         "two": min(two["wall_seconds"]),
-        "speedup": min(one["wall_seconds"]) / min(two["wall_seconds"]),
+        "speedup": alone / min(two["wall_seconds"]),
         "median_speedup": median(a / b for a, b in zip(one["wall_seconds"], two["wall_seconds"], strict=True)),
         "cpu": min(two["cpu_seconds"]) / min(one["cpu_seconds"]),
+        "apart": sum(alone / median(seconds) for seconds in beside),
     }
+
+
+def time_threads(engine: Engine) -> dict[str, Record]:
+    """What two threads give on each network."""
+    threads: dict[str, Record] = {}
+    # A shared machine is slow for minutes: the turns of one case are as far apart.
+    for _, case in product(range(ROUNDS), THREADED):
+        found = compare_threads(engine, case)
+        print(f"{case:<32} {found['speedup']:6.2f} times one thread, apart {found['apart']:.2f}", file=sys.stderr)
+        threads[case] = max(threads.get(case, found), found, key=lambda it: it["median_speedup"])
+    return {case: {key: float(f"{it[key]:.4g}") for key in it} for case, it in threads.items()}
 
 
 def time_blocks(engine: Engine) -> list[Record]:
@@ -436,10 +454,11 @@ def threads_table(threads: dict[str, Record]) -> str:
             show(it["speedup"]),
             show(it["median_speedup"]),
             show(it["cpu"]),
+            show(it["apart"]) if "apart" in it else "–",
         ]
         for case, it in threads.items()
     ]
-    heads = ["network, traffic, load", "one, s", "two, s", "times as fast", "median", "CPU time"]
+    heads = ["network, traffic, load", "one, s", "two, s", "times as fast", "median", "CPU time", "two processes"]
     return table(heads, rows)
 
 
@@ -465,6 +484,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--quick", action="store_true", help="a third of the time, for a first impression")
     parser.add_argument("--counts", action="store_true", help="count under cachegrind, and nothing else")
+    parser.add_argument("--threads", action="store_true", help="time two threads against one, and nothing else")
     parser.add_argument("--page", action="store_true", help="write the page anew, and measure nothing")
     parser.add_argument("--case", default="", help="with --counts: only cases whose name contains this")
     parser.add_argument("--executable", type=Path, help="the benchmark, if it is not to be built")
@@ -480,6 +500,11 @@ def main() -> None:
         print(f"written: {COUNTS.relative_to(ROOT)}", file=sys.stderr)
         write_page()
         return
+    if options.threads:
+        results = json.loads(RESULTS.read_text()) | {"threads": time_threads(engine)}
+        RESULTS.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
+        write_page()
+        return
     # Before anything is measured: a case without words would lose it all.
     list(map(describe, engine.cases()))
     before = os.getloadavg()[0]
@@ -490,10 +515,7 @@ def main() -> None:
         runs[case] = max(runs.get(case, kept(run)), kept(run), key=lambda run: run["best"])
         print(f"{case:<32} {run['best'] / 1e6:6.2f} million hops per CPU second", file=sys.stderr)
     blocks = time_blocks(engine)
-    threads: dict[str, Record] = {}
-    for case in THREADED:
-        threads[case] = {key: float(f"{number:.4g}") for key, number in compare_threads(engine, case).items()}
-        print(f"{case:<32} {threads[case]['speedup']:6.2f} times one thread", file=sys.stderr)
+    threads = time_threads(engine)
     machine = machine_text(before, os.getloadavg()[0])
     results = {"runs": runs, "blocks": blocks, "threads": threads, "machine": machine}
     if options.dry_run:

@@ -3,7 +3,7 @@
 use crate::lists::{List, Lists};
 use crate::program::ANY;
 use rustc_hash::FxHashMap;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::hash_map::Entry;
 
 /// Source and tag, either of which may be [`ANY`].
 pub(crate) type Key = (u32, u32);
@@ -46,11 +46,16 @@ pub(crate) struct Mailboxes<T> {
     few: Lists<(Key, T)>,
     /// By place of the rank.
     many: FxHashMap<usize, Indexed<T>>,
+    /// Those that have become empty.
+    spare: Vec<Indexed<T>>,
 }
+
+/// Empty indices that are kept.
+const MOST_SPARE: usize = 64;
 
 impl<T> Default for Mailboxes<T> {
     fn default() -> Self {
-        Self { few: Lists::default(), many: FxHashMap::default() }
+        Self { few: Lists::default(), many: FxHashMap::default(), spare: Vec::new() }
     }
 }
 
@@ -76,9 +81,10 @@ impl<T: Copy> Mailboxes<T> {
 
     #[cold]
     fn put_to_many(&mut self, (mailbox, place): (&mut Mailbox, usize), key: Key, entry: T) {
-        let many = self.many.entry(place).or_default();
+        let Self { few, many, spare } = self;
+        let many = many.entry(place).or_insert_with(|| spare.pop().unwrap_or_default());
         mailbox.len = MANY;
-        while let Some((key, entry)) = self.few.pop(&mut mailbox.few) {
+        while let Some((key, entry)) = few.pop(&mut mailbox.few) {
             many.put(key, entry);
         }
         many.put(key, entry);
@@ -102,9 +108,10 @@ impl<T: Copy> Mailboxes<T> {
     fn take_from_many(&mut self, (mailbox, place): (&mut Mailbox, usize), key: Key) -> Option<T> {
         let many = self.many.get_mut(&place)?;
         let found = many.take(key);
-        if many.entries.is_empty() {
-            self.many.remove(&place);
+        if many.is_empty() {
             mailbox.len = 0;
+            let empty = self.many.remove(&place).filter(|_| self.spare.len() < MOST_SPARE);
+            self.spare.extend(empty);
         }
         found
     }
@@ -113,7 +120,7 @@ impl<T: Copy> Mailboxes<T> {
     pub(crate) fn iter(&self, mailbox: Mailbox, place: usize) -> Box<dyn Iterator<Item = &T> + '_> {
         match self.many.get(&place) {
             None => Box::new(self.few.iter(mailbox.few).map(|(_, entry)| entry)),
-            Some(many) => Box::new(many.entries.values().map(|(_, entry)| entry)),
+            Some(many) => Box::new(many.entries()),
         }
     }
 
@@ -124,8 +131,7 @@ impl<T: Copy> Mailboxes<T> {
 
     /// Bytes held.
     pub(crate) fn bytes(&self) -> usize {
-        let entry = size_of::<(u64, (Key, T))>() + size_of::<(Key, u64)>();
-        self.few.bytes() + self.many.values().map(|many| many.entries.len() * entry).sum::<usize>()
+        self.few.bytes() + self.many.values().chain(&self.spare).map(Indexed::bytes).sum::<usize>()
     }
 }
 
@@ -179,17 +185,48 @@ impl Posted {
 /// Entries of which one is found by its key without a look at the others, unless the question has [`ANY`] in it.
 #[derive(Debug)]
 struct Indexed<T> {
-    entries: BTreeMap<u64, (Key, T)>,
-    /// The numbers of the entries of a key, in their order.
-    of: FxHashMap<Key, VecDeque<u64>>,
+    slots: Vec<Slot<T>>,
+    /// The first slot without an entry; the next one stands in its `after`.
+    free: u32,
+    /// The first and the last entry, in the order in which they came.
+    ends: Ends,
+    /// The same of the entries of each key.
+    of: FxHashMap<Key, Ends>,
     /// Entries whose key has [`ANY`] in it.
     wild: usize,
     next: u64,
 }
 
+/// An entry, which stands in the list of all and in that of its key.
+#[derive(Debug)]
+struct Slot<T> {
+    key: Key,
+    entry: T,
+    /// How many came before it.
+    number: u64,
+    before: u32,
+    after: u32,
+    /// The next one of its key.
+    same: u32,
+}
+
+/// The ends of a list of slots.
+#[derive(Debug, Clone, Copy)]
+struct Ends {
+    first: u32,
+    last: u32,
+}
+
+/// No slot.
+const NONE: u32 = u32::MAX;
+
+impl Ends {
+    const EMPTY: Self = Self { first: NONE, last: NONE };
+}
+
 impl<T> Default for Indexed<T> {
     fn default() -> Self {
-        Self { entries: BTreeMap::new(), of: FxHashMap::default(), wild: 0, next: 0 }
+        Self { slots: Vec::new(), free: NONE, ends: Ends::EMPTY, of: FxHashMap::default(), wild: 0, next: 0 }
     }
 }
 
@@ -202,41 +239,94 @@ fn fits(a: Key, b: Key) -> bool {
     same(a.0, b.0) && same(a.1, b.1)
 }
 
-impl<T> Indexed<T> {
+impl<T: Copy> Indexed<T> {
     fn put(&mut self, key: Key, entry: T) {
         self.wild += usize::from(is_wild(key));
-        self.of.entry(key).or_default().push_back(self.next);
-        self.entries.insert(self.next, (key, entry));
+        let slot = Slot { key, entry, number: self.next, before: self.ends.last, after: NONE, same: NONE };
         self.next += 1;
+        let place = match self.slots.get_mut(self.free as usize) {
+            Some(free) => {
+                let place = std::mem::replace(&mut self.free, free.after);
+                *free = slot;
+                place
+            }
+            None => {
+                self.slots.push(slot);
+                self.slots.len() as u32 - 1
+            }
+        };
+        match self.slots.get_mut(self.ends.last as usize) {
+            Some(last) => last.after = place,
+            None => self.ends.first = place,
+        }
+        self.ends.last = place;
+        let of = self.of.entry(key).or_insert(Ends::EMPTY);
+        match self.slots.get_mut(of.last as usize) {
+            Some(last) => last.same = place,
+            None => of.first = place,
+        }
+        of.last = place;
     }
 
     fn take(&mut self, key: Key) -> Option<T> {
-        let number = self.first(key)?;
-        let (key, entry) = self.entries.remove(&number)?;
+        let place = self.first(key)?;
+        let Slot { key, entry, before, after, same, .. } = self.slots[place as usize];
         self.wild -= usize::from(is_wild(key));
-        if let Some(numbers) = self.of.get_mut(&key) {
-            // The first entry that fits is the first one of its key.
-            numbers.pop_front();
-            if numbers.is_empty() {
-                self.of.remove(&key);
+        // The first entry that fits is the first one of its key.
+        if let Entry::Occupied(mut of) = self.of.entry(key) {
+            match same {
+                NONE => drop(of.remove()),
+                same => of.get_mut().first = same,
             }
         }
+        match self.slots.get_mut(before as usize) {
+            Some(before) => before.after = after,
+            None => self.ends.first = after,
+        }
+        match self.slots.get_mut(after as usize) {
+            Some(after) => after.before = before,
+            None => self.ends.last = before,
+        }
+        self.slots[place as usize].after = std::mem::replace(&mut self.free, place);
         Some(entry)
     }
 
-    fn first(&self, key: Key) -> Option<u64> {
-        if self.entries.is_empty() {
+    /// The slot of the first entry that fits.
+    fn first(&self, key: Key) -> Option<u32> {
+        if self.is_empty() {
             return None;
         }
         if is_wild(key) {
-            return self.entries.iter().find(|(_, (own, _))| fits(*own, key)).map(|(number, _)| *number);
+            return self.places().find(|&place| fits(self.slots[place as usize].key, key));
         }
         let (source, tag) = key;
-        let of = |key| self.of.get(&key).and_then(VecDeque::front).copied();
+        let of = |key| self.of.get(&key).map(|of| of.first);
         if self.wild == 0 {
             return of(key);
         }
-        [key, (ANY, tag), (source, ANY), (ANY, ANY)].into_iter().filter_map(of).min()
+        let all = [key, (ANY, tag), (source, ANY), (ANY, ANY)].into_iter().filter_map(of);
+        all.min_by_key(|&place| self.slots[place as usize].number)
+    }
+}
+
+impl<T> Indexed<T> {
+    fn is_empty(&self) -> bool {
+        self.ends.first == NONE
+    }
+
+    /// The slots of all entries, in the order in which these came.
+    fn places(&self) -> impl Iterator<Item = u32> + '_ {
+        let there = |place: u32| (place != NONE).then_some(place);
+        std::iter::successors(there(self.ends.first), move |&place| there(self.slots[place as usize].after))
+    }
+
+    fn entries(&self) -> impl Iterator<Item = &T> {
+        self.places().map(|place| &self.slots[place as usize].entry)
+    }
+
+    /// Bytes held.
+    fn bytes(&self) -> usize {
+        self.slots.capacity() * size_of::<Slot<T>>() + self.of.capacity() * size_of::<(Key, Ends)>()
     }
 }
 
