@@ -1,7 +1,8 @@
 """What executing a program costs beside drawn traffic of the same load: hops per CPU second, bytes of a large program.
 
 A collective on a Dragonfly network with its ranks at random endpoints, in turn with uniform traffic of the load that it
-came to. Best of the rounds, so that what else the machine does counts least.
+came to: of single packets, and of messages of as many packets, which come at once and so wait for one another in the
+network as those of the collective do. Best of the rounds, so that what else the machine does counts least.
 
 """
 
@@ -60,20 +61,23 @@ def speed(name: str, size: int, rounds: int) -> str:
     """A row: a program beside uniform traffic at its load."""
     base, program = CASES[name]
     program = {**program, "bytes": size, "packet_size": PACKET, "placement": "random"}
-    best = [0.0, 0.0]
+    # A ring cuts its vector into a block for each rank.
+    packets = (size // program["ranks"] if program["algorithm"] == "ring" else size) // (8 * PACKET)
+    speeds: list[list[float]] = []
     for _ in range(rounds):
         own, result = rate({**base, "workload": program})
         # No warm-up: what is counted is what takes the time.
         cycles = max(2000, min(20_000, result["completion"]))
         traffic = {"pattern": "uniform", "load": result["accepted_load"], "packet_size": PACKET}
-        drawn, _ = rate({**base, "traffic": traffic, "measure": {"warmup": 0, "cycles": cycles}})
-        best = [max(best[0], own), max(best[1], drawn)]
+        window = {"measure": {"warmup": 0, "cycles": cycles}}
+        single, _ = rate({**base, **window, "traffic": traffic})
+        several, _ = rate({**base, **window, "traffic": {**traffic, "message": {"packets": packets}}})
+        speeds.append([own, single, several])
+    own, single, several = map(max, zip(*speeds, strict=True))
     hops, load = result["packet_hops"], result["accepted_load"]
-    # A ring cuts its vector into a block for each rank.
-    message = size // program["ranks"] if program["algorithm"] == "ring" else size
-    first = (name, f"{size:,}", f"{message // (8 * PACKET)}", f"{hops / 1e6:.1f}", f"{load:.3f}")
-    cells = (*first, f"{best[0] / 1e6:.2f}", f"{best[1] / 1e6:.2f}")
-    return f"| {' | '.join(cells)} | {best[0] / best[1]:.2f} |"
+    first = (name, f"{size:,}", f"{packets}", f"{hops / 1e6:.1f}", f"{load:.3f}")
+    rates = (f"{speed / 1e6:.2f}" for speed in (own, single, several))
+    return f"| {' | '.join((*first, *rates))} | {own / single:.2f} | {own / several:.2f} |"
 
 
 def resident() -> int:
@@ -132,8 +136,9 @@ def main() -> None:
     if options.file:
         execute(options.file)
         return
-    print("| program | bytes | packets a message | million hops | load | million hops/s | uniform traffic | ratio |")
-    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+    heads = ("bytes", "packets a message", "million hops", "load", "million hops/s", "uniform packets", "messages")
+    print(f"| program | {' | '.join(heads)} | to packets | to messages |")
+    print(f"| --- |{' ---: |' * (len(heads) + 2)}")
     ring, pairwise = CASES
     for name, sizes in ((ring, options.sizes), (pairwise, options.messages)):
         for size in sizes:
