@@ -110,7 +110,7 @@ def test_lists_of_experiments_become_a_sweep(tmp_path: Path) -> None:
         ("sides: [4, 4]", "sides: [4, 4], wrap: true", "wrap"),
         ("Mesh {", "SlimFly {", "SlimFly"),
         ("order: [0, 1]", "order: [1, 0]", "order"),
-        ("delay: 3 }", "delay: 3, frequency_divisor: 2 }", "frequency_divisor"),
+        ("delay: 3 }", "delay: 3, frequency_divisor: 1001 }", "frequency_divisor"),
         ("servers: 32", "servers: 31", "servers"),
         ("Mesh {", "Torus {", "bubble"),
         ("measured: 400", "measured: = 2", "expressions"),
@@ -148,3 +148,13 @@ def test_texts_are_read_or_refused(tmp_path_factory: pytest.TempPathFactory, dat
         found = imported(tmp_path_factory.getbasetemp(), text)
         assert tomllib.loads(found.to_toml()) == found.document
         complete({key: value for key, value in found.document.items() if key != "sweep"})
+
+
+def test_links_slower_than_a_phit_in_a_cycle(tmp_path: Path) -> None:
+    text = CONFIGURATION.replace("bubble: true", "bubble: false").replace(
+        "delay: 3 }", "delay: 3, frequency_divisor: 4 }"
+    )
+    found = imported(tmp_path, text)
+    link = found.document["router"]["links"]["dim0"]
+    assert (link["latency"], link["bandwidth"]) == (3, 0.25)
+    assert any("in cycles that 4 divides" in warning for warning in found.warnings)

@@ -154,7 +154,7 @@ fn in_flight(scenario: &Scenario, blueprint: &Blueprint, router: &dyn FabricPara
         let packets = std::iter::from_fn(|| traffic.next(endpoint, &mut source)).take(DRAWN);
         for packet in packets {
             let way = ways.between(endpoint, packet.destination);
-            ticks += f64::from(way.latency) + f64::from(packet.size) / f64::from(way.bandwidth.max(1)) * cycle;
+            ticks += f64::from(way.latency) + f64::from(packet.size) / way.bandwidth.to_f64() * cycle;
             hops += 1.0
                 + f64::from(
                     topology.distance(topology.attachment(endpoint).0, topology.attachment(packet.destination).0),

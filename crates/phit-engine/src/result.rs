@@ -95,7 +95,7 @@ impl Outcome {
 
     /// Calls `see` with all that quantities are computed from.
     fn read<T>(&self, cost: Cost, see: impl FnOnce(&Reading<'_>) -> T) -> T {
-        let bandwidth: Vec<u32> = self.links.iter().map(|link| link.bandwidth).collect();
+        let bandwidth: Vec<f64> = self.links.iter().map(|link| link.bandwidth.to_f64()).collect();
         let measure = &self.scenario.measure;
         let probes: Vec<&'static str> = measure.probes.iter().map(|probe| probe.kind()).collect();
         see(&Reading {

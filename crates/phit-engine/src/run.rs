@@ -97,20 +97,17 @@ fn blueprint(scenario: &Scenario, memory: Option<u64>) -> Result<(Blueprint, f64
     let router = scenario.router.params();
     let division = scenario.queueing.params().division(&*topology);
     let links = LinkClasses::new(router.links(), topology.classes(), router.ticks_per_cycle(), division);
-    let max_load = links[0].injection_bandwidth.unwrap_or(links[0].bandwidth);
+    let max_load = links[0].injection_bandwidth.unwrap_or(links[0].bandwidth).to_f64();
     let bisection = links.bisection_load(&*topology);
     let cycle = links.ticks_per_cycle;
     let (traffic, workload) = match &scenario.workload {
-        None => {
-            let load = f64::from(max_load);
-            (Traffic::build(&scenario.traffic, &*topology, load, bisection, scenario.seed)?, None)
-        }
+        None => (Traffic::build(&scenario.traffic, &*topology, max_load, bisection, scenario.seed)?, None),
         Some(params) => {
             let units = scenario.units.as_ref().map_or(Units::default(), |units| Units {
                 phit: units.phit_bits(),
                 nanosecond: units.nanosecond_cycles(),
             });
-            let loads = (f64::from(max_load), bisection);
+            let loads = (max_load, bisection);
             let workload = params.build(&*topology, scenario.seed, cycle, loads, units)?;
             let sizes = workload.packet_sizes(params.largest_packet());
             (Traffic::silent(topology.endpoints(), sizes)?, Some(Arc::new(workload)))

@@ -1,5 +1,6 @@
 """A network while it is read: routers, endpoints and links by the names that a file has for them."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -38,7 +39,7 @@ class Edge:
     ends: tuple[str, str]
     where: str
     kind: str
-    overrides: tuple[tuple[str, int], ...]
+    overrides: tuple[tuple[str, int | float], ...]
     parallel: int
 
 
@@ -76,7 +77,11 @@ class Network:
         if ends in self.edges:
             expected = f"{self.edges[ends].where} has it already; expected `parallel` for a number of parallel links"
             raise self.fail(where, f"the link between {quoted(a)} and {quoted(b)} is there twice: {expected}")
-        numbers = {name: self._number(attributes, name, where, 0 if name == "latency" else 1) for name in OVERRIDES}
+        numbers = {
+            "latency": self._number(attributes, "latency", where, 0),
+            "bandwidth": self._bandwidth(attributes, where),
+            "buffer": self._number(attributes, "buffer", where, 1),
+        }
         overrides = tuple((name, number) for name, number in numbers.items() if number is not None)
         parallel = self._number(attributes, "parallel", where, 1) or 1
         if parallel > MOST_PARALLEL:
@@ -145,6 +150,19 @@ class Network:
         if not exact or number < least:
             raise self.fail(where, f"{key} = {quoted(value)}; expected a whole number of {least} or more")
         return number
+
+    def _bandwidth(self, attributes: Mapping[str, Any], where: str) -> int | float | None:
+        """Phits per cycle; of a link that is slower than one, a ratio."""
+        value = attributes.get("bandwidth")
+        if value is None or value == "" or isinstance(value, bool):
+            return self._number(attributes, "bandwidth", where, 1)
+        try:
+            number = float(value)
+        except (TypeError, ValueError, OverflowError):
+            number = math.nan
+        if not 0 < number < math.inf:
+            raise self.fail(where, f"bandwidth = {quoted(value)}; expected phits per cycle, a number above 0")
+        return int(number) if number == int(number) else number
 
     def section(self, endpoints: int | None, group: int) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
         """`[topology]`, and keys of `router.links` by class."""

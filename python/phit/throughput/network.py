@@ -55,9 +55,17 @@ class Network:
 
 
 def read(document: Document) -> Network:
-    """The network of a scenario. Raises `ScenarioError` if its traffic has no lasting shares of destinations."""
+    """The network of a scenario.
+
+    Raises `ScenarioError` if its traffic has no lasting shares of destinations, `InputError` if a link carries no whole
+    number of phits in a cycle.
+    """
     with located(document):
         found = json.loads(_phit.flows(to_json(document)))
+    for width in (found["injection"], found["ejection"], *(link[4] for link in found["links"])):
+        if width is not None and width != int(width):
+            expected = "expected a whole number: bounds are computed in whole phits per cycle"
+            raise InputError(f"router.links: a bandwidth of {width:g}; {expected}")
     attachment = np.array(found["attachment"], dtype=np.int64)
     links = np.array(found["links"], dtype=np.int64).reshape(-1, 5)
     # Parallel links of a class carry as much as one that is as wide as all of them.

@@ -1,6 +1,7 @@
 //! Links, by class: what a scenario says of them, and the same in ticks. Every kernel has them.
 
 use crate::engine::Tick;
+use crate::fabric::bandwidth::{Bandwidth, Injection};
 use crate::fabric::seams::queueing::Division;
 use crate::topology::Topology;
 use schemars::JsonSchema;
@@ -115,15 +116,15 @@ pub struct LinkParams {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-unit" = "phits"))]
     pub ejection_buffer: Option<Phits>,
-    /// Phits per cycle.
-    #[schemars(range(min = 1))]
+    /// Phits per cycle. A ratio such as 0.25 is a link that is slower than a phit in a cycle; a packet, or flit, takes
+    /// whole cycles.
     #[schemars(extend("x-unit" = "phits/cycle"))]
-    pub bandwidth: u32,
+    pub bandwidth: Bandwidth,
     /// Phits per cycle from an endpoint into its router where it differs from `bandwidth` (class `endpoint` only);
     /// `"infinite"`: a packet a cycle whatever its size, whose phits then
     /// follow one another at `bandwidth`.
     #[schemars(extend("x-unit" = "phits/cycle"))]
-    pub injection_bandwidth: Option<Phits>,
+    pub injection_bandwidth: Option<Injection>,
     /// Virtual channels (for the class `endpoint`: injection queues).
     #[schemars(range(min = 1, max = 1024))]
     pub vcs: u16,
@@ -139,7 +140,7 @@ impl Default for LinkParams {
             credit_latency: None,
             ejection_latency: None,
             ejection_buffer: None,
-            bandwidth: 1,
+            bandwidth: Bandwidth::ONE,
             injection_bandwidth: None,
             vcs: 2,
             buffer: Phits::Finite(32),
@@ -167,9 +168,9 @@ pub struct LinkClass {
     /// Phits that an endpoint has room for; `None` if it takes whatever comes.
     pub ejection_buffer: Option<u32>,
     /// Phits per cycle.
-    pub bandwidth: u32,
+    pub bandwidth: Bandwidth,
     /// Phits per cycle from an endpoint into its router; `None` if unlimited.
-    pub injection_bandwidth: Option<u32>,
+    pub injection_bandwidth: Option<Bandwidth>,
     /// Queues of an input port: those of all virtual channels.
     pub queues: u16,
     /// Phits of the queues' memory: of each one, or of all of a virtual channel if they share it.
@@ -204,11 +205,7 @@ impl LinkClasses {
                 ejection_latency: link.ejection_latency.unwrap_or(link.latency) * ticks_per_cycle,
                 ejection_buffer: link.ejection_buffer.and_then(Phits::finite),
                 bandwidth: link.bandwidth,
-                injection_bandwidth: match link.injection_bandwidth {
-                    Some(Phits::Infinite) => None,
-                    Some(Phits::Finite(phits)) => Some(phits),
-                    None => Some(link.bandwidth),
-                },
+                injection_bandwidth: link.injection_bandwidth.map_or(Some(link.bandwidth), Injection::finite),
                 queues: (u32::from(link.vcs) * division.queues) as u16,
                 buffer: link.buffer.or_huge() / parts,
             }
@@ -242,13 +239,13 @@ impl LinkClasses {
 
     /// The load that saturates the bisection of a torus or mesh under uniform traffic, in phits/(endpoint·cycle).
     pub fn bisection_load(&self, topology: &dyn Topology) -> Option<f64> {
-        topology.bisection_load(&self.iter().map(|link| link.bandwidth).collect::<Vec<_>>())
+        topology.bisection_load(&self.iter().map(|link| link.bandwidth.to_f64()).collect::<Vec<_>>())
     }
 
-    /// Ticks for `phits` over a link of `bandwidth` phits per cycle.
+    /// Ticks for `phits` over a link of this bandwidth.
     #[inline]
-    pub fn serialisation(&self, phits: u32, bandwidth: u32) -> Tick {
-        phits.div_ceil(bandwidth.max(1)) * self.ticks_per_cycle
+    pub fn serialisation(&self, phits: u32, bandwidth: Bandwidth) -> Tick {
+        bandwidth.cycles(phits) * self.ticks_per_cycle
     }
 
     /// `tick` or the next start of a link cycle.

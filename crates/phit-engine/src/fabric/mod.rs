@@ -26,6 +26,7 @@ use std::sync::Arc;
 
 pub(crate) mod seams;
 
+mod bandwidth;
 mod links;
 
 mod incoming;
@@ -42,6 +43,7 @@ pub mod packet_node;
 
 pub(crate) mod joint;
 
+pub(crate) use bandwidth::Bandwidth;
 pub(crate) use checks::described;
 
 pub(crate) use links::LinkClasses;

@@ -1,6 +1,7 @@
 //! How long the way from one endpoint to another is when nothing else is in the network.
 
 use super::Blueprint;
+use super::bandwidth::Bandwidth;
 use crate::engine::{Rng, Tick};
 use crate::topology::{HopState, Hops, Leg, Peer, Topology};
 use std::sync::Arc;
@@ -11,13 +12,13 @@ pub(crate) struct Ways {
     /// By class: ticks from an output to the next input.
     latency: Vec<Tick>,
     /// By class: phits per cycle.
-    bandwidth: Vec<u32>,
+    bandwidth: Vec<Bandwidth>,
     vcs: Vec<u8>,
     /// Ticks inside a router.
     inside: Tick,
     ejection: Tick,
     /// Phits per cycle from an endpoint into its router.
-    injected: u32,
+    injected: Bandwidth,
     ticks_per_cycle: Tick,
 }
 
@@ -27,7 +28,7 @@ pub(crate) struct Way {
     /// Ticks that a phit takes.
     pub latency: Tick,
     /// Phits per cycle of the slowest link.
-    pub bandwidth: u32,
+    pub bandwidth: Bandwidth,
 }
 
 /// A link of a way.
@@ -38,7 +39,7 @@ pub(crate) struct Step {
     /// Ticks to its far end, and inside the router there.
     pub latency: Tick,
     /// Phits per cycle.
-    pub bandwidth: u32,
+    pub bandwidth: Bandwidth,
 }
 
 const WHOLE: Leg = Leg { index: 0, of: 1, to_group: false };
@@ -54,7 +55,7 @@ impl Ways {
             vcs: links.vcs(blueprint.division),
             inside,
             ejection: links[0].ejection_latency,
-            injected: links[0].injection_bandwidth.unwrap_or(u32::MAX),
+            injected: links[0].injection_bandwidth.unwrap_or(Bandwidth::UNLIMITED),
             ticks_per_cycle: links.ticks_per_cycle,
         }
     }
@@ -65,13 +66,13 @@ impl Ways {
     }
 
     /// Phits per cycle from an endpoint into its router.
-    pub(crate) fn injected(&self) -> u32 {
+    pub(crate) fn injected(&self) -> Bandwidth {
         self.injected
     }
 
     /// The way between two endpoints.
     pub(crate) fn between(&self, from: u32, to: u32) -> Way {
-        let mut way = Way { latency: 0, bandwidth: u32::MAX };
+        let mut way = Way { latency: 0, bandwidth: Bandwidth::UNLIMITED };
         self.follow(from, to, |step| {
             way = Way { latency: way.latency + step.latency, bandwidth: way.bandwidth.min(step.bandwidth) };
         });

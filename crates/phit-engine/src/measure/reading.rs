@@ -15,7 +15,7 @@ pub struct Reading<'a> {
     /// The graph.
     pub topology: &'a dyn Topology,
     /// Phits per cycle of a link, by class.
-    pub bandwidth: &'a [u32],
+    pub bandwidth: &'a [f64],
     /// Counters of links and endpoints when the measured time began.
     pub before: &'a Snapshot,
     /// Counters of links and endpoints when the measured time ended.

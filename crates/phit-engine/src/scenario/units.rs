@@ -7,6 +7,7 @@
 //! whole number. All of this is exact: quantities are fractions.
 
 use crate::error::{Findings, ScenarioError, join};
+use crate::fabric::Bandwidth;
 use crate::schema::{applying, parse};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -485,10 +486,14 @@ fn counted(quantity: Quantity, counts: Counts, cycle: Fraction, phit: Fraction) 
     }
 }
 
+/// A bandwidth may be a ratio with so many below the line.
+const MOST_CYCLES: u128 = Bandwidth::MOST_CYCLES as u128;
+
 fn number(quantity: Quantity, counts: Counts, cycle: Fraction, phit: Fraction) -> Option<Value> {
     let value = counted(quantity, counts, cycle, phit)?;
     match (counts, value.under) {
         (Counts::Load, _) => Some(Value::from(value.to_f64())),
+        (Counts::PhitsPerCycle, 2..=MOST_CYCLES) => Some(Value::from(value.to_f64())),
         (_, 1) => u64::try_from(value.over).ok().map(Value::from),
         _ => None,
     }
@@ -503,7 +508,11 @@ fn uneven(pointer: &str, quantity: Quantity, counts: Counts, cycle: Fraction, ph
         Counts::Bytes => "bytes".into(),
         Counts::PhitsPerCycle | Counts::Load => format!("phits of {bits} bit per cycle of {nanoseconds} ns"),
     };
-    let reason = format!("comes to {number} {of}; expected a whole number: choose other [units], or leave them out");
+    let expected = match counts {
+        Counts::PhitsPerCycle => format!("a whole number, or a ratio with at most {MOST_CYCLES} below"),
+        _ => "a whole number".into(),
+    };
+    let reason = format!("comes to {number} {of}; expected {expected}: choose other [units], or leave them out");
     ScenarioError::missing(dotted(pointer), reason)
 }
 

@@ -230,11 +230,11 @@ impl Topology for GridGraph {
     /// A cut across dimension d into parts of a and b = k - a positions is crossed, in each direction, by a share a b /
     /// k^2 of all packets, over one link for every k routers, or two in a torus: 8 / k of a link's bandwidth for an
     /// even side.
-    fn bisection_load(&self, bandwidth: &[u32]) -> Option<f64> {
+    fn bisection_load(&self, bandwidth: &[f64]) -> Option<f64> {
         let links = if self.wraps { 2.0 } else { 1.0 };
         let cut = |(d, &side): (usize, &u32)| {
             let (k, a) = (f64::from(side), f64::from(side / 2));
-            f64::from(bandwidth[d + 1]) * links * k / (a * (k - a)) / f64::from(self.endpoints)
+            bandwidth[d + 1] * links * k / (a * (k - a)) / f64::from(self.endpoints)
         };
         self.at.sides.iter().enumerate().map(cut).reduce(f64::min)
     }

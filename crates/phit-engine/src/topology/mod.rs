@@ -206,7 +206,7 @@ pub trait Topology: Send + Sync + std::fmt::Debug {
     }
     /// The load that saturates the bisection under uniform traffic, in phits/(endpoint·cycle), where links of each
     /// class carry so many phits per cycle: for tori and meshes.
-    fn bisection_load(&self, _bandwidth: &[u32]) -> Option<f64> {
+    fn bisection_load(&self, _bandwidth: &[f64]) -> Option<f64> {
         None
     }
     /// True if the grid wraps around.

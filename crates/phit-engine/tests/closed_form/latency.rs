@@ -25,12 +25,15 @@ struct Model {
     /// Phits per flit; the packet's size where the packet is the flit.
     flit: u64,
     size: u64,
-    injection: (u64, u64),
-    ejection: (u64, u64),
+    injection: Link,
+    ejection: Link,
 }
 
 /// Latency and bandwidth.
-type Link = (u64, u64);
+type Link = (u64, Bandwidth);
+
+/// So many phits in so many cycles.
+type Bandwidth = (u64, u64);
 
 impl Model {
     /// Cycles for a path over `links`. Every flit is followed through every resource that its predecessors used.
@@ -38,7 +41,7 @@ impl Model {
         let t = if self.crossbar_clock { self.speedup } else { 1 };
         let sizes: Vec<u64> =
             (0..self.size).step_by(self.flit as usize).map(|at| self.flit.min(self.size - at)).collect();
-        let serialisation = |phits: u64, bandwidth: u64| phits.div_ceil(bandwidth) * t;
+        let serialisation = |phits: u64, bandwidth: Bandwidth| (phits * bandwidth.1).div_ceil(bandwidth.0) * t;
         // When each flit's first phit is at the input of the router, and the bandwidth with which it comes.
         let mut came = self.injection.1;
         let mut sent = t;
@@ -130,8 +133,8 @@ fn settings() -> Vec<(Model, Value)> {
         store_and_forward: false,
         flit: 8,
         size: 8,
-        injection: (1, 1),
-        ejection: (1, 1),
+        injection: (1, (1, 1)),
+        ejection: (1, (1, 1)),
     };
     vec![
         (base, json!({})),
@@ -176,14 +179,18 @@ fn settings() -> Vec<(Model, Value)> {
             json!({ "switching": "wormhole", "flit_size": 2, "speedup": 2, "clock": "crossbar" }),
         ),
         (
-            Model { injection: (3, 2), ejection: (6, 4), ..base },
+            Model { injection: (3, (2, 1)), ejection: (6, (4, 1)), ..base },
             json!({ "links": { "endpoint": {
                 "latency": 3, "ejection_latency": 6, "bandwidth": 4, "injection_bandwidth": 2,
             } } }),
         ),
         (
-            Model { injection: (0, 8), ejection: (0, 1), ..base },
+            Model { injection: (0, (8, 1)), ejection: (0, (1, 1)), ..base },
             json!({ "links": { "endpoint": { "latency": 0, "injection_bandwidth": "infinite" } } }),
+        ),
+        (
+            Model { injection: (1, (3, 4)), ejection: (1, (1, 3)), ..base },
+            json!({ "links": { "endpoint": { "bandwidth": 1.0 / 3.0, "injection_bandwidth": 0.75 } } }),
         ),
         (Model { size: 1, flit: 1, latency: 2, ..base }, json!({ "latency": 2, "size": 1 })),
         (Model { size: 5, flit: 5, ..base }, json!({ "size": 5 })),
@@ -205,11 +212,17 @@ fn build(topology: Value, links: Value, pattern: Value, router: &Value) -> Value
     with(value, json!({ "router": router }))
 }
 
-const SLOW: Link = (7, 1);
-const WIDE: Link = (3, 2);
+const SLOW: Link = (7, (1, 1));
+const WIDE: Link = (3, (2, 1));
+/// Slower than a phit in a cycle.
+const NARROW: Link = (2, (2, 5));
+
+fn bandwidth((phits, cycles): Bandwidth) -> Value {
+    if cycles == 1 { json!(phits) } else { json!(phits as f64 / cycles as f64) }
+}
 
 fn link(link: Link) -> Value {
-    json!({ "latency": link.0, "bandwidth": link.1, "vcs": 6, "buffer": 64 })
+    json!({ "latency": link.0, "bandwidth": bandwidth(link.1), "vcs": 6, "buffer": 64 })
 }
 
 #[test]
@@ -227,7 +240,7 @@ fn a_line_of_five_in_one_direction() {
     // Neighbours around a ring of five: one link each, over the same class.
     for (model, router) in settings() {
         for (offset, hops) in [(1, 1), (2, 2), (3, 2)] {
-            for there in [SLOW, WIDE] {
+            for there in [SLOW, WIDE, NARROW] {
                 let links = json!({ "endpoint": { "latency": 1, "buffer": 64 }, "dim0": link(there) });
                 let pattern = json!({ "kind": "shift", "offset": offset });
                 let value = build(json!({ "kind": "torus", "dims": [5] }), links, pattern, &router);
@@ -290,12 +303,12 @@ fn every_path_type_of_a_dragonfly() {
     // One endpoint per router: the uniform pattern has the paths l, g, lg, gl, lgl.
     for (model, router) in settings() {
         let links = json!({
-            "endpoint": { "latency": 1, "buffer": 64 }, "local": link(SLOW), "global": link((40, 2)),
+            "endpoint": { "latency": 1, "buffer": 64 }, "local": link(SLOW), "global": link((40, (2, 1))),
         });
         let topology = json!({ "kind": "dragonfly", "p": 1, "a": 4, "h": 2 });
         let value = build(topology, links, json!("uniform"), &router);
         let seen = latencies(&value);
-        let (l, g) = (SLOW, (40, 2));
+        let (l, g) = (SLOW, (40, (2, 1)));
         let expected: Vec<u64> =
             [&[l][..], &[g], &[l, g], &[g, l], &[l, g, l]].iter().map(|path| model.cycles(path)).collect();
         let all: u64 = seen.values().sum();

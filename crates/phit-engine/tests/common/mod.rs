@@ -197,6 +197,9 @@ pub fn random(choices: &[u32]) -> Value {
             link["ejection_latency"] = draw.of(&[json!(null), json!(0), json!(3)]);
             link["ejection_buffer"] = draw.of(&[json!(null), json!(2 * unit), json!(unit)]);
             link["injection_bandwidth"] = draw.of(&[json!(null), json!("infinite"), json!(2)]);
+        } else {
+            // Slower than a phit in a cycle, as endpoints cannot be under these loads.
+            link["bandwidth"] = draw.of(&[link["bandwidth"].clone(), json!(0.5), json!(0.6)]);
         }
         links.insert(class.clone(), link);
     }

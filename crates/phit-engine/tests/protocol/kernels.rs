@@ -105,7 +105,7 @@ impl Topology for StrangeGraph {
     fn breakdowns(&self) -> &[Breakdown] {
         self.0.breakdowns()
     }
-    fn bisection_load(&self, bandwidth: &[u32]) -> Option<f64> {
+    fn bisection_load(&self, bandwidth: &[f64]) -> Option<f64> {
         self.0.bisection_load(bandwidth)
     }
     fn wraps(&self) -> bool {

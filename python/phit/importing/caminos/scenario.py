@@ -184,31 +184,32 @@ def _router(given: Fields, configuration: Fields, classes: list[str], packet: in
     for key, value in document.items():
         given.findings.put(f"router.{key}", value)
     given.findings.comments["router.latency"] = str(name)
-    delays = _delays(configuration, len(classes))
     link = {"vcs": vcs, "buffer": buffer}
-    endpoint = {"latency": max(delays[-1] - 1, 0), **link}
-    for key, values in {"endpoint": endpoint, **_links(classes, delays, link)}.items():
+    *others, servers = _links(configuration, len(classes))
+    servers["latency"] = max(servers["latency"] - 1, 0)
+    for key, values in zip(("endpoint", *classes), (servers, *others), strict=True):
+        values |= link
         given.findings.put(f"router.links.{key}", values)
     given.finish()
 
 
-def _links(classes: list[str], delays: list[int], link: Document) -> Document:
-    return {name: {"latency": delay, **link} for name, delay in zip(classes, delays, strict=False)}
-
-
-def _delays(configuration: Fields, count: int) -> list[int]:
-    """Cycles of each class of links, the endpoints' last."""
+def _links(configuration: Fields, count: int) -> list[Document]:
+    """Latency and bandwidth of each class of links, the endpoints' last."""
     records = configuration.value("link_classes")
-    found = []
+    found: list[Document] = []
     for record in records if isinstance(records, list) else []:
         one = Fields(record, configuration.findings)
-        found.append(one.whole("delay", 1, 1 << 16))
-        if one.number("frequency_divisor", 0, 1 << 10, 1) not in (0, 1):
-            one.refuse("frequency_divisor", "cannot be expressed; expected 1: a phit per cycle")
+        link: Document = {"latency": one.whole("delay", 1, 1 << 16)}
+        divisor = one.whole("frequency_divisor", 0, MOST_CYCLES, 1)
+        if divisor > 1:
+            link["bandwidth"] = 1 / divisor
+            reason = f"a packet starts when the link is free, there in cycles that {divisor} divides"
+            configuration.findings.note(Status.DROPPED, one.setting("frequency_divisor"), reason)
         one.finish()
+        found.append(link)
     if len(found) <= count:
         configuration.refuse("link_classes", f"expected {count + 1} of them, the endpoints' after the others")
-        return [1] * (count + 1)
+        return [{"latency": 1} for _ in range(count + 1)]
     return found[: count + 1]
 
 
@@ -225,6 +226,10 @@ def _allocator(given: Fields) -> Document:
         document = {}
     allocator.finish()
     return document
+
+
+MOST_CYCLES = 1000
+"""For a phit on a link."""
 
 
 SIMPLE = ("EnforceFlowControl", "LowestLabel", "Random", "Identity")

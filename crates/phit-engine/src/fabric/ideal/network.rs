@@ -2,6 +2,7 @@
 
 use super::Model;
 use crate::engine::{Tick, poll};
+use crate::fabric::Bandwidth;
 use crate::fabric::zero_load::{Step, Way, Ways};
 use crate::fabric::{Blueprint, Fabric, Progress};
 use crate::measure::{Collector, MessageRow, OperationRow, PhaseRow, Programs, RankRow, Snapshot, TrackRow};
@@ -136,7 +137,7 @@ impl Network for ZeroLoad<'_> {
         let way = *self.known.entry((from, to)).or_insert_with(|| self.ways.between(from, to));
         let phits = phits(&self.of.packets, bytes);
         let cycle = u64::from(self.ways.ticks_per_cycle());
-        let time = |bandwidth: u32| phits.div_ceil(bandwidth.into()).saturating_mul(cycle);
+        let time = |bandwidth: Bandwidth| bandwidth.cycles_of_message(phits).saturating_mul(cycle);
         let free = &mut self.free[from as usize];
         // As every packet, in the cycle after that of its generation.
         let start = now.div_ceil(cycle).saturating_add(1).saturating_mul(cycle).max(*free);
@@ -168,7 +169,7 @@ impl Network for Links<'_> {
         let steps = self.known.entry((from, to)).or_insert_with(|| self.ways.steps(from, to));
         let Some(step) = steps.get(hops as usize) else { return Hop::Arrives(now) };
         let phits = phits(&self.of.packets, bytes);
-        let time = phits.div_ceil(step.bandwidth.into()).saturating_mul(self.ways.ticks_per_cycle().into());
+        let time = step.bandwidth.cycles_of_message(phits).saturating_mul(self.ways.ticks_per_cycle().into());
         let free = self.free.entry(step.link).or_default();
         *free = now.max(*free).saturating_add(time);
         let there = free.saturating_add(step.latency.into());

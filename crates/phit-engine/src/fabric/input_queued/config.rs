@@ -2,6 +2,7 @@
 
 use super::pace::Pace;
 use crate::engine::Tick;
+use crate::fabric::Bandwidth;
 use crate::fabric::input_queued::params::{
     Admittance, Clock, Connection, CreditChannel, CreditRelease, CutThrough, InjectionQueue, Inputs, Redecision,
     RouterParams, Speculation, Speedup, Switching, VcAllocation, VcEligible, VcPreferred, VcReuse, VcTurns,
@@ -376,9 +377,9 @@ pub(crate) struct Settings {
     /// Ticks that a credit for an input port takes to be usable, by class.
     pub credit_latency: [Tick; MOST_CLASSES],
     /// Phits per cycle of the link behind an output, by class.
-    pub bandwidth: [u32; MOST_CLASSES],
+    pub bandwidth: [Bandwidth; MOST_CLASSES],
     /// Phits per cycle in which flits arrive at an input, by class.
-    pub arrival_bandwidth: [u32; MOST_CLASSES],
+    pub arrival_bandwidth: [Bandwidth; MOST_CLASSES],
     /// The optional calls that the routing mechanism wants.
     pub wants: Wants,
     /// The mechanism wants to know of outputs whose occupancy has grown.
@@ -421,7 +422,7 @@ pub(crate) struct Settings {
     /// Ticks from an endpoint to its router.
     pub injection_latency: Tick,
     /// Phits per cycle from an endpoint to its router; `None`: a flit takes one cycle.
-    pub injection_bandwidth: Option<u32>,
+    pub injection_bandwidth: Option<Bandwidth>,
     /// Injection queues of an endpoint.
     pub injection_queues: u16,
     /// Phits per output buffer.
@@ -581,7 +582,9 @@ impl Settings {
         };
         let mut latency = by_class(&|link| link.latency);
         latency[0] = config.links[0].ejection_latency;
-        let mut arrival_bandwidth = by_class(&|link| link.bandwidth);
+        let mut bandwidth = [Bandwidth::ONE; MOST_CLASSES];
+        bandwidth.iter_mut().zip(config.links.iter()).for_each(|(entry, link)| *entry = link.bandwidth);
+        let mut arrival_bandwidth = bandwidth;
         arrival_bandwidth[0] = config.links[0].injection_bandwidth.unwrap_or(config.links[0].bandwidth);
         let mut full = by_class(&|link| link.buffer).map(|phits| phits as i32);
         // An endpoint without credits takes whatever comes.
@@ -608,7 +611,7 @@ impl Settings {
             staged: config.vc_stage,
             latency,
             credit_latency: by_class(&|link| link.credit_latency + config.credit_delay),
-            bandwidth: by_class(&|link| link.bandwidth),
+            bandwidth,
             arrival_bandwidth,
             wants,
             rereads: wants.occupancy || wants.redecide,
@@ -723,7 +726,7 @@ fn backlog(
     config: &Config,
     ideal: bool,
     size: u32,
-    arrival_bandwidth: &[u32; MOST_CLASSES],
+    arrival_bandwidth: &[Bandwidth; MOST_CLASSES],
 ) -> Option<[Tick; MOST_CLASSES]> {
     let mut backlog = [Tick::MAX; MOST_CLASSES];
     let Some(capacity) = config.buffers.output_buffer else { return Some(backlog) };
@@ -842,7 +845,8 @@ impl Config {
     fn endpoints_never_fill(&self, room: u32, largest: u16, ideal: bool) -> bool {
         let link = &self.links[0];
         let single_phits = self.buffers.flit_size == 1 || largest == 1;
-        let cycle_apart = self.links.ticks_per_cycle == 1 && self.links.iter().all(|link| link.bandwidth == 1);
+        let cycle_apart =
+            self.links.ticks_per_cycle == 1 && self.links.iter().all(|link| link.bandwidth == Bandwidth::ONE);
         let consumed = self.latency + 1 + link.ejection_latency + 1;
         let round_trip = consumed + link.credit_latency + self.credit_delay;
         let in_step = single_phits && cycle_apart && !ideal && self.paths == (1, 1) && self.vc_stage;

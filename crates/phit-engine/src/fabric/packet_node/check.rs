@@ -3,6 +3,7 @@
 use super::params::PacketNode;
 use super::state::{MOST_SLOTS, MOST_VCS, Network};
 use crate::error::ScenarioError;
+use crate::fabric::bandwidth::Injection;
 use crate::fabric::checks::{check, check_room};
 use crate::fabric::links::{LinkParams, LinkTable, Phits, link};
 use crate::fabric::{Blueprint, Demands, Fabric, FabricParams, Load, Options};
@@ -85,7 +86,7 @@ impl Links<'_> {
             let reason = "has no effect with router.node, whose endpoints take whatever comes; leave it out";
             return Err(self.error(CLASS, "ejection_buffer", phits, reason));
         }
-        if link.injection_bandwidth == Some(Phits::Infinite) {
+        if link.injection_bandwidth == Some(Injection::Infinite) {
             let expected = "router.node sends packets phit by phit: expected a number of phits per cycle";
             return Err(self.error(CLASS, "injection_bandwidth", "\"infinite\"", expected));
         }

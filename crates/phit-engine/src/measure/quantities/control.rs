@@ -1,7 +1,7 @@
 //! Control messages: what routers tell one another over links.
 
 use super::Counts;
-use crate::measure::declare::{NUMBER, Quantity, Shape, WHOLE, ratio, unit};
+use crate::measure::declare::{NUMBER, Quantity, Shape, WHOLE, unit};
 use crate::packet::MOST_CLASSES;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -37,8 +37,9 @@ impl Counts for Control {
                 let mut links = vec![0u64; classes.len()];
                 at.links().for_each(|link| links[link.class as usize] += 1);
                 let share = |class: usize| {
-                    let capacity = links[class] * u64::from(at.cycles) * u64::from(at.bandwidth[class]);
-                    ratio(at.after.control.0[class] - at.before.control.0[class], capacity)
+                    let capacity = (links[class] * u64::from(at.cycles)) as f64 * at.bandwidth[class];
+                    let phits = at.after.control.0[class] - at.before.control.0[class];
+                    (capacity > 0.0).then(|| phits as f64 / capacity)
                 };
                 let table = classes.iter().enumerate().skip(1);
                 Value::Object(table.map(|(class, name)| (name.clone(), json!(share(class)))).collect::<Map<_, _>>())

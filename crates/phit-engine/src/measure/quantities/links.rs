@@ -32,7 +32,7 @@ impl Reading<'_> {
     pub(super) fn links(&self) -> impl Iterator<Item = Link> + '_ {
         self.ports().filter_map(|((router, port), (before, after))| {
             let there = self.topology.port(router, port);
-            let carried = f64::from(self.cycles) * f64::from(self.bandwidth[there.class as usize]);
+            let carried = f64::from(self.cycles) * self.bandwidth[there.class as usize];
             let used = (after - before) as f64 / carried;
             (there.peer != Peer::None).then_some(Link { router, port, class: there.class, peer: there.peer, used })
         })

@@ -265,7 +265,7 @@ impl Topology for Faulty {
     fn breakdowns(&self) -> &[Breakdown] {
         &self.breakdowns
     }
-    fn bisection_load(&self, bandwidth: &[u32]) -> Option<f64> {
+    fn bisection_load(&self, bandwidth: &[f64]) -> Option<f64> {
         self.graph.bisection_load(bandwidth)
     }
     fn wraps(&self) -> bool {

@@ -1,0 +1,224 @@
+//! What a link carries in a cycle.
+
+use schemars::JsonSchema;
+use serde::de::{Error, Unexpected};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::json;
+use std::cmp::Ordering;
+use std::fmt;
+
+/// Phits per cycle: a ratio of whole numbers in lowest terms, so that a link may be slower than a phit in a cycle, or
+/// carry two in three.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bandwidth {
+    phits: u32,
+    cycles: u32,
+}
+
+impl Bandwidth {
+    /// A phit in each cycle.
+    pub const ONE: Self = Self { phits: 1, cycles: 1 };
+    /// More than any link carries.
+    pub(crate) const UNLIMITED: Self = Self { phits: u32::MAX, cycles: 1 };
+    const LARGEST: u32 = 1_000_000_000;
+    /// Most cycles of a ratio: what three decimals say is one.
+    pub(crate) const MOST_CYCLES: u32 = 1000;
+
+    fn new(phits: u64, cycles: u32) -> Option<Self> {
+        let whole = |cycles| u32::try_from(phits).ok().map(|phits| Self { phits, cycles });
+        whole(cycles).filter(|_| (1..=u64::from(Self::LARGEST) * u64::from(cycles)).contains(&phits))
+    }
+
+    /// The ratio of the fewest cycles that is this number.
+    fn of_number(number: f64) -> Option<Self> {
+        // Decimals are no binary fractions: what is meant is the ratio that is written alike.
+        let is_it = |&(phits, cycles): &(f64, u32)| phits / f64::from(cycles) == number;
+        let mut ratios = (1..=Self::MOST_CYCLES).map(|cycles| ((number * f64::from(cycles)).round(), cycles));
+        ratios.find(is_it).and_then(|(phits, cycles)| Self::new(phits as u64, cycles))
+    }
+
+    /// Cycles that so many phits take: whole ones.
+    #[inline]
+    pub fn cycles(self, phits: u32) -> u32 {
+        match self.cycles {
+            1 => phits.div_ceil(self.phits),
+            _ => u32::try_from(self.cycles_of_message(phits.into())).unwrap_or(u32::MAX),
+        }
+    }
+
+    /// The same of the phits of a whole message.
+    #[inline]
+    pub(crate) fn cycles_of_message(self, phits: u64) -> u64 {
+        phits.saturating_mul(self.cycles.into()).div_ceil(self.phits.into())
+    }
+
+    /// Phits per cycle.
+    pub fn to_f64(self) -> f64 {
+        f64::from(self.phits) / f64::from(self.cycles)
+    }
+}
+
+impl Ord for Bandwidth {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let crossed = |one: &Self, other: &Self| u64::from(one.phits) * u64::from(other.cycles);
+        crossed(self, other).cmp(&crossed(other, self))
+    }
+}
+
+impl PartialOrd for Bandwidth {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Default for Bandwidth {
+    fn default() -> Self {
+        Self::ONE
+    }
+}
+
+impl Serialize for Bandwidth {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        match self.cycles {
+            1 => s.serialize_u32(self.phits),
+            _ => s.serialize_f64(self.to_f64()),
+        }
+    }
+}
+
+/// Reads one of the two: numbers, and for [`Injection`] a word.
+struct Visitor {
+    may_be_infinite: bool,
+}
+
+impl serde::de::Visitor<'_> for Visitor {
+    type Value = Injection;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a whole number from 1 to {}", Bandwidth::LARGEST)?;
+        write!(f, ", or a ratio of whole numbers, such as 0.25, with at most {} below", Bandwidth::MOST_CYCLES)?;
+        f.write_str(if self.may_be_infinite { ", or \"infinite\"" } else { "" })
+    }
+
+    fn visit_u64<E: Error>(self, v: u64) -> Result<Injection, E> {
+        let found = Bandwidth::new(v, 1).map(Injection::Finite);
+        found.ok_or_else(|| E::invalid_value(Unexpected::Unsigned(v), &self))
+    }
+
+    fn visit_i64<E: Error>(self, v: i64) -> Result<Injection, E> {
+        match u64::try_from(v) {
+            Ok(v) => self.visit_u64(v),
+            Err(_) => Err(E::invalid_value(Unexpected::Signed(v), &self)),
+        }
+    }
+
+    fn visit_f64<E: Error>(self, v: f64) -> Result<Injection, E> {
+        let found = Bandwidth::of_number(v).map(Injection::Finite);
+        found.ok_or_else(|| E::invalid_value(Unexpected::Float(v), &self))
+    }
+
+    fn visit_str<E: Error>(self, v: &str) -> Result<Injection, E> {
+        match v {
+            "infinite" if self.may_be_infinite => Ok(Injection::Infinite),
+            _ => Err(E::invalid_value(Unexpected::Str(v), &self)),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Bandwidth {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        match d.deserialize_any(Visitor { may_be_infinite: false })? {
+            Injection::Finite(bandwidth) => Ok(bandwidth),
+            Injection::Infinite => Ok(Self::UNLIMITED),
+        }
+    }
+}
+
+impl JsonSchema for Bandwidth {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "bandwidth".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "number", "exclusiveMinimum": 0, "maximum": Self::LARGEST })
+    }
+}
+
+/// What goes from an endpoint into its router.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Injection {
+    /// Like a link.
+    Finite(Bandwidth),
+    /// A packet in each cycle, whatever its size.
+    Infinite,
+}
+
+impl Injection {
+    /// As of a link; `None` if there is no limit.
+    pub(crate) fn finite(self) -> Option<Bandwidth> {
+        match self {
+            Self::Finite(bandwidth) => Some(bandwidth),
+            Self::Infinite => None,
+        }
+    }
+}
+
+impl Serialize for Injection {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Finite(bandwidth) => bandwidth.serialize(s),
+            Self::Infinite => s.serialize_str("infinite"),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Injection {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        d.deserialize_any(Visitor { may_be_infinite: true })
+    }
+}
+
+impl JsonSchema for Injection {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "injection".into()
+    }
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let finite = Bandwidth::json_schema(generator);
+        schemars::json_schema!({ "anyOf": [json!(finite), {"const": "infinite"}] })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::Value;
+
+    fn read(value: Value) -> Result<Bandwidth, String> {
+        serde_json::from_value(value).map_err(|error| error.to_string())
+    }
+
+    proptest! {
+        /// Every ratio of small numbers is read as itself, whichever way it is written, and written as it was.
+        #[test]
+        fn ratios_are_exact(phits in 1..5000u32, cycles in 1..=Bandwidth::MOST_CYCLES, size in 0..100_000u32) {
+            let number = f64::from(phits) / f64::from(cycles);
+            let found = read(json!(number)).unwrap();
+            prop_assert_eq!(u64::from(found.phits) * u64::from(cycles), u64::from(phits) * u64::from(found.cycles));
+            prop_assert_eq!(found.cycles(size), (u64::from(size) * u64::from(cycles)).div_ceil(phits.into()) as u32);
+            prop_assert_eq!(read(serde_json::to_value(found).unwrap()), Ok(found));
+            prop_assert_eq!(found.cmp(&Bandwidth::ONE), phits.cmp(&cycles));
+        }
+    }
+
+    #[test]
+    fn whole_numbers_stay_whole_and_others_say_what_is_expected() {
+        assert_eq!(serde_json::to_value(read(json!(3.0)).unwrap()).unwrap(), json!(3));
+        assert_eq!(read(json!(0.125)), Ok(Bandwidth { phits: 1, cycles: 8 }));
+        for wrong in [json!(0), json!(-1), json!(0.0), json!(0.0001), json!(std::f64::consts::PI), json!("infinite")] {
+            let error = read(wrong.clone()).unwrap_err();
+            assert!(error.contains("or a ratio of whole numbers, such as 0.25, with at most 1000 below"), "{error}");
+        }
+        let infinite: Injection = serde_json::from_value(json!("infinite")).unwrap();
+        assert_eq!((infinite, infinite.finite()), (Injection::Infinite, None));
+    }
+}
