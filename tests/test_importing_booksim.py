@@ -450,7 +450,42 @@ def test_empty_channels_are_preferred_where_priorities_are_known(tmp_path: Path)
     assert any(status is Status.IGNORED and "vc_prioritize_empty" in text for status, text in found.notes)
 
 
-UNLIKE = {"subnets": 2, "link_failures": 1, "noq": 1, "buffer_policy": "shared", "router": "event", "classes": 2} | {
+MEMORY = ({"buffer_policy": "shared"}, {"limit": "none", "private": 1})
+
+
+@pytest.mark.parametrize(
+    ("keys", "sharing"),
+    [
+        MEMORY,
+        ({"buffer_policy": "limited", "max_held_slots": 6}, {"limit": "fixed", "private": 1, "most": 6}),
+        ({"buffer_policy": "limited"}, {"limit": "none", "private": 1}),
+        ({"buffer_policy": "dynamic", "private_buf_size": 2}, {"limit": "even", "private": 2}),
+        ({"buffer_policy": "shifting", "private_buf_size": -1}, {"limit": "halved", "private": 8}),
+    ],
+)
+def test_channels_share_the_memory_of_a_port(tmp_path: Path, keys: dict[str, Any], sharing: dict[str, Any]) -> None:
+    found = imported(tmp_path, **MESH, **keys)
+    assert found.document["router"]["sharing"] == sharing
+    assert "buffer_policy = " in found.comments["router.sharing"]
+
+
+@pytest.mark.parametrize(
+    ("keys", "named"),
+    [
+        ({"private_buf_size": 0}, "private_buf_size = 0"),
+        ({"private_buf_size": 9}, "private_buf_size = 9"),
+        ({"private_bufs": 3}, "private_bufs = 3"),
+        ({"private_buf_start_vc": 1}, "private_buf_start_vc = 1"),
+        ({"buf_size": 1001}, "buf_size = 1001"),
+    ],
+)
+def test_parts_of_a_shared_memory_that_cannot_be_expressed(tmp_path: Path, keys: dict[str, Any], named: str) -> None:
+    said = refused(tmp_path, **MESH, **{"buffer_policy": "shared", **keys})
+    assert f"{named}: " in said
+    assert "expected" in said
+
+
+UNLIKE = {"subnets": 2, "link_failures": 1, "noq": 1, "buffer_policy": "feedback", "router": "event", "classes": 2} | {
     "internal_speedup": 1.0625
 }
 

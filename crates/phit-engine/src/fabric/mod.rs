@@ -259,6 +259,11 @@ pub trait FabricParams {
     /// Links by class.
     fn links(&self) -> &LinkTable;
 
+    /// True if virtual channels share buffers.
+    fn shares(&self) -> bool {
+        false
+    }
+
     /// Ticks per link cycle.
     fn ticks_per_cycle(&self) -> Tick {
         1

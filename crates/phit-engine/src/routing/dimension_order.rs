@@ -34,6 +34,10 @@ impl RoutingParams for DimensionOrder {
         Proof::legs(Legs::Minimal)
     }
 
+    fn reads_buffers(&self) -> bool {
+        false
+    }
+
     fn per_network(&self) -> bool {
         true
     }

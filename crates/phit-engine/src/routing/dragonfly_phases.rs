@@ -49,6 +49,10 @@ impl RoutingParams for DragonflyPhases {
         if self.adaptive { valiant::check("dragonfly_phases", topology) } else { Ok(()) }
     }
 
+    fn reads_buffers(&self) -> bool {
+        self.adaptive
+    }
+
     fn vcs_needed(&self, _: &dyn Topology) -> (Vec<u8>, String) {
         match self.adaptive {
             true => (vec![3; 3], "one for each phase: to a random router, to the last global link, from it on".into()),

@@ -35,6 +35,10 @@ impl RoutingParams for Minimal {
         true
     }
 
+    fn reads_buffers(&self) -> bool {
+        false
+    }
+
     fn per_network(&self) -> bool {
         true
     }

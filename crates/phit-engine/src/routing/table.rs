@@ -128,6 +128,10 @@ impl RoutingParams for Table {
         true
     }
 
+    fn reads_buffers(&self) -> bool {
+        false
+    }
+
     fn per_network(&self) -> bool {
         true
     }

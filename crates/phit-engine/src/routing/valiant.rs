@@ -122,6 +122,10 @@ impl RoutingParams for Valiant {
         }
     }
 
+    fn reads_buffers(&self) -> bool {
+        false
+    }
+
     fn per_network(&self) -> bool {
         true
     }

@@ -19,6 +19,8 @@ type InputQueued = RouterParams<AllocatorKind>;
 
 crate::registry::registry! {
     /// `[router]`: what stands where the links meet.
+    // A scenario has one: nothing is gained by a box.
+    #[allow(clippy::large_enum_variant)]
     pub enum RouterKind: "router" as FabricParams {
         "input_queued" => InputQueued(InputQueued),
         "packet_node" => PacketNode(PacketNode),

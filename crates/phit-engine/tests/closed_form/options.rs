@@ -585,3 +585,58 @@ fn a_router_without_latency_takes_no_time() {
         }
     }
 }
+
+#[test]
+fn a_channel_of_a_shared_buffer_has_its_own_part_and_all_that_is_common() {
+    // Four channels of two phits: one of them may have two if buffers are private, and five if one of each is. A packet
+    // of one phit flits crosses a long link in one channel, as far as the credits of so many phits go.
+    let (flits, delay) = (40_usize, 1);
+    for latency in [3, 10] {
+        let found = |sharing: Value, buffer: u32| {
+            let value = json!({
+                "topology": { "kind": "mesh", "dims": [2] },
+                "router": with(
+                    json!({
+                        "switching": "wormhole", "vc_allocation": "stage", "credit_delay": delay,
+                        "links": {
+                            "endpoint": { "vcs": 4, "buffer": 64 },
+                            "dim0": { "latency": latency, "vcs": 4, "buffer": buffer },
+                        },
+                    }),
+                    sharing,
+                ),
+                "traffic": { "load": 0, "packet_size": flits, "trace": [[0, 0, 1, flits]] },
+                "measure": { "warmup": 0, "cycles": 2000, "count": "generated" },
+            });
+            number(&run(&value), "/latency_mean")
+        };
+        // When the last flit leaves the far router, if `window` of them may be out: each follows the one before, and
+        // the credit of the one so many before it. The head waits for a channel.
+        let leaves = |window: usize| {
+            let (mut near, mut far) = (vec![0; flits], vec![0; flits]);
+            for flit in 0..flits {
+                let credit = if flit < window { 0 } else { far[flit - window] + 1 + latency + delay };
+                near[flit] = if flit == 0 { 0 } else { credit.max(near[flit - 1] + 1) };
+                let there = near[flit] + 1 + latency + i32::from(flit == 0);
+                far[flit] = if flit == 0 { there } else { there.max(far[flit - 1] + 1) };
+            }
+            f64::from(far[flits - 1])
+        };
+        let wide = found(json!({}), 64);
+        let shared = |private: u32, limit: &str, most: Value| {
+            let sharing = json!({ "private": private, "limit": limit, "most": most });
+            json!({ "sharing": sharing })
+        };
+        for (sharing, window) in [
+            (json!({}), 2),
+            (shared(2, "none", json!(null)), 2),
+            (shared(1, "none", json!(null)), 5),
+            (shared(1, "fixed", json!(3)), 3),
+            (shared(1, "even", json!(null)), 5),
+            (shared(1, "halved", json!(null)), 5),
+        ] {
+            let late = found(sharing.clone(), 2) - wide;
+            assert_eq!(late, leaves(window) - leaves(flits), "{sharing} {latency}");
+        }
+    }
+}

@@ -295,6 +295,25 @@ pub fn random(choices: &[u32]) -> Value {
         let ranks = router["allocator"] != "maximum_matching";
         router["speculation"] = if ranks { draw.of(&["after", "alike"]) } else { "alike" }.into();
     }
+    let held = whole == 1 && (switching == "wormhole" || vc_allocation == "stage");
+    let reads = RoutingKind::from_value("", &routing).unwrap().params().reads_buffers();
+    let breaks = topology["faults"]["later"].as_array().is_some_and(|later| !later.is_empty());
+    let least = graph.classes().iter().map(|class| {
+        let link = &router["links"][class];
+        link["buffer"].as_u64().unwrap_or(0).min(link["ejection_buffer"].as_u64().unwrap_or(u64::MAX))
+    });
+    let least = least.min().unwrap_or(0);
+    if held && !reads && !breaks && least >= u64::from(unit) && draw.below(3) > 0 {
+        let private = if least > u64::from(unit) { unit + draw.below(2) } else { unit };
+        let limits: &[&str] =
+            if least >= 2 * u64::from(unit) { &["none", "fixed", "even", "halved"] } else { &["none"] };
+        let limit = draw.of(limits);
+        router["sharing"] = json!({ "private": private, "limit": limit });
+        if limit == "fixed" {
+            router["sharing"]["most"] = json!(unit + draw.below(3 * unit));
+        }
+        router["output_speedup"] = json!(1);
+    }
     json!({
         "seed": draw.below(1000),
         "topology": topology,

@@ -46,3 +46,46 @@ fn more_hops_in_a_dimension_than_are_counted() {
     }
     assert_eq!(refusal(with("hyperx", 300, "valiant")), "accepted");
 }
+
+#[test]
+fn shared_buffers_that_could_block_a_channel_or_be_misread() {
+    let with = |router: Value, more: Value| {
+        let mut value = json!({
+            "topology": { "kind": "mesh", "dims": [4, 4] },
+            "router": {
+                "switching": "wormhole", "flit_size": 2, "vc_allocation": "stage",
+                "links": { "default": { "vcs": 4, "buffer": 4 } },
+            },
+            "traffic": { "load": 0.1, "packet_size": 4 },
+        });
+        for (key, of) in [("router", router), ("", more)] {
+            let at = if key.is_empty() { &mut value } else { &mut value[key] };
+            of.as_object().unwrap().iter().for_each(|(key, of)| at[key] = of.clone());
+        }
+        refusal(value)
+    };
+    let sharing = |sharing: Value| with(json!({ "sharing": sharing }), json!({}));
+    assert_eq!(sharing(json!({ "private": 2 })), "accepted");
+    assert_eq!(
+        sharing(json!({})),
+        "router.sharing.private = 1: expected at least 2, the phits of a flit: a channel must be able to go on"
+    );
+    assert_eq!(
+        sharing(json!({ "private": 5 })),
+        "router.sharing.private = 5: expected at most 4, the share of a channel in class \"endpoint\""
+    );
+    assert_eq!(
+        sharing(json!({ "private": 2, "most": 3 })),
+        "router.sharing.most: expected a number of phits with limit = \"fixed\", and with it alone"
+    );
+    let paths = with(json!({ "sharing": { "private": 2 }, "output_speedup": 2 }), json!({}));
+    assert_eq!(paths, "router.output_speedup = 2: expected 1 with router.sharing: two flits could take the same place");
+    let whole = with(
+        json!({ "sharing": { "private": 2 }, "switching": "virtual_cut_through", "vc_allocation": "with_switch" }),
+        json!({}),
+    );
+    assert!(whole.starts_with("router.sharing: expected router.switching = \"wormhole\""), "{whole}");
+    let reading = with(json!({ "sharing": { "private": 2 } }), json!({ "routing": "ugal_l" }));
+    assert!(reading.starts_with("routing.kind = \"ugal_l\": with router.sharing"), "{reading}");
+    assert!(reading.contains("minimal") && reading.contains("valiant") && !reading.contains("piggyback"), "{reading}");
+}

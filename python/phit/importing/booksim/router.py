@@ -1,7 +1,7 @@
 """BookSim's router: the table `[router]`."""
 
 from phit.importing.booksim.configuration import Configuration, check_range
-from phit.importing.booksim.grammar import called
+from phit.importing.booksim.grammar import called, elements
 from phit.importing.booksim.network import Network
 from phit.importing.found import Status
 from phit.scenario import Document
@@ -24,6 +24,7 @@ SOURCES = {
     "vc_preferred": ("vc_prioritize_empty",),
     "vc_turns": ("vc_shuffle_requests",),
     "output_buffer": ("output_buffer_size",),
+    "sharing": ("buffer_policy", "private_buf_size", "max_held_slots"),
 }
 """By key of the table, the keys that it comes from."""
 
@@ -55,6 +56,7 @@ def router(given: Configuration, network: Network) -> None:
             document[name]["priority"] = "age"
     _speculation(given, document)
     _channels(given, document)
+    _sharing(given, network, document)
     if given.whole("hold_switch_for_packet"):
         document["connection"] = "packet"
     document["vc_reuse"] = "empty" if given.whole("wait_for_tail_credit") else "tail"
@@ -142,6 +144,49 @@ def _channels(given: Configuration, document: Document) -> None:
         else:
             words = f"{given['vc_allocator'].value} puts no request before another"
             given.findings.note(Status.IGNORED, given["vc_prioritize_empty"], words)
+
+
+LIMITS = {"shared": "none", "limited": "fixed", "dynamic": "even", "shifting": "halved"}
+"""By policy, how much of a shared buffer one virtual channel may hold."""
+
+COMPARING = ("ugal", "anca")
+"""Routing functions that compare buffers."""
+
+
+def _sharing(given: Configuration, network: Network, document: Document) -> None:
+    """How the virtual channels of a port share its memory."""
+    policy = str(given["buffer_policy"].value)
+    if policy == "private":
+        return
+    if policy not in LIMITS:
+        given.refuse("buffer_policy", f"cannot be expressed; expected one of private, {', '.join(LIMITS)}")
+        return
+    if str(given["routing_function"].value) in COMPARING:
+        given.refuse("buffer_policy", f"cannot be expressed with {given['routing_function']}; expected private")
+    vcs, buffer = given.whole("num_vcs"), _buffer(given)
+    if given.whole("buf_size") > 0 and given.whole("buf_size") % max(vcs, 1):
+        given.refuse("buf_size", f"cannot be expressed; expected a multiple of the {vcs} virtual channels")
+    if any(used != vcs for used in network.vcs.values()):
+        given.refuse("buffer_policy", "cannot be expressed with channels that routing does not use; expected private")
+    if given["private_bufs"].value not in (-1, vcs):
+        given.refuse("private_bufs", f"cannot be expressed; expected -1 or {vcs}, one for each virtual channel")
+    for key in ("private_buf_start_vc", "private_buf_end_vc"):
+        if given[key].value != -1:
+            given.refuse(key, "cannot be expressed; expected -1: each virtual channel has its own")
+    private = check_range(given, "private_buf_size", -1, 1 << 20)
+    own = set(elements(str(given["private_buf_size"].value)))
+    if private == 0 or len(own) > 1:
+        given.refuse("private_buf_size", "cannot be expressed; expected the same number for all, at least 1 flit")
+    private = buffer if private < 0 else private
+    if private > buffer:
+        given.refuse("private_buf_size", f"expected at most {buffer}, the share of a virtual channel, as BookSim does")
+    found: Document = {"private": private, "limit": LIMITS[policy]}
+    if policy == "limited":
+        held = check_range(given, "max_held_slots", -1, 1 << 24)
+        if held == 0:
+            given.refuse("max_held_slots", "expected at least 1 flit")
+        found |= {"most": held} if held > 0 else {"limit": "none"}
+    document["sharing"] = found
 
 
 ITERATIVE = {"islip": "islip", "select": "islip", "pim": "pim"}

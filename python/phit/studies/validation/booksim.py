@@ -104,6 +104,7 @@ OPTIONS = {
     "ring8_fraction": "ring of 8, neighbour, saturated, a crossbar of a fractional speedup",
     "mesh88_speculative": "8x8 mesh, uniform, speculation",
     "mesh88_channels": "8x8 mesh, uniform, rules for virtual channels",
+    "mesh88_sharing": "8x8 mesh, channels that share the buffer of a port",
     "mesh88_connections": "8x8 mesh, uniform, the crossbar connects ports for a packet",
     "ff44_allocators": "4x4 flattened butterfly of 64, uniform, allocators",
     "ff44_valiant": "4x4 flattened butterfly of 64, Valiant",
@@ -123,7 +124,8 @@ def options(folder: Path) -> list[Case]:
         speedups = ("internal_speedup", "input_speedup", "output_speedup")
         channels = ("vc_busy_when_full", "vc_prioritize_empty", "vc_shuffle_requests")
         allocation = ("routing_delay", "speculative", "vc_allocator", "sw_allocator")
-        keys = (*speedups, *allocation, *channels, "traffic", "packet_size")
+        buffers = ("num_vcs", "vc_buf_size", "buffer_policy", "private_buf_size", "max_held_slots")
+        keys = (*speedups, *allocation, *channels, *buffers, "wait_for_tail_credit", "traffic", "packet_size")
         changed = [f"{key}={given[key]}" for key in keys if f"{key}=" in row["overrides"]]
         load = float(row["offered_flits_node_cycle"])
         # These are no curves of which the saturation is known: latencies are judged at all loads.

@@ -12,6 +12,7 @@ use super::mail::{Room, Slices};
 use super::params::RouterParams;
 use super::partition::Partition;
 use super::paths::Paths;
+use super::pools::Pools;
 use super::rounds;
 use super::state::{BROKEN, Input, Output, OutputBuffer, OutputTables, OutputVc, Progress, Queue, SINK};
 use super::vc_allocation::{Arbiters, Asked, VcAllocator};
@@ -557,7 +558,7 @@ impl<'a> Plan<'a> {
         let mut all = self.ports(index, layout);
         let injection_channels = all.channels.len() as u32;
         let endpoints = self.endpoints(&mut all);
-        let Ports { first_port, inputs, queues, outputs, channels, .. } = all;
+        let Ports { first_port, inputs, queues, outputs, mut channels, .. } = all;
         let ports = inputs.len() as u32;
 
         let routing = self.mechanism(routers.clone());
@@ -598,6 +599,10 @@ impl<'a> Plan<'a> {
             true => self.ways_back(&routers, &inputs, layout),
             false => Vec::new(),
         };
+        let pools = config
+            .sharing
+            .filter(|_| settings.shares)
+            .map(|rule| Box::new(Pools::new(rule, config, (&outputs, &endpoints), &mut channels)));
         let lists = match settings.lists {
             true => WaitLists::new(inputs.len(), radix, widest, channels.len(), queues.len()),
             false => WaitLists::default(),
@@ -667,6 +672,7 @@ impl<'a> Plan<'a> {
             }
             .into(),
             paths: settings.several_paths.then(|| Box::new(Paths::new(config.paths.0, config.paths.1, ports))),
+            pools,
             connections: settings.connects_packets.then(|| Box::new(Connections::new(config.paths, ports))),
             next_credit: vec![0; if settings.credits_in_turn { inputs.len() } else { 0 }].into(),
             latest: vec![0; if settings.single { 0 } else { queues.len() }].into(),

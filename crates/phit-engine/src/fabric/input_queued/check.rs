@@ -3,13 +3,13 @@
 use super::build::Plan;
 use super::network::InputQueued;
 use super::params::{
-    Admittance, Clock, Connection, CreditRelease, RouterParams, Speculation, Switching, VcAllocation, VcEligible,
-    VcPreferred, VcReuse, VcTurns,
+    Admittance, Clock, Connection, CreditRelease, HoldLimit, RouterParams, Sharing, Speculation, Switching,
+    VcAllocation, VcEligible, VcPreferred, VcReuse, VcTurns,
 };
 use crate::engine::{Team, Tick};
 use crate::error::ScenarioError;
 use crate::fabric::checks::{check, check_room, described, fits};
-use crate::fabric::links::LinkTable;
+use crate::fabric::links::{LinkTable, Phits};
 use crate::fabric::seams::allocator::AllocatorParams;
 use crate::fabric::seams::queueing::{Division, Fit};
 use crate::fabric::{Blueprint, Demands, Fabric, FabricParams, Load, Options, Whole};
@@ -53,6 +53,10 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> FabricParams for RouterParams
 
     fn breaks(&self) -> bool {
         true
+    }
+
+    fn shares(&self) -> bool {
+        self.sharing.is_some()
     }
 
     fn answers_requests(&self) -> bool {
@@ -123,6 +127,7 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> FabricParams for RouterParams
         let unit = self.flit(demands.packet_size);
         check_room(&self.links, demands, unit, what, switching)?;
         fits("router.output_buffer".into(), self.output_buffer, unit, what, switching)?;
+        self.sharing(demands, unit)?;
         self.assumptions(demands)
     }
 
@@ -300,6 +305,75 @@ impl<A> RouterParams<A> {
         if u32::from(radix) * most > u32::from(u16::MAX) {
             let expected = format!("a router of {radix} ports would have more than {} of them", u16::MAX);
             return Err(ScenarioError::new(key, most, expected));
+        }
+        Ok(())
+    }
+
+    /// Channels that share a buffer: what they have to themselves, and what reads of it.
+    fn sharing(&self, demands: &Demands<'_>, unit: u32) -> Result<(), ScenarioError> {
+        let Some(Sharing { private, limit, most }) = self.sharing else { return Ok(()) };
+        let topology = demands.topology;
+        let of = |key: &str| format!("router.sharing.{key}");
+        if self.switching != Switching::Wormhole && self.vc_allocation == VcAllocation::WithSwitch {
+            let expected = "expected router.switching = \"wormhole\", or router.vc_allocation = \"stage\" or \
+                            \"speculative\": elsewhere no packet holds a virtual channel";
+            return Err(ScenarioError::missing("router.sharing", expected));
+        }
+        if private < unit {
+            let expected = format!("expected at least {unit}, the phits of a flit: a channel must be able to go on");
+            return Err(ScenarioError::new(of("private"), private, expected));
+        }
+        if (limit == HoldLimit::Fixed) != most.is_some() {
+            let expected = "expected a number of phits with limit = \"fixed\", and with it alone";
+            return Err(ScenarioError::missing(of("most"), expected));
+        }
+        if let Some(most) = most.filter(|most| *most < unit) {
+            let expected = format!("expected at least {unit}, the phits of a flit");
+            return Err(ScenarioError::new(of("most"), most, expected));
+        }
+        for class in topology.classes() {
+            let (path, link) = described(&self.links, class);
+            let Some(buffer) = link.buffer.finite() else {
+                let expected = "expected a number of phits with router.sharing";
+                return Err(ScenarioError::new(format!("{path}.buffer"), "\"infinite\"", expected));
+            };
+            let (vcs, room) = (u32::from(link.vcs), link.ejection_buffer.and_then(Phits::finite).unwrap_or(buffer));
+            let least = buffer.min(room);
+            if least < private {
+                let expected = format!("expected at most {least}, the share of a channel in class {class:?}");
+                return Err(ScenarioError::new(of("private"), private, expected));
+            }
+            let all = u64::from(vcs) * u64::from(buffer.max(room));
+            if all > i32::MAX as u64 / 2 {
+                let expected =
+                    format!("{vcs} channels of so many phits are too much; expected at most {} in all", i32::MAX / 2);
+                return Err(ScenarioError::new(format!("{path}.buffer"), buffer, expected));
+            }
+            let quartered = (u64::from(vcs) * u64::from(least)) >> vcs.next_power_of_two().ilog2();
+            if limit == HoldLimit::Halved && quartered < u64::from(unit) {
+                let expected = format!("{vcs} channels held in class {class:?} leave less than a flit for each");
+                return Err(ScenarioError::new(of("limit"), "\"halved\"", expected));
+            }
+        }
+        if self.output_speedup > 1 {
+            let expected = "expected 1 with router.sharing: two flits could take the same place";
+            return Err(ScenarioError::new("router.output_speedup", self.output_speedup, expected));
+        }
+        if demands.queueing.division(topology).queues > 1 {
+            let expected = "expected \"virtual_channels\" with router.sharing";
+            return Err(ScenarioError::new("queueing.kind", format!("{:?}", demands.queueing_kind), expected));
+        }
+        if !topology.breakdowns().is_empty() {
+            let expected = "expected none with router.sharing: a broken link keeps no account of its buffer";
+            return Err(ScenarioError::missing("topology.faults.later", expected));
+        }
+        if demands.routing.reads_buffers() {
+            let expected = format!(
+                "with router.sharing the buffer of a channel has no size by which to compare it; those that read none \
+                 are: {}",
+                (demands.routings)(|routing| !routing.reads_buffers())
+            );
+            return Err(ScenarioError::new("routing.kind", format!("{:?}", demands.routing_kind), expected));
         }
         Ok(())
     }

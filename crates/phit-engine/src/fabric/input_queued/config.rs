@@ -5,7 +5,7 @@ use crate::engine::Tick;
 use crate::fabric::Bandwidth;
 use crate::fabric::input_queued::params::{
     Admittance, Clock, Connection, CreditChannel, CreditRelease, CutThrough, InjectionQueue, Inputs, Redecision,
-    RouterParams, Speculation, Speedup, Switching, VcAllocation, VcEligible, VcPreferred, VcReuse, VcTurns,
+    RouterParams, Sharing, Speculation, Speedup, Switching, VcAllocation, VcEligible, VcPreferred, VcReuse, VcTurns,
 };
 use crate::fabric::links::{LinkClass, LinkClasses, Phits};
 use crate::fabric::seams::queueing::Division;
@@ -69,6 +69,8 @@ pub(crate) struct Config {
     pub buffers: Buffers,
     /// Virtual networks; `buffers` has the virtual channels of one.
     pub networks: u16,
+    /// How virtual channels share the memory of their port, if they do.
+    pub sharing: Option<Sharing>,
 }
 
 /// In [`Request::class`]: after all without it, injected packets included.
@@ -235,6 +237,7 @@ impl Compiled {
             pace,
             full_is_taken,
             turns,
+            shares,
             // What the kernels for packets that are alike know.
             size: _,
             timed,
@@ -254,7 +257,8 @@ impl Compiled {
             || connects_packets
             || pace.is_some()
             || full_is_taken
-            || turns > 0;
+            || turns > 0
+            || shares;
         let rare = ideal || exchanges || repeats || wants.ejects || wants.sends || wants.after_grants;
         let extras = odd || rare;
         let usual = transparent && immediate && !managed && !admits && !rare;
@@ -485,6 +489,8 @@ pub(crate) struct Settings {
     /// In the order of virtual channels' arbiters the heads of one queue number stand side by side, those of so many
     /// ports; 0: those of one port do.
     pub turns: u32,
+    /// Virtual channels share the memory of their port, see [`super::pools`].
+    pub shares: bool,
     /// The crossbar connects an input with an output for a packet, see [`super::connections`].
     pub connects_packets: bool,
     /// Transit before injected traffic.
@@ -644,7 +650,7 @@ impl Settings {
             credits_in_turn: config.credits_in_turn && !(own_topology && config.credits_come_apart(ideal)),
             endpoints_fill: config.links[0].ejection_buffer.is_some_and(|room| {
                 // Whether all of them are back is asked for there.
-                let reads = config.reuse_when_empty || config.prefers_empty;
+                let reads = config.reuse_when_empty || config.prefers_empty || config.sharing.is_some();
                 let known = own_topology && requests.is_none() && !reads;
                 !(known && config.endpoints_never_fill(room, sizes.1, ideal))
             }),
@@ -664,6 +670,7 @@ impl Settings {
             speculates: config.speculation.is_some(),
             speculative_class: if config.speculation == Some(Speculation::After) { AFTER_ALL } else { 0 },
             connects_packets: config.connects_packets,
+            shares: config.sharing.is_some(),
             transit_priority: config.transit_priority,
             detours,
             immediate,
@@ -812,6 +819,7 @@ impl Config {
             injection_queue: params.injection_queue,
             admittance: (params.admittance == Admittance::PerDestination).then_some(params.admittance_room),
             redecide_every_cycle: params.redecision == Redecision::EveryCycle,
+            sharing: params.sharing,
             buffers: Buffers {
                 division,
                 vcs: links.vcs_but(division, networks, reserved),

@@ -179,7 +179,10 @@ impl Partition {
         let credits = |lane: u16| self.tables.channels[channel + u32::from(lane)].credits;
         // Room for a head, which takes an empty queue where channels are reused when they are empty.
         let least = if K::EXTRAS && self.settings.reuse_when_empty { self.config.links[0].buffer } else { size };
-        let fits = |lane: &u16| credits(*lane) >= least as i32;
+        let fits = |lane: &u16| match self.settings.shares {
+            true if K::HELD && K::EXTRAS => self.takes_head(channel + u32::from(*lane), size),
+            _ => credits(*lane) >= least as i32,
+        };
         let (first, count, all) = (lanes.start, lanes.end - lanes.start, self.settings.injection_queues);
         match self.config.injection_queue {
             InjectionQueue::Destination => {
@@ -230,6 +233,9 @@ impl Partition {
             }
         };
         self.tables.channels[channel].credits -= size as i32;
+        if K::HELD && K::EXTRAS && self.settings.shares {
+            self.sent_to_pool(self.tables.outputs.len() as u32 + e, channel, size, tail);
+        }
         let index = if head { self.create::<K>(e, router, packet, flits, mark) } else { NONE };
         if tail && (K::BARE || self.settings.in_turn) {
             self.draw::<K>(e);

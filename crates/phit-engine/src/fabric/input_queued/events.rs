@@ -328,6 +328,10 @@ impl Partition {
             let credits = &mut self.tables.channels[output.vc + vc].credits;
             let before = *credits;
             *credits += phits;
+            if K::HELD && K::EXTRAS && self.settings.shares {
+                self.credit_to_pool(target, output.vc + vc, phits);
+            }
+            let output = &self.tables.outputs[target];
             if self.settings.minds::<K>(output.class) {
                 self.changed.insert(output.router);
             }
@@ -340,8 +344,12 @@ impl Partition {
         } else {
             let endpoint = target - self.tables.outputs.len() as u32;
             let endpoint_record = &self.endpoints[endpoint];
-            self.tables.channels[endpoint_record.channel + vc].credits += phits;
-            if endpoint_record.blocked {
+            let (channel, blocked) = (endpoint_record.channel + vc, endpoint_record.blocked);
+            self.tables.channels[channel].credits += phits;
+            if K::HELD && K::EXTRAS && self.settings.shares {
+                self.credit_to_pool(target, channel, phits);
+            }
+            if blocked {
                 self.senders.push(endpoint);
             }
         }

@@ -29,6 +29,7 @@ mod pace;
 mod params;
 mod partition;
 mod paths;
+mod pools;
 mod rounds;
 mod severed;
 mod snapshot;

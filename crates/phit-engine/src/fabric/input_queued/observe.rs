@@ -63,8 +63,12 @@ impl Observation for Partition {
 
     fn output_phits(&self, router: u32, port: u16, vc: u16) -> Option<u32> {
         let output = &self.tables.outputs[index(self, router, port)];
-        let credits = self.tables.channels[output.vc + u32::from(vc)].credits;
+        let channel = output.vc + u32::from(vc);
         let capacity = self.config.buffers.capacity[output.class as usize] as i32;
+        let credits = match &self.pools {
+            Some(pools) => capacity - pools.held(channel),
+            None => self.tables.channels[channel].credits,
+        };
         let division = self.config.buffers.division;
         let charged = !division.shared || u32::from(vc) % division.queues == 0;
         (output.far_partition < BROKEN).then_some(if charged { (capacity - credits).max(0) as u32 } else { 0 })

@@ -282,6 +282,45 @@ impl VcTurns {
     }
 }
 
+/// How much of a shared buffer one virtual channel may hold.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum HoldLimit {
+    /// All that the others leave (BookSim's `buffer_policy = shared`).
+    #[default]
+    None,
+    /// `most` phits (BookSim's `limited`).
+    Fixed,
+    /// An equal part for every channel that a packet holds at the time (BookSim's `dynamic`).
+    Even,
+    /// All of it while one channel is held, half for two, a quarter for three or four, and so on (BookSim's
+    /// `shifting`).
+    Halved,
+}
+
+/// One memory for the virtual channels of a port: as large as their buffers together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Sharing {
+    /// Phits of it that each virtual channel has to itself: at least a flit.
+    #[schemars(range(min = 1))]
+    #[schemars(extend("x-unit" = "phits"))]
+    pub private: u32,
+    /// How much of it one virtual channel may hold.
+    pub limit: HoldLimit,
+    /// The most phits that one virtual channel may hold, with `limit = "fixed"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    #[schemars(extend("x-unit" = "phits"))]
+    pub most: Option<u32>,
+}
+
+impl Default for Sharing {
+    fn default() -> Self {
+        Self { private: 1, limit: HoldLimit::None, most: None }
+    }
+}
+
 fn is_one(number: &u32) -> bool {
     *number == 1
 }
@@ -421,6 +460,10 @@ pub struct RouterParams<A> {
     pub admittance_room: Phits,
     /// When adaptive mechanisms decide again about blocked heads.
     pub redecision: Redecision,
+    /// How the virtual channels of a port share its memory, endpoints' ports included. Left out: each has a `buffer` of
+    /// its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sharing: Option<Sharing>,
     /// Links by class; `default` stands for the classes that are not listed.
     pub links: LinkTable,
 }
@@ -457,6 +500,7 @@ impl<A: Default> Default for RouterParams<A> {
             admittance: Admittance::Single,
             admittance_room: Phits::Infinite,
             redecision: Redecision::OnChange,
+            sharing: None,
             links: LinkTable::new(),
         }
     }

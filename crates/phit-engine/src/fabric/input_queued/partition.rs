@@ -16,6 +16,7 @@ use super::exchange::Exchange;
 use super::hosted::Hosted;
 use super::mail::{Mail, SLICES, Slice, Slices, Timed};
 use super::paths::Paths;
+use super::pools::Pools;
 use super::severed::Severed;
 use super::state::{Input, OutputTables, Progress, Queue};
 use super::vc_allocation::{VcAllocator, Waiting};
@@ -90,6 +91,8 @@ pub struct Partition {
     pub(crate) next_credit: Table<Tick>,
     /// Paths of ports through the crossbar, where they have several.
     pub(crate) paths: Option<Box<Paths>>,
+    /// Buffers that virtual channels share, where they do.
+    pub(crate) pools: Option<Box<Pools>>,
     /// Ports that stay connected until a packet's tail has crossed, where they do.
     pub(crate) connections: Option<Box<Connections>>,
     /// The router at the far end of each output, `NONE` where there is none; without entries if the queue organisation
@@ -376,7 +379,7 @@ impl Partition {
             index, config, topology, known, traffic, unit, routing, tabled, settings, queueing, manager, vc_allocator,
             admittances, widest, next_look, now, outbox, coming, slices, offered_phits, next_period, probes, next_probe,
             messages, hosted, exchange, repeats, discards, severed, outages, silent, paths,
-            connections
+            connections, pools
         });
         tables.extend([
             ("messages", self.messages.bytes()),
@@ -387,6 +390,7 @@ impl Partition {
             ("exchange", self.exchange.as_ref().map_or(0, |exchange| exchange.bytes())),
             ("repeats", self.repeats.as_ref().map_or(0, |repeats| repeats.bytes())),
             ("paths", self.paths.as_ref().map_or(0, |paths| paths.bytes())),
+            ("pools", self.pools.as_ref().map_or(0, |pools| pools.bytes())),
             ("connections", self.connections.as_ref().map_or(0, |connections| connections.bytes())),
             ("admittances", self.admittances.iter().map(Admittance::bytes).sum::<usize>()),
             (

@@ -504,7 +504,7 @@ impl Partition {
     /// True if `channel` of an output of `class`, which no packet holds, may be given to one.
     pub(super) fn reusable(&self, channel: u32, class: u8) -> bool {
         let full = self.settings.full[class as usize % MOST_CLASSES];
-        !self.settings.reuse_when_empty || self.tables.channels[channel].credits >= full
+        !self.settings.reuse_when_empty || self.is_empty(channel, full)
     }
 
     /// Notes `hop` as the decision for the head of `queue`; `first` is the router's first port.
@@ -665,7 +665,7 @@ impl Partition {
         let Some(allocator) = &mut self.vc_allocator else { return };
         let (queues, owners, outputs) = (&mut self.queues, &mut self.tables.owners, &self.tables.outputs);
         let (packets, rngs, now) = (&self.packets, &mut self.rngs, self.now);
-        let (channels, settings) = (&self.tables.channels, &self.settings);
+        let (channels, settings, pools) = (&self.tables.channels, &self.settings, &self.pools);
         for waiting in self.waiting.chunk_by(|a, b| a.router == b.router) {
             let first_channel = outputs[self.tables.first_port[waiting[0].router]].vc;
             let birth = |head: &Waiting| packets[head.packet].birth;
@@ -681,11 +681,18 @@ impl Partition {
                     let router = &mut rngs[waiting[0].router];
                     let class = |head: &Waiting, channel: u32| {
                         let full = settings.full[head.class as usize % MOST_CLASSES];
-                        if settings.prefers_empty && channels[channel].credits < full { AFTER_ALL } else { 0 }
+                        let empty = || match pools {
+                            Some(pools) => pools.held(channel) == 0,
+                            None => channels[channel].credits >= full,
+                        };
+                        if settings.prefers_empty && !empty() { AFTER_ALL } else { 0 }
                     };
                     asked.allocate((now, router, first_channel), waiting, (birth, class), won);
                 }
             }
+        }
+        if settings.shares {
+            self.open_in_pools();
         }
         self.waiting.clear();
     }

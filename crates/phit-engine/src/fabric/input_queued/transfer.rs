@@ -172,6 +172,10 @@ impl Partition {
             }
         }
 
+        if K::HELD && K::EXTRAS && self.settings.shares {
+            self.sent_to_pool(grant.output, channel, size, tail);
+        }
+
         let mut lane = u32::from(grant.lane);
         if self.settings.managed::<K>() {
             // The credits of all queues of a buffer are those of its first.

@@ -206,6 +206,10 @@ pub enum AroundFaults {
 }
 
 impl RoutingParams for Clos {
+    fn reads_buffers(&self) -> bool {
+        !matches!(self.allocation, Allocation::Oblivious | Allocation::Deterministic)
+    }
+
     fn check(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
         if topology.tree().is_none() {
             return Err(ScenarioError::new("kind", "\"clos\"", "this mechanism needs topology.kind = \"clos\""));

@@ -139,7 +139,13 @@ pub(super) fn buffers(partitions: &[Partition], pending: &[Pending], here: &Part
                 continue;
             }
             others = 0;
-            if vc.credits < 0 || sum != capacity {
+            if let Some(pools) = &sender.pools {
+                let (held, out) = (i64::from(pools.held(channel)), load.coming + load.inside + back);
+                if held != out as i64 {
+                    return Err(wrong(format!("{held} phits are charged to its sender, but {out} are out")));
+                }
+                pools.audit(input.upstream, &sender.tables.channels).map_err(wrong)?;
+            } else if vc.credits < 0 || sum != capacity {
                 return Err(wrong(format!(
                     "{} credits, {} phits coming, {} in the queue (and what shares its room), {back} phits of credit \
                      on their way back: not {capacity}",

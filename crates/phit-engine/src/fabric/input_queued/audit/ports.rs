@@ -22,6 +22,16 @@ pub(super) fn ejections(partition: &Partition, pending: &Pending) -> Result<(), 
         for channel in output.vc..output.vc + u32::from(output.vcs) {
             let credits = i64::from(partition.tables.channels[channel].credits);
             let back = pending.credits.get(&channel).map_or(0, |&phits| phits as i64);
+            if let Some(pools) = &partition.pools {
+                if i64::from(pools.held(channel)) != back {
+                    let router = partition.routers.number(output.router);
+                    return Err(format!(
+                        "an endpoint of router {router}: {back} credits on their way back, {} out",
+                        pools.held(channel)
+                    ));
+                }
+                continue;
+            }
             if credits < 0 || credits + back != i64::from(capacity) {
                 let router = partition.routers.number(output.router);
                 return Err(format!(

@@ -218,6 +218,10 @@ pub trait RoutingParams {
     fn per_network(&self) -> bool {
         false
     }
+    /// True if decisions read how full buffers are, each virtual channel's by itself.
+    fn reads_buffers(&self) -> bool {
+        true
+    }
     /// True if it compares the buffers of all links between routers, which must then be equal.
     fn compares_buffers(&self) -> bool {
         false
