@@ -71,7 +71,7 @@ const LOOKED_AT: usize = 1 << 18;
 
 /// Bytes of an operation that has been released: its number here, its event with the host, its message or receive;
 /// measured, for these lists double as they grow.
-const OPERATION: f64 = 280.0;
+const OPERATION: f64 = 220.0;
 
 /// Of so many ranks, or lanes, the state is counted.
 const SAMPLED: u32 = 16;
