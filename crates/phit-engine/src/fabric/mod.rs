@@ -27,6 +27,7 @@ use std::sync::Arc;
 pub(crate) mod seams;
 
 mod bandwidth;
+
 mod links;
 
 mod incoming;
