@@ -139,7 +139,8 @@ impl JsonSchema for Bandwidth {
         "bandwidth".into()
     }
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "number", "minimum": 1.0 / f64::from(Self::MOST_CYCLES), "maximum": Self::LARGEST })
+        let least = 1.0 / f64::from(Self::MOST_CYCLES);
+        schemars::json_schema!({ "type": "number", "minimum": least, "maximum": Self::LARGEST })
     }
 }
 
