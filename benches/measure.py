@@ -454,7 +454,7 @@ def threads_table(threads: dict[str, Record]) -> str:
             show(it["speedup"]),
             show(it["median_speedup"]),
             show(it["cpu"]),
-            show(it["apart"]) if "apart" in it else "–",
+            show(it["apart"]),
         ]
         for case, it in threads.items()
     ]
@@ -501,9 +501,7 @@ def main() -> None:
         write_page()
         return
     if options.threads:
-        results = json.loads(RESULTS.read_text()) | {"threads": time_threads(engine)}
-        RESULTS.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
-        write_page()
+        write_results(json.loads(RESULTS.read_text()) | {"threads": time_threads(engine)})
         return
     # Before anything is measured: a case without words would lose it all.
     list(map(describe, engine.cases()))
@@ -521,6 +519,11 @@ def main() -> None:
     if options.dry_run:
         print(page(results))
         return
+    write_results(results)
+
+
+def write_results(results: Record) -> None:
+    """Keeps what was timed, and writes the page from it."""
     RESULTS.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
     write_page()
 

@@ -90,9 +90,9 @@ fn requests(scenario: &Scenario, topology: &dyn Topology) -> Result<(), Scenario
         let expected = format!("{path}.ejection_buffer says how much room there is; leave one of the two out");
         return Err(ScenarioError::new("traffic.requests.room", room, expected));
     }
-    if requests.room.is_some() && router.shares() {
+    if let Some(room) = requests.room.filter(|_| router.shares()) {
         let expected = "expected none with router.sharing";
-        return Err(ScenarioError::new("traffic.requests.room", requests.room.unwrap_or_default(), expected));
+        return Err(ScenarioError::new("traffic.requests.room", room, expected));
     }
     let keeps = requests.virtual_networks || requests.room.is_some();
     let (key, kind) = ("queueing.kind", scenario.queueing.kind());

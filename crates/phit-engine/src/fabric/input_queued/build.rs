@@ -599,10 +599,8 @@ impl<'a> Plan<'a> {
             true => self.ways_back(&routers, &inputs, layout),
             false => Vec::new(),
         };
-        let pools = config
-            .sharing
-            .filter(|_| settings.shares)
-            .map(|rule| Box::new(Pools::new(rule, config, (&outputs, &endpoints), &mut channels)));
+        let pools =
+            config.sharing.map(|rule| Box::new(Pools::new(rule, config, (&outputs, &endpoints), &mut channels)));
         let lists = match settings.lists {
             true => WaitLists::new(inputs.len(), radix, widest, channels.len(), queues.len()),
             false => WaitLists::default(),

@@ -90,8 +90,7 @@ pub(crate) trait Kernel {
     /// They are allocated in a stage of their own.
     const STAGED: bool = false;
     /// Queues and endpoints do nothing out of the ordinary, see [`Compiled::Adaptive`]; nor do routers and links, if
-    /// not
-    /// [`Self::EXTRAS`].
+    /// not [`Self::EXTRAS`].
     const BARE: bool = false;
     /// Routers, links or endpoints may do something that few scenarios ask for, whatever the queue organisation.
     const EXTRAS: bool = !Self::BARE;

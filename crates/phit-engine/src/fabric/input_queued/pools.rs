@@ -240,16 +240,16 @@ impl Partition {
     /// True if an endpoint may begin to send a packet in `channel`, with a flit of `phits`.
     #[cold]
     pub(super) fn takes_head(&self, channel: u32, phits: u32) -> bool {
-        let reusable = !self.settings.reuse_when_empty || self.is_empty(channel, i32::MAX);
-        reusable && self.tables.channels[channel].credits >= phits as i32
+        self.reusable(channel, 0) && self.tables.channels[channel].credits >= phits as i32
     }
+}
 
-    /// True if nothing is in the buffer of `channel`, which has `full` credits then if buffers are not shared.
-    pub(super) fn is_empty(&self, channel: u32, full: i32) -> bool {
-        match &self.pools {
-            Some(pools) => pools.held(channel) == 0,
-            None => self.tables.channels[channel].credits >= full,
-        }
+/// True if nothing is in the buffer of `channel`, which has `full` credits then if buffers are not shared.
+#[inline]
+pub(super) fn is_empty(pools: Option<&Pools>, channels: &Table<OutputVc>, channel: u32, full: i32) -> bool {
+    match pools {
+        Some(pools) => pools.held(channel) == 0,
+        None => channels[channel].credits >= full,
     }
 }
 

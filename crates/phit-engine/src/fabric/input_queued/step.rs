@@ -5,6 +5,7 @@ use super::control::router_view;
 use super::events::kind;
 use super::exchange::Kind;
 use super::partition::Partition;
+use super::pools::is_empty;
 use super::speculation::{SPECULATIVE, lose_in_vain};
 use super::state::{Input, Output, OutputBuffer, Progress, Queue};
 use super::vc_allocation::{VcAllocator, Waiting};
@@ -504,7 +505,7 @@ impl Partition {
     /// True if `channel` of an output of `class`, which no packet holds, may be given to one.
     pub(super) fn reusable(&self, channel: u32, class: u8) -> bool {
         let full = self.settings.full[class as usize % MOST_CLASSES];
-        !self.settings.reuse_when_empty || self.is_empty(channel, full)
+        !self.settings.reuse_when_empty || is_empty(self.pools.as_deref(), &self.tables.channels, channel, full)
     }
 
     /// Notes `hop` as the decision for the head of `queue`; `first` is the router's first port.
@@ -665,7 +666,7 @@ impl Partition {
         let Some(allocator) = &mut self.vc_allocator else { return };
         let (queues, owners, outputs) = (&mut self.queues, &mut self.tables.owners, &self.tables.outputs);
         let (packets, rngs, now) = (&self.packets, &mut self.rngs, self.now);
-        let (channels, settings, pools) = (&self.tables.channels, &self.settings, &self.pools);
+        let (channels, settings, pools) = (&self.tables.channels, &self.settings, self.pools.as_deref());
         for waiting in self.waiting.chunk_by(|a, b| a.router == b.router) {
             let first_channel = outputs[self.tables.first_port[waiting[0].router]].vc;
             let birth = |head: &Waiting| packets[head.packet].birth;
@@ -681,11 +682,8 @@ impl Partition {
                     let router = &mut rngs[waiting[0].router];
                     let class = |head: &Waiting, channel: u32| {
                         let full = settings.full[head.class as usize % MOST_CLASSES];
-                        let empty = || match pools {
-                            Some(pools) => pools.held(channel) == 0,
-                            None => channels[channel].credits >= full,
-                        };
-                        if settings.prefers_empty && !empty() { AFTER_ALL } else { 0 }
+                        let after = settings.prefers_empty && !is_empty(pools, channels, channel, full);
+                        if after { AFTER_ALL } else { 0 }
                     };
                     asked.allocate((now, router, first_channel), waiting, (birth, class), won);
                 }
