@@ -7,9 +7,10 @@ use crate::fabric::LinkClasses;
 use crate::fabric::seams::queueing::Division;
 use crate::scenario::Scenario;
 use crate::topology::{HopState, Hops, Leg, Peer, Topology};
-use crate::traffic::Destinations;
+use crate::traffic::{Destinations, Pattern};
 use serde_json::{Value, json};
 use std::collections::HashSet;
+use std::sync::Arc;
 
 /// The network of a scenario and what it is asked to carry, as
 ///
@@ -70,8 +71,18 @@ fn demand(scenario: &Scenario, topology: &dyn Topology) -> Result<Vec<Destinatio
         let reason = "a pattern that changes has no lasting shares of destinations; expected one pattern";
         return Err(ScenarioError::missing(format!("traffic.changes[{i}].pattern"), reason));
     }
-    let pattern = traffic.pattern.build(topology, scenario.seed).map_err(|e| e.under("traffic.pattern"))?;
-    (0..topology.endpoints()).map(|source| pattern.destinations(source)).collect::<Option<_>>().ok_or_else(|| {
+    let patterns = traffic.patterns(topology, scenario.seed).map_err(|e| e.under("traffic"))?;
+    let of_all = |source: u32| {
+        let of = |(weight, pattern): &(f64, Arc<dyn Pattern>)| Some((*weight, pattern.destinations(source)?));
+        let mut ways: Vec<(f64, Destinations)> = patterns.iter().map(of).collect::<Option<_>>()?;
+        match ways.len() {
+            1 => ways.pop().map(|(_, way)| way),
+            // An endpoint that is silent in one class sends no more of the others.
+            _ if ways.iter().any(|(_, way)| *way == Destinations::Nothing) => None,
+            _ => Some(Destinations::Mix(ways.into_iter().filter(|(weight, _)| *weight > 0.0).collect())),
+        }
+    };
+    (0..topology.endpoints()).map(of_all).collect::<Option<_>>().ok_or_else(|| {
         let kind = format!("{:?}", traffic.pattern.kind());
         let reason = "this pattern, or one that it consists of, does not say how its packets are shared out";
         ScenarioError::new("traffic.pattern.kind", kind, reason)

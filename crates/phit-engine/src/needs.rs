@@ -6,6 +6,7 @@
 use crate::error::ScenarioError;
 use crate::fabric::{Blueprint, FabricParams, Load, Ways, spread};
 use crate::scenario::Scenario;
+use crate::traffic::Traffic;
 use std::collections::BTreeMap;
 
 /// Endpoints whose traffic is drawn to see how far packets go.
@@ -145,7 +146,18 @@ pub(crate) fn of_run(scenario: &Scenario, blueprint: &Blueprint, graph: f64) -> 
 /// Packets in the network at once: as many as are generated in the time that one is on its way, but no more than have
 /// room.
 fn in_flight(scenario: &Scenario, blueprint: &Blueprint, router: &dyn FabricParams) -> Load {
-    let Blueprint { topology, traffic, .. } = blueprint;
+    let of_class = |traffic: &Traffic| in_flight_of(traffic, scenario, blueprint, router);
+    blueprint
+        .traffic
+        .by_class()
+        .iter()
+        .map(of_class)
+        .fold(Load::default(), |all, own| Load { packets: all.packets + own.packets, flits: all.flits + own.flits })
+}
+
+/// The same of the packets of one class.
+fn in_flight_of(traffic: &Traffic, scenario: &Scenario, blueprint: &Blueprint, router: &dyn FabricParams) -> Load {
+    let topology = &blueprint.topology;
     let (topology, cycle) = (&**topology, f64::from(blueprint.links.ticks_per_cycle));
     let ways = Ways::new(blueprint, router.inside());
     let (mut ticks, mut hops, mut drawn) = (0.0, 0.0, 0.0);

@@ -26,12 +26,20 @@ const REPEATED: u32 = 4;
 /// Most times that a packet is sent again, which the bits of the count can hold.
 pub const MOST_REPEATS: u8 = 7;
 
+/// Most classes of packets, whose number is in these bits where nothing is sent again.
+pub const MOST_TRAFFIC_CLASSES: usize = 1 + MOST_REPEATS as usize;
+
 /// In [`Packet::misrouted`]: it answers a request.
 pub const REPLY: u8 = 1 << 7;
 
 /// What [`Packet::misrouted`] is of a packet that is sent again for the given time, up to [`MOST_REPEATS`].
 pub const fn repeated(times: u8) -> u8 {
     (times & MOST_REPEATS) << REPEATED
+}
+
+/// What [`Packet::misrouted`] is of a packet of the given class, of traffic that has classes: below [`MOST_TRAFFIC_CLASSES`].
+pub const fn classified(class: u8) -> u8 {
+    repeated(class)
 }
 
 /// A packet on its way: one cache line.
@@ -73,8 +81,8 @@ pub struct Packet {
     /// Free for the routing mechanism.
     pub scratch: u32,
     /// How it was misrouted so far: a sum of [`MISROUTED_GLOBALLY`], [`MISROUTED_LOCALLY`] and
-    /// [`MISROUTED_AT_INJECTION`]; besides, [`DETOURED`], how often it has been sent again ([`repeated`]), and
-    /// [`REPLY`] of a reply.
+    /// [`MISROUTED_AT_INJECTION`]; besides, [`DETOURED`], how often it has been sent again ([`repeated`]) or its class
+    /// ([`classified`]), and [`REPLY`] of a reply.
     pub misrouted: u8,
     /// Free for the routing mechanism; with tables that have layers, that of the route.
     pub flags: u8,
@@ -121,6 +129,12 @@ impl Packet {
     /// How often it has been sent again after it was lost.
     pub fn repeats(&self) -> u8 {
         self.misrouted >> REPEATED & MOST_REPEATS
+    }
+
+    /// Its class, of traffic that has classes.
+    #[inline]
+    pub fn class(&self) -> u8 {
+        self.repeats()
     }
 
     /// The current leg as the topology's hop rule wants it.

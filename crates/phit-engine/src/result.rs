@@ -118,6 +118,7 @@ impl Outcome {
             endpoints: measure.endpoints,
             workload: self.scenario.workload.is_some(),
             requests: self.scenario.traffic.requests.is_some(),
+            classes: &self.scenario.traffic.class_names(),
             messages: measure.messages,
             operations: measure.operations,
             tracks: measure.tracks,

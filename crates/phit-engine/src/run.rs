@@ -123,6 +123,7 @@ fn blueprint(scenario: &Scenario, memory: Option<u64>) -> Result<(Blueprint, f64
         series_bin: measure.series.as_ref().map(|s| s.bin.saturating_mul(cycle)),
         order: measure.order,
         precise: measure.precision.is_some(),
+        classes: scenario.traffic.classes.len(),
         series_by_generation: measure.series.as_ref().is_some_and(|s| s.by == SeriesBy::Generation),
     };
     let blueprint = Blueprint {

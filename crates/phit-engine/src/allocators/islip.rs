@@ -1,7 +1,7 @@
 //! iSLIP: iterative round-robin matching with slipping pointers.
 
 use super::pairs::{Pairs, after, turn};
-use super::priority::{Equal, OldestFirst, Order, Priority};
+use super::priority::{Equal, HighestFirst, OldestFirst, Order, Priority};
 use super::{Allocator, AllocatorContext, AllocatorParams, Best, Request, Round};
 use crate::engine::Tick;
 use schemars::JsonSchema;
@@ -36,6 +36,7 @@ impl AllocatorParams for Islip {
         match self.priority {
             Priority::None => Box::new(Rule::<Equal>::new(self.iterations, context)),
             Priority::Age => Box::new(Rule::<OldestFirst>::new(self.iterations, context)),
+            Priority::Class => Box::new(Rule::<HighestFirst>::new(self.iterations, context)),
         }
     }
 }
@@ -175,6 +176,10 @@ impl<O: Order> Allocator for Rule<O> {
 
     fn by_age(&self) -> bool {
         O::BY_AGE
+    }
+
+    fn by_class(&self) -> bool {
+        O::BY_CLASS
     }
 
     fn bytes(&self) -> usize {

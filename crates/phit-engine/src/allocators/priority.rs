@@ -15,6 +15,9 @@ pub enum Priority {
     None,
     /// Those of the packet generated first. The arbiters choose among packets of one cycle.
     Age,
+    /// Those of the packet whose class has the higher `priority`, of traffic that has classes. The arbiters choose among
+    /// packets of equal ones.
+    Class,
 }
 
 impl Priority {
@@ -29,6 +32,8 @@ pub(super) trait Order: Send + 'static {
     type Key: Key;
     /// True if it reads [`Request::birth`].
     const BY_AGE: bool;
+    /// True if that is the rank of the packet's class.
+    const BY_CLASS: bool;
     /// At an input, and among its queues.
     fn at_input(request: &Request, key: u64) -> Self::Key;
     /// At an input that chooses among outputs, where requests without a channel come after all that have one.
@@ -43,6 +48,7 @@ pub(super) struct Equal;
 impl Order for Equal {
     type Key = u64;
     const BY_AGE: bool = false;
+    const BY_CLASS: bool = false;
 
     #[inline(always)]
     fn at_input(_: &Request, key: u64) -> u64 {
@@ -60,13 +66,20 @@ impl Order for Equal {
     }
 }
 
-/// [`Priority::Age`]. Requests without a channel come after all that have one, at inputs, too; otherwise classes go
-/// before ages at outputs alone.
-pub(super) struct OldestFirst;
+/// By what [`Request::birth`] says. Requests without a channel come after all that have one, at inputs, too; otherwise
+/// their classes go before it at outputs alone.
+pub(super) struct Ranked<const BY_CLASS: bool>;
 
-impl Order for OldestFirst {
+/// [`Priority::Age`]
+pub(super) type OldestFirst = Ranked<false>;
+
+/// [`Priority::Class`]
+pub(super) type HighestFirst = Ranked<true>;
+
+impl<const BY_CLASS: bool> Order for Ranked<BY_CLASS> {
     type Key = u128;
     const BY_AGE: bool = true;
+    const BY_CLASS: bool = BY_CLASS;
 
     #[inline]
     fn at_input(request: &Request, key: u64) -> u128 {

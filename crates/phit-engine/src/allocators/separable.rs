@@ -1,6 +1,6 @@
 //! Separable input-first allocation: each input port proposes one request, each output accepts one.
 
-use super::priority::{Equal, OldestFirst, Order, Priority};
+use super::priority::{Equal, HighestFirst, OldestFirst, Order, Priority};
 use super::{Allocator, AllocatorContext, AllocatorParams, Best, Request, Round};
 use crate::engine::{Table, Tick};
 use crate::error::ScenarioError;
@@ -82,15 +82,22 @@ impl AllocatorParams for SeparableInputFirst {
             (Priority::None, Arbiter::RoundRobin) => Box::new(Rule::<Equal, true>::new(self, context)),
             (Priority::None, _) => Box::new(Rule::<Equal, false>::new(self, context)),
             (Priority::Age, Arbiter::RoundRobin) => Box::new(Rule::<OldestFirst, true>::new(self, context)),
+            (Priority::Class, Arbiter::RoundRobin) => Box::new(Rule::<HighestFirst, true>::new(self, context)),
             (Priority::Age, _) => Box::new(Rule::<OldestFirst, false>::new(self, context)),
+            (Priority::Class, _) => Box::new(Rule::<HighestFirst, false>::new(self, context)),
         }
     }
 }
 
-/// Of packets of one cycle an arbiter by age would take the lowest number, as without a priority.
+/// An arbiter by age reads what the priority goes by, too: it would take the lowest number.
 pub(super) fn check_arbiter(arbiter: Arbiter, priority: Priority) -> Result<(), ScenarioError> {
-    if priority == Priority::Age && arbiter == Arbiter::Age {
-        let expected = "expected another arbiter, which chooses among packets of one cycle, with priority = \"age\"";
+    if priority != Priority::None && arbiter == Arbiter::Age {
+        let expected = match priority {
+            Priority::Class => {
+                "expected another arbiter, which chooses among packets of one class, with priority = \"class\""
+            }
+            _ => "expected another arbiter, which chooses among packets of one cycle, with priority = \"age\"",
+        };
         return Err(ScenarioError::new("arbiter", "\"age\"", expected));
     }
     Ok(())
@@ -341,6 +348,10 @@ impl<O: Order, const IN_TURN: bool> Allocator for Rule<O, IN_TURN> {
 
     fn by_age(&self) -> bool {
         O::BY_AGE || self.params.arbiter == Arbiter::Age
+    }
+
+    fn by_class(&self) -> bool {
+        O::BY_CLASS
     }
 
     fn bytes(&self) -> usize {

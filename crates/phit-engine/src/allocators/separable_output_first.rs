@@ -1,7 +1,7 @@
 //! Separable output-first allocation: outputs choose inputs, then inputs choose outputs.
 
 use super::pairs::Pairs;
-use super::priority::{Equal, OldestFirst, Order, Priority};
+use super::priority::{Equal, HighestFirst, OldestFirst, Order, Priority};
 use super::separable::{Arbiter, Turns, check_arbiter};
 use super::{Allocator, AllocatorContext, AllocatorParams, Best, Request, Round};
 use crate::engine::Tick;
@@ -35,6 +35,7 @@ impl AllocatorParams for SeparableOutputFirst {
         match self.priority {
             Priority::None => Box::new(Rule::<Equal>::new(self.arbiter, context)),
             Priority::Age => Box::new(Rule::<OldestFirst>::new(self.arbiter, context)),
+            Priority::Class => Box::new(Rule::<HighestFirst>::new(self.arbiter, context)),
         }
     }
 }
@@ -99,6 +100,10 @@ impl<O: Order> Allocator for Rule<O> {
 
     fn by_age(&self) -> bool {
         O::BY_AGE || self.arbiter == Arbiter::Age
+    }
+
+    fn by_class(&self) -> bool {
+        O::BY_CLASS
     }
 
     fn bytes(&self) -> usize {

@@ -1,7 +1,7 @@
 //! The wavefront allocator: the diagonals of the matrix of requests one after another.
 
 use super::matrix::{MOST_PORTS, Matrix};
-use super::priority::{Equal, OldestFirst, Order, Priority};
+use super::priority::{Equal, HighestFirst, OldestFirst, Order, Priority};
 use super::{Allocator, AllocatorContext, AllocatorParams, Request, Round};
 use crate::engine::{NONE, Tick};
 use schemars::JsonSchema;
@@ -45,6 +45,7 @@ impl AllocatorParams for Wavefront {
         match self.priority {
             Priority::None => Box::new(Rule::<Equal>::new(self.diagonal, context)),
             Priority::Age => Box::new(Rule::<OldestFirst>::new(self.diagonal, context)),
+            Priority::Class => Box::new(Rule::<HighestFirst>::new(self.diagonal, context)),
         }
     }
 }
@@ -118,6 +119,10 @@ impl<O: Order> Allocator for Rule<O> {
 
     fn by_age(&self) -> bool {
         O::BY_AGE
+    }
+
+    fn by_class(&self) -> bool {
+        O::BY_CLASS
     }
 
     fn bytes(&self) -> usize {

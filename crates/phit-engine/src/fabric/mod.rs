@@ -300,8 +300,8 @@ pub trait FabricParams {
         false
     }
 
-    /// True if endpoints can answer requests.
-    fn answers_requests(&self) -> bool {
+    /// True if endpoints can have several source queues: they can answer requests, and send packets of several classes.
+    fn several_source_queues(&self) -> bool {
         false
     }
 

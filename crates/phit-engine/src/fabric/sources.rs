@@ -67,10 +67,19 @@ impl Sources<'_> {
         senders: impl Iterator<Item = (u32, &'b Source, Option<Generated>)>,
         collector: &Collector,
     ) -> (u64, u64) {
-        let span = collector.span();
         // The packet that stands first in a source queue has been counted.
         let flow = &collector.counters.flow;
-        let (mut packets, mut phits) = (flow.generated_packets, flow.generated_phits);
+        let beyond = self.beyond(senders, collector.span());
+        (flow.generated_packets + beyond.0, flow.generated_phits + beyond.1)
+    }
+
+    /// The packets generated in `span` that come after those that have been drawn, and their phits.
+    pub(super) fn beyond<'b>(
+        &self,
+        senders: impl Iterator<Item = (u32, &'b Source, Option<Generated>)>,
+        span: Range<Tick>,
+    ) -> (u64, u64) {
+        let (mut packets, mut phits) = (0, 0);
         for (endpoint, source, mut next) in senders {
             let mut source = source.clone();
             while let Some(before) = next.filter(|packet| self.birth(*packet) < span.end) {

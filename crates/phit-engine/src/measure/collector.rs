@@ -24,6 +24,8 @@ pub struct Window {
     pub order: bool,
     /// Count what the precision of means is found from.
     pub precise: bool,
+    /// Classes of packets, each of which is counted by itself; none if all packets are alike.
+    pub classes: usize,
 }
 
 /// What one partition has counted.

@@ -46,6 +46,8 @@ pub struct Reading<'a> {
     pub workload: bool,
     /// Packets are requests and replies.
     pub requests: bool,
+    /// What the classes of packets are called, if there are several.
+    pub classes: &'a [String],
     /// The table of messages is asked for.
     pub messages: bool,
     /// The table of operations is asked for.

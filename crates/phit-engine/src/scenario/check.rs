@@ -18,6 +18,7 @@ pub(crate) fn check(
 ) -> Result<(), ScenarioError> {
     graph(scenario, topology, routing)?;
     faults(scenario, topology, routing)?;
+    classes(scenario, topology)?;
     requests(scenario, topology)?;
     channels(scenario, topology, routing)?;
     let sizes = scenario.traffic.packet_sizes().map_err(|e| e.under("traffic"))?;
@@ -75,7 +76,7 @@ pub(crate) fn networks(scenario: &Scenario) -> u16 {
 fn requests(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioError> {
     let Some(requests) = &scenario.traffic.requests else { return Ok(()) };
     let router = scenario.router.params();
-    if !router.answers_requests() {
+    if !router.several_source_queues() {
         let expected =
             "this router's endpoints answer no requests; expected \"input_queued\" with admittance = \"single\"";
         return Err(ScenarioError::new("router.kind", format!("{:?}", scenario.router.kind()), expected));
@@ -119,6 +120,32 @@ fn requests(scenario: &Scenario, topology: &dyn Topology) -> Result<(), Scenario
             let expected = format!("expected an even number: {what}");
             return Err(ScenarioError::new(format!("{path}.vcs"), params.vcs, expected));
         }
+    }
+    Ok(())
+}
+
+/// What has a source queue for each class of packets.
+fn classes(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioError> {
+    if scenario.traffic.classes.is_empty() {
+        return Ok(());
+    }
+    if !scenario.router.params().several_source_queues() {
+        let expected = "this router's endpoints have one source queue; expected \"input_queued\" with admittance = \
+                        \"single\", or no traffic.classes";
+        return Err(ScenarioError::new("router.kind", format!("{:?}", scenario.router.kind()), expected));
+    }
+    if !scenario.queueing.params().undivided() {
+        let kind = format!("{:?}", scenario.queueing.kind());
+        let expected = "endpoints with classes choose the virtual channel; expected \"virtual_channels\"";
+        return Err(ScenarioError::new("queueing.kind", kind, expected));
+    }
+    if !topology.breakdowns().is_empty() {
+        let expected = "expected nothing that breaks during a run with traffic.classes";
+        return Err(ScenarioError::missing("topology.faults.later", expected));
+    }
+    if topology.faulty().and_then(Faulty::retransmit).is_some() {
+        let expected = "expected none with traffic.classes, of which nothing is sent again";
+        return Err(ScenarioError::missing("topology.faults.retransmit", expected));
     }
     Ok(())
 }

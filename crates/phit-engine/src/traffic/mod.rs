@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+mod classes;
 mod destinations;
 mod packet_size;
 mod patterns;
@@ -18,6 +19,7 @@ mod source;
 mod trace;
 mod weighted;
 
+pub use classes::{ClassParams, Classes};
 pub use destinations::Destinations;
 pub use packet_size::{PacketSizeKind, PacketSizeParams};
 pub use patterns::{Pattern, PatternKind, PatternParams};
@@ -49,6 +51,11 @@ pub struct TrafficParams {
     /// Packets are requests, and their destinations answer them. If left out, nothing answers a packet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<RequestParams>,
+    /// Classes of packets, of which every endpoint generates those of each by itself: what they leave out is as the keys
+    /// beside say, and `load` is that of all together. If left out, all packets are of one class.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 8))]
+    pub classes: Vec<ClassParams>,
     /// Packet size: a whole number of phits, or a table that says how sizes are drawn.
     #[serde(default, deserialize_with = "packet_size::deserialize")]
     #[schemars(schema_with = "packet_size::schema")]
@@ -126,6 +133,7 @@ impl TrafficParams {
             process: ProcessKind::default(),
             message: None,
             requests: None,
+            classes: Vec::new(),
             packet_size: PacketSizeKind::phits(largest),
             trace: Vec::new(),
             changes: Vec::new(),
@@ -158,6 +166,10 @@ impl TrafficParams {
 
     /// Phits of the smallest and of the largest packet. Error paths are relative to the table.
     pub(crate) fn packet_sizes(&self) -> Result<(u16, u16), ScenarioError> {
+        if !self.classes.is_empty() {
+            let sizes = self.by_class().map(|class| class.packet_sizes()).collect::<Result<Vec<_>, _>>()?;
+            return Ok(sizes.into_iter().fold((u16::MAX, 1), |all, own| (all.0.min(own.0), all.1.max(own.1))));
+        }
         let sizes = self.packet_size.params().build().map_err(|e| e.under("packet_size"))?;
         Ok(self.answered(0)?.map_or(sizes.range(), |requests| requests.range()))
     }
@@ -185,6 +197,7 @@ impl TrafficParams {
         if !self.trace.is_empty() && self.message.is_some() {
             return Err(ScenarioError::missing("message", "the `trace` says what is sent; leave it out"));
         }
+        self.check_classes()?;
         self.packet_sizes()?;
         let beside = [("trace", !self.trace.is_empty()), ("message", self.message.is_some())];
         if let (Some(_), Some((key, _))) = (&self.requests, beside.iter().find(|(_, given)| *given)) {

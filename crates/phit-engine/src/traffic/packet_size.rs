@@ -63,6 +63,11 @@ pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
     PacketSizeKind::read("", &value).map_err(|e| serde::de::Error::custom(carried(&e)))
 }
 
+/// The same of a key that may be left out.
+pub(super) fn deserialize_some<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<PacketSizeKind>, D::Error> {
+    deserialize(deserializer).map(Some)
+}
+
 /// A whole number of phits, or a table with `kind`.
 pub(super) fn schema(generator: &mut SchemaGenerator) -> Schema {
     let number = json!({ "type": "integer", "minimum": 1, "maximum": u16::MAX, "x-unit": "phits" });

@@ -1,5 +1,6 @@
 //! The packets of each endpoint, drawn lazily.
 
+use super::classes::Classes;
 use super::packet_size::{PacketSizeKind, Sizes};
 use super::patterns::{Others, Pattern, part_seed};
 use super::processes::{Geometric, HORIZON, Process, ProcessState};
@@ -38,6 +39,8 @@ pub struct Traffic {
     end: u16,
     /// Packets are requests, and are answered.
     requests: Option<Requests>,
+    /// Packets are of several classes, whose traffic takes the place of all else.
+    classes: Option<Classes>,
     /// The same in short, if it is so simple.
     steady: Option<Steady>,
 }
@@ -66,6 +69,16 @@ impl Steady {
         let cycle = u32::try_from(cycle).ok()?;
         Some(Generated { cycle, destination: self.others.draw(endpoint, &mut source.rng), size: self.size })
     }
+}
+
+/// Refuses a load, `given` as `load` phits/(endpoint·cycle), that an endpoint's injection port does not carry.
+fn check_load(path: &str, given: f64, load: f64, max_load: f64) -> Result<(), ScenarioError> {
+    if load > max_load {
+        let expected =
+            format!("expected at most {max_load} phits/(endpoint·cycle), what an endpoint's injection port carries");
+        return Err(ScenarioError::new(path, given, expected));
+    }
+    Ok(())
 }
 
 /// The process from cycle `start` on.
@@ -137,6 +150,16 @@ impl Traffic {
         seed: u64,
     ) -> Result<Self, ScenarioError> {
         params.check()?;
+        let of_class = |own: &TrafficParams, seed: u64| Self::fit(own, topology, max_load, unit, seed);
+        if let Some(classes) = Classes::build(params, of_class, seed)? {
+            let changes = params.changes.iter().enumerate();
+            let changes = changes.filter_map(|(i, change)| Some((format!("changes[{i}].load"), change.load?)));
+            for (path, load) in std::iter::once(("load".to_owned(), params.load)).chain(changes) {
+                check_load(&path, load, load * unit, max_load)?;
+            }
+            let none = Self::silent(topology.endpoints(), params.packet_sizes()?)?;
+            return Ok(Self { classes: Some(classes), ..none });
+        }
         let sizes = params.packet_size.params().build().map_err(|e| e.under("packet_size"))?;
         let messages = params.message.as_ref().map(|m| (m.packets, m.count.unwrap_or(u32::MAX)));
         let requests = params.answered(seed)?;
@@ -151,11 +174,7 @@ impl Traffic {
         let load_phase = |path: &str, start: u32, given: f64| {
             let load = given * unit;
             let refuse = |reason: String| ScenarioError::new(path, given, reason);
-            if load > max_load {
-                return Err(refuse(format!(
-                    "expected at most {max_load} phits/(endpoint·cycle), what an endpoint's injection port carries"
-                )));
-            }
+            check_load(path, given, load, max_load)?;
             if load > burst {
                 return Err(refuse(format!(
                     "expected at most {} phits/(endpoint·cycle): one packet per cycle of the mean packet size",
@@ -187,7 +206,7 @@ impl Traffic {
             (None, None) => Steady::of(&loads, &patterns, &*sizes),
             _ => None,
         };
-        Ok(Self { loads, patterns, sizes, messages, trace, end: 1, requests, steady })
+        Ok(Self { loads, patterns, sizes, messages, trace, end: 1, requests, classes: None, steady })
     }
 
     /// No traffic at all, of packets of so many phits at least and at most: what endpoints draw that execute a program.
@@ -195,7 +214,17 @@ impl Traffic {
         let sizes = PacketSizeKind::phits(largest).params().build()?;
         let trace = Some(Trace::new(&[], endpoints, largest)?);
         let (loads, patterns) = (vec![], vec![]);
-        Ok(Self { loads, patterns, sizes, messages: None, trace, end: smallest, requests: None, steady: None })
+        Ok(Self {
+            loads,
+            patterns,
+            sizes,
+            messages: None,
+            trace,
+            end: smallest,
+            requests: None,
+            classes: None,
+            steady: None,
+        })
     }
 
     /// The beginning of the sequence of `endpoint`; `seed` is the scenario's.
@@ -327,12 +356,18 @@ impl Traffic {
 
     /// Offered load in `cycle` in phits/(endpoint·cycle), the mean over all endpoints that ever send.
     pub fn expected_load(&self, cycle: u32) -> f64 {
+        if let Some(classes) = &self.classes {
+            return classes.traffic.iter().map(|class| class.expected_load(cycle)).sum();
+        }
         let phase = self.loads.iter().rev().find(|phase| phase.start <= u64::from(cycle));
         phase.map_or(0.0, |phase| phase.load)
     }
 
     /// Packets after which `endpoint` is silent for good, infinite if it never is.
     pub fn most_packets(&self, endpoint: u32) -> f64 {
+        if self.classes.is_some() {
+            return f64::INFINITY;
+        }
         match (&self.trace, self.messages) {
             (Some(trace), _) => trace.packets(endpoint) as f64,
             // Of requests, and as many replies.
@@ -347,7 +382,21 @@ impl Traffic {
 
     /// Mean packet size in phits.
     pub fn mean_packet_size(&self) -> f64 {
-        self.requests.as_ref().map_or(self.sizes.mean(), |requests| requests.mean() / 2.0)
+        match (&self.classes, &self.requests) {
+            (Some(classes), _) => classes.mean_packet_size(),
+            (None, Some(requests)) => requests.mean() / 2.0,
+            (None, None) => self.sizes.mean(),
+        }
+    }
+
+    /// Its classes, if packets are of several: they take the place of the sequences of packets here.
+    pub fn classes(&self) -> Option<&Classes> {
+        self.classes.as_ref()
+    }
+
+    /// The traffic of each class, or this one.
+    pub fn by_class(&self) -> &[Self] {
+        self.classes.as_ref().map_or(std::slice::from_ref(self), |classes| &classes.traffic)
     }
 
     /// What the packets ask for, if they are requests.

@@ -66,7 +66,7 @@ pub fn assert_close(measured: f64, expected: f64, tolerance: f64, what: &str) {
 pub struct Choices<'a>(std::slice::Iter<'a, u32>);
 
 /// Numbers that [`random`] takes at most.
-pub const CHOICES: usize = 80;
+pub const CHOICES: usize = 100;
 
 impl Choices<'_> {
     fn below(&mut self, n: u32) -> u32 {
@@ -314,14 +314,34 @@ pub fn random(choices: &[u32]) -> Value {
         }
         router["output_speedup"] = json!(1);
     }
+    let seed = draw.below(1000);
+    let mut classes = vec![];
+    if !admits && !breaks && queueing == "virtual_channels" && draw.below(3) == 2 {
+        for number in 0..1 + draw.below(3) {
+            let mut class =
+                json!({ "weight": f64::from(draw.below(3) + u32::from(number == 0)), "priority": draw.below(2) });
+            if draw.bool() {
+                class["packet_size"] = json!(1 + draw.below(largest));
+                class["pattern"] = json!({ "kind": "shift", "offset": 1 + number });
+            }
+            classes.push(class);
+        }
+        if router["allocator"]["priority"] == "age" && draw.bool() {
+            router["allocator"]["priority"] = "class".into();
+        }
+        if router["vc_allocator"] == "islip" {
+            router["vc_allocator"] = json!({ "kind": "islip", "priority": draw.of(&["none", "class", "age"]) });
+        }
+    }
     json!({
-        "seed": draw.below(1000),
+        "seed": seed,
         "topology": topology,
         "routing": routing,
         "router": router,
         "queueing": queueing,
-        "traffic":
-            { "pattern": pattern, "load": load, "process": process, "packet_size": size, "changes": changes },
+        "traffic": {
+            "pattern": pattern, "load": load, "process": process, "packet_size": size, "changes": changes, "classes": classes,
+        },
         "measure": measure,
     })
 }

@@ -332,9 +332,12 @@ fn a_priority_puts_the_oldest_packet_first_everywhere_and_arbiters_choose_among_
 #[test]
 fn an_arbiter_by_age_has_nothing_to_choose_among_after_a_priority_by_age() {
     for kind in ["separable_input_first", "separable_output_first"] {
-        let value = json!({ "kind": kind, "arbiter": "age", "priority": "age" });
-        let error = AllocatorKind::from_value("", &value).unwrap().params().check().unwrap_err().to_string();
-        assert!(error.contains("arbiter") && error.contains("priority"), "{error}");
+        for priority in ["age", "class"] {
+            let value = json!({ "kind": kind, "arbiter": "age", "priority": priority });
+            let error = AllocatorKind::from_value("", &value).unwrap().params().check().unwrap_err().to_string();
+            let why = format!("priority = \"{priority}\"");
+            assert!(error.contains("arbiter") && error.contains(&why), "{error}");
+        }
     }
 }
 

@@ -9,6 +9,7 @@ mod allocation;
 mod around;
 mod asking;
 mod bubble;
+mod classes;
 mod conservation;
 mod determinism;
 mod documents;

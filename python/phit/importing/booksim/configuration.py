@@ -1,7 +1,9 @@
 """A configuration of BookSim's: settings over defaults, with a record of what has been read."""
 
+import copy
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from phit.errors import InputError
@@ -68,6 +70,16 @@ class Configuration:
         """A word; of a list the first."""
         value = str(self[key].value)
         return (grammar.elements(value) or [""])[0] if KEYS[key].listed else value
+
+    def of_class(self, number: int) -> "Configuration":
+        """The same, where of lists the element for a class of packets is the only one: the last, if there are fewer."""
+        own = copy.copy(self)
+        own.given = dict(self.given)
+        for key, setting in self.given.items():
+            found = grammar.elements(setting.value) if KEYS[key].listed and isinstance(setting.value, str) else []
+            if found:
+                own.given[key] = replace(setting, value=f"{{{found[min(number, len(found) - 1)]}}}")
+        return own
 
     def refuse(self, key: str, expected: str) -> None:
         """Refuses the setting of a key."""

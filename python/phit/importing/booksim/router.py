@@ -49,11 +49,11 @@ def router(given: Configuration, network: Network) -> None:
         credit_delay=check_range(given, "credit_delay", 0, 1 << 16),
         speedup=_speedup(given),
     )
-    by_age = _by_age(given)
+    priority = _priority(given)
     for name, key in (("allocator", "sw_allocator"), ("vc_allocator", "vc_allocator")):
         document[name] = _allocator(given, key)
-        if by_age and _ranks(given, key):
-            document[name]["priority"] = "age"
+        if priority and _ranks(given, key):
+            document[name]["priority"] = priority
     _speculation(given, document)
     _channels(given, document)
     _sharing(given, network, document)
@@ -237,14 +237,16 @@ def _iterative(given: Configuration, key: str, kind: str, parameters: list[str])
     return {"kind": ITERATIVE[kind], "iterations": int(parameters[0])}
 
 
-def _by_age(given: Configuration) -> bool:
-    """Whether the oldest packet goes first, where an allocator knows priorities."""
+def _priority(given: Configuration) -> str | None:
+    """Which packets go first, where an allocator knows priorities."""
     name = str(given["priority"].value)
-    if name == "class":
+    if name == "class" and given["classes"].value == 1:
         given.findings.note(Status.IGNORED, given["priority"], "there is one class")
-    elif name == "age" and not _ranks(given, "sw_allocator"):
+        return None
+    if name in ("age", "class") and not _ranks(given, "sw_allocator"):
         words = f"{given['sw_allocator'].value} puts no packet before another; left out: which queue of an input asks"
         given.drop("priority", words)
-    elif name not in ("none", "age"):
+    elif name not in ("none", "age", "class"):
         given.refuse("priority", "cannot be expressed; expected none, age or class")
-    return name == "age"
+        return None
+    return None if name == "none" else name

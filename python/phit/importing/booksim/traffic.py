@@ -1,4 +1,4 @@
-"""BookSim's traffic patterns, injection processes, packet sizes and requests: the table `[traffic]`."""
+"""BookSim's traffic patterns, injection processes, packet sizes, classes and requests: the table `[traffic]`."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -17,7 +17,8 @@ MOST_DIGITS = 9
 def traffic(given: Configuration, network: Network) -> None:
     """Puts the traffic into the scenario."""
     if given["classes"].value != 1:
-        given.refuse("classes", "cannot be expressed; expected 1")
+        _classes(given, network)
+        return
     before = len(given.findings.errors)
     pattern = _pattern(given, network)
     if pattern is not None:
@@ -40,6 +41,60 @@ def traffic(given: Configuration, network: Network) -> None:
     given.findings.put("traffic.load", load, *sources)
     if not requests:
         given.findings.put("traffic.packet_size", sizes, given["packet_size"])
+
+
+MOST_CLASSES = 8
+
+
+def _classes(given: Configuration, network: Network) -> None:
+    """Puts several classes of packets into the scenario."""
+    count = given["classes"].value
+    if not isinstance(count, int) or not 1 <= count <= MOST_CLASSES:
+        given.refuse("classes", f"expected 1 to {MOST_CLASSES}")
+        return
+    if "1" in elements(str(given["use_read_write"].value)):
+        given.refuse("use_read_write", "cannot be expressed with several classes; expected 0")
+        return
+    before = len(given.findings.errors)
+    by_class = str(given["priority"].value) == "class"
+    if not by_class and given["priority"].value != "none":
+        given.refuse("priority", "cannot be expressed with several classes; expected none or class")
+    classes = [_class(given.of_class(number), network, by_class) for number in range(count)]
+    if len(given.findings.errors) > before:
+        return
+    loads = [load for load, _ in classes]
+    settings = ("injection_rate", "injection_rate_uses_flits")
+    given.findings.put("traffic.load", float(f"{sum(loads):.12g}"), *(given[key] for key in settings))
+    # Without any load all classes have equal parts of it.
+    tables = [{"weight": load if sum(loads) else 1.0} | table for load, table in classes]
+    keys = ("classes", "traffic", "injection_process", "packet_size", *(("class_priority",) if by_class else ()))
+    given.findings.put("traffic.classes", tables, *(given[key] for key in keys))
+
+
+def _class(given: Configuration, network: Network, by_class: bool) -> tuple[float, Document]:
+    """Load and table of a class, of a configuration that has it alone."""
+    pattern = _pattern(given, network)
+    sizes, mean = _sizes(given)
+    rate = given.number("injection_rate")
+    if given.whole("injection_rate_uses_flits"):
+        rate /= mean
+    if not 0 <= rate <= 1:
+        given.refuse("injection_rate", "expected 0 to 1 packets per cycle")
+        return 0.0, {}
+    table: Document = {"pattern": pattern, "process": _process(given, rate, mean), "packet_size": sizes}
+    if by_class:
+        table["priority"] = _priority(given)
+    return float(f"{rate * mean:.12g}"), table
+
+
+def _priority(given: Configuration) -> int:
+    """The priority of a class: the higher goes first."""
+    most = 255
+    priority = given.whole("class_priority")
+    if not 0 <= priority <= most:
+        given.refuse("class_priority", f"expected 0 to {most}")
+        return 0
+    return priority
 
 
 def _sizes(given: Configuration) -> tuple[int | Document, float]:

@@ -105,6 +105,7 @@ OPTIONS = {
     "mesh88_speculative": "8x8 mesh, uniform, speculation",
     "mesh88_channels": "8x8 mesh, uniform, rules for virtual channels",
     "mesh88_sharing": "8x8 mesh, channels that share the buffer of a port",
+    "mesh88_classes": "8x8 mesh, two classes of packets",
     "mesh88_connections": "8x8 mesh, uniform, the crossbar connects ports for a packet",
     "ff44_allocators": "4x4 flattened butterfly of 64, uniform, allocators",
     "ff44_valiant": "4x4 flattened butterfly of 64, Valiant",
@@ -125,13 +126,16 @@ def options(folder: Path) -> list[Case]:
         channels = ("vc_busy_when_full", "vc_prioritize_empty", "vc_shuffle_requests")
         allocation = ("routing_delay", "speculative", "vc_allocator", "sw_allocator")
         buffers = ("num_vcs", "vc_buf_size", "buffer_policy", "private_buf_size", "max_held_slots")
-        keys = (*speedups, *allocation, *channels, *buffers, "wait_for_tail_credit", "traffic", "packet_size")
+        classes = ("injection_rate", "class_priority") if "classes=" in row["overrides"] else ()
+        keys = (*classes, *speedups, *allocation, *channels, *buffers, "wait_for_tail_credit", "traffic", "packet_size")
         changed = [f"{key}={given[key]}" for key in keys if f"{key}=" in row["overrides"]]
         load = float(row["offered_flits_node_cycle"])
         # These are no curves of which the saturation is known: latencies are judged at all loads.
         document = scenario(row, drained=row["saturated"] == "no")
         case = point(OPTIONS[row["series"]], load, [row], document, FULL, quick=False)
-        found.append(replace(case, setting=", ".join([*changed, f"load {load:g}"])))
+        of_class = int(row["class"]) if row["class"] else None
+        part = f"load {load:g}" if of_class is None else f"class {of_class}"
+        found.append(replace(case, setting=", ".join([*changed, part]), of_class=of_class))
     return found
 
 

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from phit.plots import half_width
+from phit.results import Answer
 from phit.scenario import Document
 
 FOGSIM = {"accepted_load": 0.01, "latency_mean": 0.02, "latency_p99": 0.05, "hops_mean": 0.01}
@@ -109,11 +110,19 @@ class Case:
     """By measure, why it is not judged."""
     known: Known | None = None
     """Where the models differ."""
+    of_class: int | None = None
+    """The class of packets that it is about; all packets, if there is none."""
 
     def scenarios(self, quick: bool) -> list[Document]:
         """The runs of this case, one for each seed."""
         seeds = min(self.seeds, 2) if quick else self.seeds
         return [{"seed": seed, **self.scenario} for seed in range(1, seeds + 1)]
+
+    def measured(self, answer: Answer) -> Mapping[str, Any]:
+        """What a run has measured, by measure."""
+        if self.of_class is None:
+            return answer["summary"]
+        return {column: values[self.of_class] for column, values in answer["tables"]["classes"].items()}
 
     def __str__(self) -> str:
         return f"{self.simulator} {self.series} {self.setting or self.load:}"
@@ -145,12 +154,12 @@ class Comparison:
         return self.case.notes.get(self.measure, "")
 
 
-def compare(case: Case, summaries: Sequence[Mapping[str, Any]]) -> list[Comparison]:
+def compare(case: Case, measured: Sequence[Mapping[str, Any]]) -> list[Comparison]:
     """Sets the means over our seeds beside the means over their runs."""
     found = []
     for measure, values in case.theirs.items():
         theirs = statistics.fmean(values)
-        runs = [float(summary[measure]) for summary in summaries]
+        runs = [float(run[measure]) for run in measured]
         ours = statistics.fmean(runs)
         tolerance = case.tolerances.get(measure)
         if tolerance is None:

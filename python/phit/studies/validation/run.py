@@ -83,7 +83,7 @@ def simulate(
     phases = [p for change, runs in zip(changes, found, strict=False) for p in transient.compare(change, runs)]
     comparisons = []
     for case, runs in zip(chosen, found[len(changes) :], strict=True):
-        comparisons += compare(case, [run["summary"] for run in runs])
+        comparisons += compare(case, [case.measured(run) for run in runs])
     return comparisons, phases
 
 

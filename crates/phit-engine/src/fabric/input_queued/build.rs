@@ -15,6 +15,7 @@ use super::paths::Paths;
 use super::pools::Pools;
 use super::rounds;
 use super::state::{BROKEN, Input, Output, OutputBuffer, OutputTables, OutputVc, Progress, Queue, SINK};
+use super::streams::Streams;
 use super::vc_allocation::{Arbiters, Asked, VcAllocator};
 use super::wait_lists::WaitLists;
 use crate::engine::parallel::Outbox;
@@ -547,13 +548,25 @@ impl<'a> Plan<'a> {
         })
     }
 
+    /// What allocates so many `channels` to heads of so many `queues`, those of `routers` with up to `radix` ports of up
+    /// to `widest` queues each.
+    fn vc_allocator(&self, channels: u32, queues: u32, (routers, radix, widest): (u32, u32, u32)) -> VcAllocator {
+        let width = radix * widest;
+        let Some(asked) = &self.vc_allocator else {
+            let all = self.allocator.considers_all();
+            return VcAllocator::Arbiters(Arbiters::new(all, channels, queues, width, width));
+        };
+        // Heads are its inputs, channels its outputs.
+        let context = AllocatorContext { ports: routers * width, radix: width, queues: 64 };
+        VcAllocator::Asked(Asked::new(asked.build(&context), width))
+    }
+
     fn partition(&self, index: usize, layout: &Layout<'_>) -> Partition {
         let (topology, config) = (&*self.topology, &*self.config);
         let routers = layout.parts[index].clone();
         let count = routers.len();
         let radix = self.radix;
         let widest = u32::from(config.links.iter().map(|l| l.queues).max().unwrap_or(1));
-        let queues_per_router = radix * widest;
 
         let mut all = self.ports(index, layout);
         let injection_channels = all.channels.len() as u32;
@@ -569,6 +582,10 @@ impl<'a> Plan<'a> {
         let each = config.paths.0.max(config.paths.1);
         let context = AllocatorContext { ports: ports * each, radix: radix * each, queues: widest };
         let allocator = self.allocator.build(&context);
+        let vc_allocator = config
+            .vc_stage
+            .then(|| self.vc_allocator(injection_channels, queues.len() as u32, (count as u32, radix, widest)));
+        let channels_by_class = vc_allocator.as_ref().is_some_and(VcAllocator::by_class);
         let settings = Settings::new(
             config,
             &Policies {
@@ -584,6 +601,8 @@ impl<'a> Plan<'a> {
                 messages: self.routing.loads_links() || self.queueing.sends_messages(),
                 sizes: self.traffic.packet_sizes(),
                 requests: self.traffic.requests(),
+                ranks: self.traffic.classes().map(|classes| &*classes.ranks),
+                by_class: (allocator.by_class(), channels_by_class),
                 repeats: self.retransmit().is_some(),
                 radix: self.radix,
             },
@@ -626,6 +645,8 @@ impl<'a> Plan<'a> {
         }
         let exchange = |rule: &Requests| Box::new(Exchange::new(rule, endpoints.len()));
         let exchange = self.traffic.requests().map(exchange);
+        let numbers = || endpoints.iter().map(|endpoint| endpoint.number);
+        let streams = self.traffic.classes().map(|classes| Box::new(Streams::new(classes, numbers(), self.seed)));
         let kinds = 1 + u32::from(self.traffic.requests().is_some());
         let repeats = |rule| Box::new(Repeats::new(rule, layout.homes_of_endpoints.clone(), endpoints.len(), kinds));
         let repeats = self.retransmit().map(repeats);
@@ -643,18 +664,7 @@ impl<'a> Plan<'a> {
             queueing,
             manager,
             allocator,
-            vc_allocator: config.vc_stage.then(|| {
-                let Some(asked) = &self.vc_allocator else {
-                    let (channels, queues) = (injection_channels, queues.len() as u32);
-                    let all = self.allocator.considers_all();
-                    let arbiters = Arbiters::new(all, channels, queues, queues_per_router, radix * widest);
-                    return VcAllocator::Arbiters(arbiters);
-                };
-                // Heads are its inputs, channels its outputs.
-                let (ports, radix) = (count as u32 * queues_per_router, queues_per_router);
-                let context = AllocatorContext { ports, radix, queues: 64 };
-                VcAllocator::Asked(Asked::new(asked.build(&context), radix))
-            }),
+            vc_allocator,
             rngs: routers.iter().map(|r| Rng::new(self.seed, Stream::Router, r.into())).collect::<Vec<_>>().into(),
             injection_bounds,
             widest,
@@ -726,6 +736,7 @@ impl<'a> Plan<'a> {
             free_messages: Vec::new(),
             hosted: self.hosted(index, layout),
             exchange,
+            streams,
             repeats,
         }
     }

@@ -59,7 +59,7 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> FabricParams for RouterParams
         self.sharing.is_some()
     }
 
-    fn answers_requests(&self) -> bool {
+    fn several_source_queues(&self) -> bool {
         self.admittance == Admittance::Single
     }
 

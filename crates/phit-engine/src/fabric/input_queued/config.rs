@@ -226,6 +226,8 @@ impl Compiled {
             credits_in_turn,
             endpoints_fill,
             exchanges,
+            classes,
+            ranked,
             inputs_at_link_rate,
             reuse_when_empty,
             repeats,
@@ -257,8 +259,9 @@ impl Compiled {
             || pace.is_some()
             || full_is_taken
             || turns > 0
-            || shares;
-        let rare = ideal || exchanges || repeats || wants.ejects || wants.sends || wants.after_grants;
+            || shares
+            || ranked != (false, false);
+        let rare = ideal || exchanges || classes || repeats || wants.ejects || wants.sends || wants.after_grants;
         let extras = odd || rare;
         let usual = transparent && immediate && !managed && !admits && !rare;
         let bare = usual && !odd;
@@ -459,6 +462,10 @@ pub(crate) struct Settings {
     pub endpoints_fill: bool,
     /// Packets are requests and replies.
     pub exchanges: bool,
+    /// Packets are of several classes.
+    pub classes: bool,
+    /// The crossbar's allocator, and that of channels, put requests in the order of their packets' classes.
+    pub ranked: (bool, bool),
     /// Endpoints send again what was lost.
     pub repeats: bool,
     /// Endpoints send what they have drawn, one packet after another, and nothing else.
@@ -575,6 +582,8 @@ impl Settings {
             messages,
             sizes,
             requests,
+            ranks,
+            by_class: ranked,
             repeats,
             radix,
         } = policies;
@@ -654,8 +663,10 @@ impl Settings {
                 !(known && config.endpoints_never_fill(room, sizes.1, ideal))
             }),
             exchanges: requests.is_some(),
+            classes: ranks.is_some(),
+            ranked,
             repeats,
-            in_turn: config.admittance.is_none() && requests.is_none() && !repeats,
+            in_turn: config.admittance.is_none() && requests.is_none() && ranks.is_none() && !repeats,
             networks: config.networks as u8,
             endpoints_keep: requests.is_some_and(|requests| requests.room.is_some()),
             cut_through_holds_output: config.cut_through_holds_output,
@@ -715,6 +726,10 @@ pub(crate) struct Policies<'a> {
     pub sizes: (u16, u16),
     /// What packets ask for, if they are requests.
     pub requests: Option<&'a Requests>,
+    /// The ranks of the classes of packets, if there are several.
+    pub ranks: Option<&'a [u8]>,
+    /// The crossbar's allocator asks for the class of packets, and that of channels.
+    pub by_class: (bool, bool),
     /// Endpoints send again what was lost.
     pub repeats: bool,
     /// Most ports of a router.

@@ -72,6 +72,9 @@ impl Partition {
 
     /// Opens the measured window, or moves its end.
     pub(crate) fn open_window(&mut self, span: Range<Tick>) {
+        if self.streams.is_some() {
+            return self.open_window_of_classes(span);
+        }
         if self.exchange.is_some() {
             let drawn: Vec<Generated> = self.generated().collect();
             return sources!(self).open(span, drawn.into_iter(), &mut self.collector);
@@ -86,6 +89,7 @@ impl Partition {
         let senders = self.endpoints.iter().map(|endpoint| (endpoint.number, &endpoint.source, endpoint.next));
         let beside = self.hosted.as_ref().filter(|hosted| !hosted.workload.traffic.is_empty());
         let (packets, phits) = match (&self.exchange, beside) {
+            _ if self.streams.is_some() => self.close_window_of_classes(),
             (Some(_), _) => self.requested(),
             (_, Some(hosted)) => self.generated_beside(&hosted.workload),
             (None, None) => sources!(self).close(senders, &self.collector),
@@ -102,6 +106,9 @@ impl Partition {
         }
         if K::EXTRAS && self.exchange.is_some() {
             return self.draw_request(e);
+        }
+        if K::EXTRAS && self.streams.is_some() {
+            return self.draw_of_classes(e);
         }
         let endpoint = &mut self.endpoints[e];
         endpoint.next = sources!(self).draw(endpoint.number, &mut endpoint.source, &mut self.collector);
@@ -143,6 +150,7 @@ impl Partition {
         match () {
             () if self.settings.admits => self.send_admitted::<K>(e),
             () if self.settings.exchanges => self.send_exchanged::<K>(e),
+            () if self.settings.classes => self.send_of_classes::<K>(e),
             () => self.send_repeating::<K>(e),
         }
     }
@@ -162,11 +170,11 @@ impl Partition {
                 return Some(lane).filter(fits);
             }
         }
-        self.choose_lane::<K>(endpoint.channel, endpoint.lane, 0..count, packet.destination, size)
+        self.choose_lane::<K>(endpoint.channel, endpoint.lane, 0..count, packet.destination, size, |_| true)
     }
 
     /// The queue among `lanes` for a flit of `size` phits to `destination`, of those whose first has its credits in
-    /// `channel`; `last` is the one last used.
+    /// `channel` and that are `open`; `last` is the one last used.
     #[inline(always)]
     pub(super) fn choose_lane<K: Kernel>(
         &self,
@@ -175,11 +183,13 @@ impl Partition {
         lanes: Range<u16>,
         destination: u32,
         size: u32,
+        open: impl Fn(u16) -> bool,
     ) -> Option<u16> {
         let credits = |lane: u16| self.tables.channels[channel + u32::from(lane)].credits;
         // Room for a head, which takes an empty queue where channels are reused when they are empty.
         let least = if K::EXTRAS && self.settings.reuse_when_empty { self.config.links[0].buffer } else { size };
         let fits = |lane: &u16| match self.settings.shares {
+            _ if !open(*lane) => false,
             true if K::HELD && K::EXTRAS => self.takes_head(channel + u32::from(*lane), size),
             _ => credits(*lane) >= least as i32,
         };

@@ -413,6 +413,7 @@ impl Partition {
             self.injection_lanes(kind),
             packet.destination,
             size,
+            |_| true,
         )
     }
 

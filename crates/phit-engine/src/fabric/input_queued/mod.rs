@@ -36,6 +36,7 @@ mod snapshot;
 mod speculation;
 mod state;
 mod step;
+mod streams;
 mod stuck;
 mod transfer;
 mod vc_allocation;

@@ -19,6 +19,7 @@ use super::paths::Paths;
 use super::pools::Pools;
 use super::severed::Severed;
 use super::state::{Input, OutputTables, Progress, Queue};
+use super::streams::Streams;
 use super::vc_allocation::{VcAllocator, Waiting};
 use super::wait_lists::WaitLists;
 use crate::engine::Bytes;
@@ -186,6 +187,8 @@ pub struct Partition {
     pub(crate) hosted: Option<Box<Hosted>>,
     /// What endpoints have under way, if packets are requests.
     pub(crate) exchange: Option<Box<Exchange>>,
+    /// What endpoints have of each class, if packets are of several.
+    pub(crate) streams: Option<Box<Streams>>,
     /// What endpoints are to send again, if they do so.
     pub(crate) repeats: Option<Box<Repeats>>,
 }
@@ -378,7 +381,7 @@ impl Partition {
             reviewing, ways_back, held, watched, wakes, outgoing, free_messages;
             index, config, topology, known, traffic, unit, routing, tabled, settings, queueing, manager, vc_allocator,
             admittances, widest, next_look, now, outbox, coming, slices, offered_phits, next_period, probes, next_probe,
-            messages, hosted, exchange, repeats, discards, severed, outages, silent, paths,
+            messages, hosted, exchange, streams, repeats, discards, severed, outages, silent, paths,
             connections, pools
         });
         tables.extend([
@@ -387,6 +390,7 @@ impl Partition {
             ("vc_allocator", self.vc_allocator.as_ref().map_or(0, VcAllocator::bytes)),
             ("manager", self.manager.as_ref().map_or(0, |manager| manager.bytes())),
             ("hosts", self.hosted.as_ref().map_or(0, |hosted| hosted.executor.bytes())),
+            ("streams", self.streams.as_ref().map_or(0, |streams| streams.bytes())),
             ("exchange", self.exchange.as_ref().map_or(0, |exchange| exchange.bytes())),
             ("repeats", self.repeats.as_ref().map_or(0, |repeats| repeats.bytes())),
             ("paths", self.paths.as_ref().map_or(0, |paths| paths.bytes())),

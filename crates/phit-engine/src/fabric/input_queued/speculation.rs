@@ -40,7 +40,7 @@ impl Partition {
             port,
             output,
             router,
-            birth: self.packets[packet].birth,
+            birth: if self.settings.ranked.0 { self.rank(packet) } else { self.packets[packet].birth },
             input: number,
             lane: (queue - queues) as u16,
             vc: SPECULATIVE,

@@ -300,7 +300,10 @@ impl Partition {
                         self.config.flit_phits(size, sent)
                     }
                 };
-                (size, birth)
+                match K::EXTRAS && self.settings.ranked.0 {
+                    true => (size, self.rank(q.first)),
+                    false => (size, birth),
+                }
             }
         };
         let output = &self.tables.outputs[index];
@@ -669,7 +672,10 @@ impl Partition {
         let (channels, settings, pools) = (&self.tables.channels, &self.settings, self.pools.as_deref());
         for waiting in self.waiting.chunk_by(|a, b| a.router == b.router) {
             let first_channel = outputs[self.tables.first_port[waiting[0].router]].vc;
-            let birth = |head: &Waiting| packets[head.packet].birth;
+            let birth = |head: &Waiting| match (settings.ranked.1, &self.streams) {
+                (true, Some(streams)) => streams.rank(&packets[head.packet]),
+                _ => packets[head.packet].birth,
+            };
             let won = |head: &Waiting, channel: u32| {
                 let q = &mut queues[head.queue];
                 q.vc = (channel - outputs[q.output].vc) as u16;

@@ -62,6 +62,8 @@ fn with_routing(mut simulation: Simulation, routing: impl Fn() -> Box<dyn Routin
                 messages: !old.timed,
                 sizes: (old.size as u16, old.size as u16),
                 requests: None,
+                ranks: None,
+                by_class: (false, false),
                 repeats: false,
                 radix: old.turns,
             },

@@ -44,7 +44,7 @@ impl Asked {
     }
 
     /// Matches the heads of a router with channels, the first of which is `first_channel`; calls `won(head, channel)`
-    /// for every pair. `birth` is the tick of generation of a head, `class` the rank of its request for a channel.
+    /// for every pair. `birth` is the tick of generation of a head, or the rank of its class, `class` the rank of its request for a channel.
     pub(crate) fn allocate(
         &mut self,
         (now, rng, first_channel): (Tick, &mut Rng, u32),
@@ -100,6 +100,11 @@ pub(crate) enum VcAllocator {
 }
 
 impl VcAllocator {
+    /// True if it puts heads in the order of their packets' classes.
+    pub(crate) fn by_class(&self) -> bool {
+        matches!(self, Self::Asked(asked) if asked.allocator.by_class())
+    }
+
     /// Bytes held.
     pub(crate) fn bytes(&self) -> usize {
         match self {

@@ -16,7 +16,8 @@ pub struct Request {
     pub output: u32,
     /// Index of the router in the partition.
     pub router: u32,
-    /// Tick of generation of its packet, for arbitration by age ([`Allocator::by_age`]).
+    /// Tick of generation of its packet, for arbitration by age ([`Allocator::by_age`]); or the rank of its class
+    /// ([`Allocator::by_class`]).
     pub birth: Tick,
     /// Input port number in the router.
     pub input: u16,
@@ -74,6 +75,11 @@ pub trait Allocator: Send {
 
     /// True if it reads [`Request::birth`].
     fn by_age(&self) -> bool {
+        false
+    }
+
+    /// True if what it reads there is to be the rank of the class of the packet, the lowest of which goes first.
+    fn by_class(&self) -> bool {
         false
     }
 

@@ -11,6 +11,7 @@ use crate::packet::Packet;
 use serde::{Deserialize, Serialize};
 
 mod batches;
+mod classes;
 mod control;
 mod drops;
 mod endpoints;
@@ -208,6 +209,8 @@ counters! {
         order: order::Order,
         /// Packets dropped at their sources.
         drops: drops::Drops,
+        /// Classes of packets.
+        classes: classes::Classes,
         /// Requests and their replies.
         transactions: transactions::Transactions,
         /// What a managed queue organisation counts.

@@ -23,6 +23,7 @@ fn window(by_generation: bool) -> Window {
         series_by_generation: by_generation,
         order: true,
         precise: true,
+        classes: 0,
     }
 }
 

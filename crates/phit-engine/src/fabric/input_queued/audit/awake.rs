@@ -22,6 +22,13 @@ pub(super) fn awake(partition: &Partition, pending: &Pending) -> Result<(), Stri
             }
         }
     }
+    if let Some(streams) = &partition.streams {
+        for (e, endpoint) in (0..).zip(partition.endpoints.iter()) {
+            if streams.has_packets(e) && !endpoint.blocked && !pending.wakes_ever(kind::SEND, e) {
+                return Err(format!("endpoint {} has forgotten what it is to send", endpoint.number));
+            }
+        }
+    }
     for (index, queue) in partition.queues.iter().enumerate() {
         let input = &partition.inputs[queue.port];
         let ports = partition.tables.first_port[input.router + 1] - partition.tables.first_port[input.router];

@@ -155,9 +155,10 @@ pub(super) fn buffers(partitions: &[Partition], pending: &[Pending], here: &Part
             let sender_sent = if input.class == 0 {
                 let e = input.upstream - sender.tables.outputs.len() as u32;
                 let endpoint = &sender.endpoints[e];
-                match &sender.exchange {
-                    Some(exchange) => exchange.sent(e, lane),
-                    None => (endpoint.sent > 0 && u32::from(endpoint.lane) == lane).then_some(endpoint.sent),
+                match (&sender.exchange, &sender.streams) {
+                    (Some(exchange), _) => exchange.sent(e, lane),
+                    (None, Some(streams)) => streams.sent(e, lane),
+                    (None, None) => (endpoint.sent > 0 && u32::from(endpoint.lane) == lane).then_some(endpoint.sent),
                 }
             } else {
                 let owner = sender.owner(channel);
