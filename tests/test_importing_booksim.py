@@ -429,6 +429,7 @@ ARRIVES: dict[str, tuple[Any, str, Any]] = {
     "sim_count": (3, "sweep.seeds", 3),
     "seed": (7, "seed", 7),
     "use_read_write": (0, "traffic.requests", None),
+    "classes": (1, "traffic.classes", None),
 }
 
 
@@ -485,7 +486,77 @@ def test_parts_of_a_shared_memory_that_cannot_be_expressed(tmp_path: Path, keys:
     assert "expected" in said
 
 
-UNLIKE = {"subnets": 2, "link_failures": 1, "noq": 1, "buffer_policy": "feedback", "router": "event", "classes": 2} | {
+CLASSES = {
+    "classes": 3,
+    "traffic": "{uniform,transpose}",
+    "injection_rate": "{0.1,0.2,0.1}",
+    "packet_size": "{1,{1,5},2}",
+    "injection_rate_uses_flits": 1,
+}
+
+
+def test_classes_have_a_stream_of_packets_each(tmp_path: Path) -> None:
+    found = imported(tmp_path, **MESH, **CLASSES)
+    traffic = found.document["traffic"]
+    assert traffic["load"] == 0.4
+    first, second, third = traffic["classes"]
+    assert first == {
+        "weight": 0.1,
+        "pattern": {"kind": "uniform", "include_self": True},
+        "process": "bernoulli",
+        "packet_size": 1,
+    }
+    # Of a list that ends early the last counts.
+    assert (second["pattern"], third["pattern"]) == ("transpose", "transpose")
+    assert second["packet_size"] == {"kind": "choice", "sizes": [1, 5], "weights": [1, 1]}
+    assert (second["weight"], third["weight"], third["packet_size"]) == (0.2, 0.1, 2)
+    # Counted in packets, three times as many flits are of the second class.
+    found = imported(tmp_path, **MESH, **{**CLASSES, "injection_rate_uses_flits": 0})
+    assert [each["weight"] for each in found.document["traffic"]["classes"]] == [0.1, 0.6, 0.2]
+    assert phit.run({**found.document, "measure": {"warmup": 10, "cycles": 50}}).tables["classes"].height == 3
+
+
+def test_classes_have_priorities_where_those_of_classes_count(tmp_path: Path) -> None:
+    keys = {**MESH, **CLASSES, "class_priority": "{2,0}", "sw_allocator": "separable_input_first"}
+    found = imported(tmp_path, **keys, priority="class")
+    assert [each["priority"] for each in found.document["traffic"]["classes"]] == [2, 0, 0]
+    assert found.document["router"]["allocator"]["priority"] == "class"
+    # To iSLIP all requests are alike.
+    assert "priority" not in found.document["router"]["vc_allocator"]
+    assert all("priority" not in each for each in imported(tmp_path, **keys).document["traffic"]["classes"])
+
+
+@pytest.mark.parametrize(
+    ("keys", "named"),
+    [
+        ({"use_read_write": "{0,1}"}, "use_read_write = "),
+        ({"priority": "age"}, "priority = 'age'"),
+        ({"priority": "class", "class_priority": "{0,256}"}, "class_priority = "),
+        ({"injection_rate": "{0.1,3.5}"}, "injection_rate = "),
+        ({"traffic": "{uniform,unifrom}"}, "traffic = "),
+    ],
+)
+def test_classes_that_cannot_be_expressed(tmp_path: Path, keys: dict[str, Any], named: str) -> None:
+    said = refused(tmp_path, **MESH, **{**CLASSES, **keys})
+    assert named in said
+    assert "expected" in said
+
+
+def test_numbers_of_classes_are_of_all_packets(tmp_path: Path) -> None:
+    file = tmp_path / "out.txt"
+    before, _, numbers = PRINTED.partition("====== Traffic class 0 ======\n")
+    of_class = "Accepted packet rate average = {rate} (1 samples)\n"
+    blocks = [
+        (numbers + of_class).format(latency=16, hops=3, rate=0.03),
+        (numbers + of_class).format(latency=20, hops=4, rate=0.01),
+    ]
+    settings = before.replace("routing_delay = 0;", "routing_delay = 0;\nclasses = 2;")
+    file.write_text(settings + "".join(blocks), encoding="utf-8")
+    found = recognised(file).numbers
+    assert found == pytest.approx({"accepted_load": 0.1, "latency_mean": 17, "hops_mean": 2.25})
+
+
+UNLIKE = {"subnets": 2, "link_failures": 1, "noq": 1, "buffer_policy": "feedback", "router": "event", "classes": 9} | {
     "internal_speedup": 1.0625
 }
 
@@ -612,7 +683,7 @@ def test_import_prints_a_scenario_that_runs(tmp_path: Path, cli: Cli) -> None:
     status, out, err = cli("run", file, "--from", "booksim", "--set", "measure.cycles=100", "--json")
     assert status == 0, err
     assert cli("import", "booksym", file)[0] == 2
-    status, _, err = cli("import", "booksim", file, "subnets=2", "classes=3")
+    status, _, err = cli("import", "booksim", file, "subnets=2", "classes=0")
     assert status == 2
     assert err.count("phit: error:") == 2
 

@@ -1,7 +1,10 @@
 """What BookSim prints: the configuration that it has read, and the numbers at its end."""
 
+import operator
 import re
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from phit.errors import InputError
 from phit.importing import booksim
@@ -22,6 +25,8 @@ _NUMBERS = {
     "hops_mean": re.compile(r"^Hops average = (\S+)", re.M),
 }
 
+_PACKETS = re.compile(r"^Accepted packet rate average\s*=\s*(\S+)", re.M)
+
 _UNSTABLE = ("Simulation unstable", "Aborting simulation")
 
 
@@ -34,24 +39,49 @@ def printed(path: Path) -> Printed:
     imported = booksim.of_settings(settings, path.parent)
     saturated = any(words in text for words in _UNSTABLE)
     _, _, overall = text.rpartition("====== Overall Traffic Statistics ======")
-    numbers = {}
-    for name, pattern in _NUMBERS.items():
-        # Without numbers at the end, those of the last period.
-        found = pattern.findall(overall)
-        if found and (value := _number(found[-1])) is not None:
-            numbers[name] = value
+    # Without numbers at the end, those of the last period.
+    numbers = _numbers(overall, str(_last(settings, "classes")))
     if not numbers:
         raise InputError(f"{path}: there are no results in it; the run may have ended early")
     if "hops_mean" in numbers:
         # It counts routers, Phit links between them.
         numbers["hops_mean"] -= 1
     if (measured := _measured(text)) is not None and measured[1]:
-        period = next((s.value for s in reversed(settings) if s.key == "sample_period"), KEYS["sample_period"].default)
+        period = _last(settings, "sample_period")
         set_path(imported.document, "measure.warmup", measured[0])
         set_path(imported.document, "measure.cycles", measured[1] * int(period))
     if saturated:
         set_path(imported.document, "measure.count", "delivered")
     return Printed(imported, numbers, saturated)
+
+
+def _last(settings: Sequence[Setting], key: str) -> Any:
+    """What the last setting of a key says, or its default."""
+    return next((setting.value for setting in reversed(settings) if setting.key == key), KEYS[key].default)
+
+
+def _numbers(text: str, classes: str) -> dict[str, float]:
+    """What was measured of all packets, of which there are so many classes, each with numbers of its own."""
+    count = int(classes) if classes.isdecimal() else 1
+    found = {name: _of_classes(pattern, text, count) for name, pattern in (*_NUMBERS.items(), ("packets", _PACKETS))}
+    packets = found.pop("packets")
+    numbers = {}
+    for name, values in found.items():
+        if name == "accepted_load" and values:
+            numbers[name] = sum(values)
+        elif len(values) == 1:
+            numbers[name] = values[0]
+        elif len(packets) == len(values) and sum(packets) > 0:
+            # Means over the packets of all classes.
+            numbers[name] = sum(map(operator.mul, values, packets)) / sum(packets)
+    return numbers
+
+
+def _of_classes(pattern: re.Pattern[str], text: str, count: int) -> list[float]:
+    """The last number of each class; none if one is missing."""
+    values = [_number(value) for value in pattern.findall(text)[-count:]]
+    known = [value for value in values if value is not None]
+    return known if len(known) == count else []
 
 
 def _number(text: str) -> float | None:

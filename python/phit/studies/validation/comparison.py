@@ -121,7 +121,8 @@ class Case:
     def measured(self, answer: Answer) -> Mapping[str, Any]:
         """What a run has measured, by measure."""
         if self.of_class is None:
-            return answer["summary"]
+            summary: Mapping[str, Any] = answer["summary"]
+            return summary
         return {column: values[self.of_class] for column, values in answer["tables"]["classes"].items()}
 
     def __str__(self) -> str:
