@@ -14,7 +14,9 @@ from pathlib import Path
 
 import altair as alt
 import polars as pl
-from measure import ROOT, Engine, Record, build, describe, machine_text
+from cases import ROOT, Record, describe
+from executable import Engine, build
+from measure import machine_text
 from phit.plots import save
 
 RESULTS = ROOT / "benches" / "curves.json"
