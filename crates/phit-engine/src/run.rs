@@ -3,36 +3,29 @@
 
 use crate::engine::{Parted, Team, Tick};
 use crate::error::ScenarioError;
-use crate::fabric::LinkClasses;
 use crate::fabric::input_queued::InputQueued;
 use crate::fabric::joint::Joint;
-use crate::fabric::seams::probe::Probes;
 use crate::fabric::{Blueprint, Fabric, News, Whole};
-use crate::measure::{
-    Batches, Collector, Counters, Flow, Precisions, Snapshot, Window, Written, mean_of_batches, warmup,
-};
-use crate::needs::{self, Needs};
-use crate::proof::{Proof, tables};
+use crate::measure::{Batches, Collector, Counters, Flow, Precisions, Snapshot, Written, mean_of_batches, warmup};
+use crate::needs::{self};
 use crate::result::Outcome;
-use crate::routing::detours;
-use crate::scenario::{Count, MeasureParams, Scenario, SeriesBy, Until, Warmup, check};
-use crate::topology::{Breakdown, RouteTable, Topology};
-use crate::traffic::Traffic;
-use crate::workload::Units;
+use crate::scenario::{Count, Scenario, Until, Warmup};
+use crate::topology::Breakdown;
 use pace::Pace;
-use phit_workload::run::Asked;
+use prepare::blueprint;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 use watchdog::Watchdog;
 
 mod pace;
+mod prepare;
 mod program;
 mod verify;
 mod watchdog;
 
 pub use crate::fabric::Options;
+pub use prepare::{needs, prepare};
 pub use verify::{routes, verify};
 
 /// Told how far a run is; returns false to stop it.
@@ -59,96 +52,6 @@ pub struct Simulation {
     /// Times that links have broken and that routing has got to know of it, in turns.
     breakdowns_seen: usize,
     pace: Pace,
-}
-
-/// What a run is to say of a program.
-fn asked(measure: &MeasureParams) -> Asked {
-    let MeasureParams { messages, operations, tracks, phases, .. } = *measure;
-    Asked { messages, operations, tracks, phases }
-}
-
-/// Checks a scenario completely and returns what its network is built from.
-pub fn prepare(scenario: &Scenario) -> Result<Blueprint, ScenarioError> {
-    blueprint(scenario, None).map(|(blueprint, _)| blueprint)
-}
-
-/// What a run of a scenario takes, told before its network is built.
-pub fn needs(scenario: &Scenario) -> Result<Needs, ScenarioError> {
-    let (blueprint, graph) = blueprint(scenario, None)?;
-    Ok(needs::of_run(scenario, &blueprint, graph))
-}
-
-/// The same, with the bytes of the graph, of which there may be so many.
-fn blueprint(scenario: &Scenario, memory: Option<u64>) -> Result<(Blueprint, f64), ScenarioError> {
-    let graph = needs::of_graph(scenario, memory)?;
-    let topology = scenario.network()?;
-    let (routing, _) = detours::around(scenario.routing.shared(), &topology)?;
-    check::check(scenario, &*topology, &*routing)?;
-    let table = routing.table(&*topology);
-    if let (Proof::Tables, Some(table)) = (routing.proof(), &table) {
-        arrive(scenario, &*topology, table, "")?;
-        for (index, breakdown) in topology.breakdowns().iter().enumerate() {
-            if let Some(table) = routing.table(&*breakdown.graph) {
-                let when = format!(" after change {index} of topology.faults.later");
-                arrive(scenario, &*breakdown.graph, &table, &when)?;
-            }
-        }
-    }
-    let router = scenario.router.params();
-    let division = scenario.queueing.params().division(&*topology);
-    let links = LinkClasses::new(router.links(), topology.classes(), router.ticks_per_cycle(), division);
-    let max_load = links[0].injection_bandwidth.unwrap_or(links[0].bandwidth).to_f64();
-    let bisection = links.bisection_load(&*topology);
-    let cycle = links.ticks_per_cycle;
-    let (traffic, workload) = match &scenario.workload {
-        None => (Traffic::build(&scenario.traffic, &*topology, max_load, bisection, scenario.seed)?, None),
-        Some(params) => {
-            let units = scenario.units.as_ref().map_or(Units::default(), |units| Units {
-                phit: units.phit_bits(),
-                nanosecond: units.nanosecond_cycles(),
-            });
-            let loads = (max_load, bisection);
-            let workload = params.build(&*topology, scenario.seed, cycle, loads, units)?;
-            let sizes = workload.packet_sizes(params.largest_packet());
-            (Traffic::silent(topology.endpoints(), sizes)?, Some(Arc::new(workload)))
-        }
-    };
-    let measure = &scenario.measure;
-    let window = Window {
-        ticks_per_cycle: cycle,
-        by_generation: measure.count == Count::Generated,
-        // A program has no batches.
-        batch: if workload.is_some() { Tick::MAX } else { (measure.cycles / measure.batches).max(1) * cycle },
-        histogram: measure.histogram,
-        series_bin: measure.series.as_ref().map(|s| s.bin.saturating_mul(cycle)),
-        order: measure.order,
-        precise: measure.precision.is_some(),
-        classes: scenario.traffic.classes.len(),
-        series_by_generation: measure.series.as_ref().is_some_and(|s| s.by == SeriesBy::Generation),
-    };
-    let blueprint = Blueprint {
-        table,
-        topology,
-        routing,
-        queueing: scenario.queueing.shared(),
-        division,
-        links,
-        traffic: Arc::new(traffic),
-        workload,
-        rows: asked(measure),
-        window,
-        probes: Probes::new(measure.probes.iter().map(|probe| probe.shared()), cycle),
-        seed: scenario.seed,
-    };
-    Ok((blueprint, graph))
-}
-
-/// Refuses tables without a route to some destination.
-fn arrive(scenario: &Scenario, graph: &dyn Topology, table: &RouteTable, when: &str) -> Result<(), ScenarioError> {
-    tables::arrive(graph, table).map_err(|flaw| {
-        let expected = format!("{flaw}{when}; expected tables with a route to every destination");
-        ScenarioError::new("routing.entries", format!("{:?}", scenario.routing.kind()), expected)
-    })
 }
 
 impl Simulation {

@@ -1,7 +1,11 @@
 //! The mechanism in a running network, with somebody who watches it from inside.
 
 use super::*;
-use crate::routing::RoutingKind;
+use crate::error::ScenarioError;
+use crate::fabric::seams::routing::Proof;
+use crate::routing::{RoutingContext, RoutingKind, RoutingParams};
+use crate::topology::Topology;
+use serde::Serialize;
 use std::sync::{Arc, Mutex};
 
 /// Who watches.

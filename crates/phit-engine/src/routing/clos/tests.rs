@@ -1,11 +1,12 @@
 //! The mechanism in running networks, watched from inside.
 
 use super::history::LONGEST;
+use super::params::{Measure, Path};
 use super::spy::{Watch, watched};
 use super::*;
 use crate::run::{Options, Simulation, verify};
 use crate::scenario::Scenario;
-use crate::topology::{Faults, Peer, TopologyParams};
+use crate::topology::{Faults, Peer, Topology, TopologyParams};
 use proptest::prelude::ProptestConfig;
 use serde_json::{Value, json};
 use std::collections::HashMap;

@@ -19,9 +19,14 @@ use crate::program::{Action, Operation, Transfer};
 use crate::queue::Wait;
 use crate::rails::{Choice, Rails};
 use crate::ranks::Ranks;
-use rustc_hash::FxHashMap;
-use serde::{Deserialize, Serialize};
+use record::Log;
 use std::collections::BTreeSet;
+
+mod message;
+mod record;
+
+pub use message::{Effects, Left, Message, Ready, Taken};
+pub use record::{Doing, Span, Stretch, Usage};
 
 /// What a host takes for a message, in units of time. L is the network's.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -45,167 +50,6 @@ fn rest(bytes: u64, per_byte: u64) -> u64 {
     bytes.wrapping_sub(1).wrapping_mul(per_byte)
 }
 
-/// A message on its way.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Message {
-    /// The rank that sent it.
-    pub source: u32,
-    /// The rank that it goes to.
-    pub destination: u32,
-    /// The number of the send at its source.
-    pub number: u32,
-    /// Size in bytes.
-    pub bytes: u64,
-    /// Its tag.
-    pub tag: u32,
-    /// The CPU of the send, and the one that takes it at its destination.
-    pub cpu: u8,
-    /// The interface, or rail, of the send, and the one that it arrives at.
-    pub nic: u8,
-    /// When its first byte left the host.
-    pub left: u64,
-    /// What its carrier knows it by.
-    pub mark: u32,
-}
-
-/// An operation that has nothing left to wait for but its rank's CPU and interface.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ready {
-    /// Its rank.
-    pub rank: u32,
-    /// Its number.
-    pub number: u32,
-    /// What it is.
-    pub operation: Operation,
-    /// The earliest time at which it can be performed.
-    pub at: u64,
-}
-
-/// What an event has led to.
-#[derive(Debug, Default)]
-pub struct Effects {
-    /// A message that is sent, and the time at which its first byte leaves the host.
-    pub sent: Option<(Message, u64)>,
-    /// The send of a message that its receive has taken now, if the sender waits for that: [`Hosts::taken`] tells it.
-    pub taken: Option<Taken>,
-    /// A message that a receive has taken, and when all of it was there for that.
-    pub matched: Option<(Message, u64)>,
-    /// Operations that have nothing left to wait for, and how many of them have been taken out.
-    released: Vec<Released>,
-    taken_out: usize,
-    /// Those before this one stand in their order.
-    in_order: usize,
-}
-
-/// A message that a receive has taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Taken {
-    /// The rank that sent it.
-    pub source: u32,
-    /// The number of the send.
-    pub number: u32,
-    /// The interface, or rail, that it took.
-    pub nic: u8,
-}
-
-/// What is left when nothing can ever happen again.
-#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Left {
-    /// Receives without a message, as (rank, number).
-    pub receives: Vec<Which>,
-    /// Messages that no receive has taken.
-    pub messages: Vec<Message>,
-    /// Operations that have never been performed, as (rank, number); receives that are waiting are not among them.
-    pub never: Vec<Which>,
-}
-
-impl Message {
-    /// Puts messages in an order that does not depend on who had them.
-    pub fn sort(messages: &mut [Self]) {
-        messages.sort_by_key(|message| (message.destination, message.source, message.number, message.left));
-    }
-}
-
-impl Left {
-    /// Adds what is left of other ranks.
-    pub fn add(&mut self, Self { receives, messages, never }: Self) {
-        self.receives.extend(receives);
-        self.messages.extend(messages);
-        self.never.extend(never);
-    }
-
-    /// Puts everything in an order that does not depend on what was added first.
-    pub fn sort(&mut self) {
-        self.receives.sort_unstable();
-        self.never.sort_unstable();
-        Message::sort(&mut self.messages);
-    }
-
-    /// True if the program has come to its end.
-    pub fn is_empty(&self) -> bool {
-        let Self { receives, messages, never } = self;
-        receives.is_empty() && messages.is_empty() && never.is_empty()
-    }
-}
-
-/// What the CPUs of a rank have done, in units of time. With one CPU the four come to its finish.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Usage {
-    /// Calculated.
-    pub calc: u64,
-    /// Sent messages, or taken them in.
-    pub overhead: u64,
-    /// Had nothing to do while nothing was on its way that they waited for, or while an interface was taken.
-    pub waiting: u64,
-    /// Had nothing to do until a message came that was on its way.
-    pub blocked: u64,
-}
-
-/// An operation that has been performed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Span {
-    /// Its rank.
-    pub rank: u32,
-    /// Its number.
-    pub number: u32,
-    /// What it was.
-    pub operation: Operation,
-    /// When it started.
-    pub start: u64,
-    /// When it ended, if it has.
-    pub end: Option<u64>,
-}
-
-/// What a CPU does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Doing {
-    /// It calculates.
-    Calc,
-    /// It sends a message.
-    Send,
-    /// It takes a message in.
-    Receive,
-    /// See [`Usage::waiting`].
-    Waiting,
-    /// See [`Usage::blocked`].
-    Blocked,
-}
-
-/// A time in which a CPU does one thing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Stretch {
-    /// Its rank.
-    pub rank: u32,
-    /// The CPU.
-    pub cpu: u8,
-    /// What it does.
-    pub doing: Doing,
-    /// From when.
-    pub start: u64,
-    /// Until when.
-    pub end: u64,
-}
-
 /// What has become of a message that has been taken in, see [`Hosts::take_at_once`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arrived {
@@ -220,14 +64,6 @@ const MOST_FETCHED: usize = 4;
 
 /// What waits for a CPU alone.
 const NO_NIC: usize = usize::MAX;
-
-/// Operations that have been performed, as they come.
-#[derive(Debug, Default)]
-struct Log {
-    spans: Vec<Span>,
-    /// Those that have not ended.
-    open: FxHashMap<Which, usize>,
-}
 
 /// The state of the hosts of all ranks, or of those of a part of a network.
 #[derive(Debug)]

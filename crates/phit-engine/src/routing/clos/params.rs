@@ -1,0 +1,276 @@
+//! `routing.kind = "clos"`: its parameters, and what follows from them.
+
+use super::allocation::{self, Allocator};
+use super::history::{self, History};
+use super::kept::Kept;
+use super::{Counters, Rule};
+use crate::engine::Rng;
+use crate::error::ScenarioError;
+use crate::fabric::seams::routing::{Legs, Proof};
+use crate::measure::Observable;
+use crate::packet::Packet;
+use crate::routing::contention::CONTENTION;
+use crate::routing::in_transit::DIRECT;
+use crate::routing::{Routing, RoutingContext, RoutingParams};
+use crate::topology::Topology;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Up to any common ancestor, then down, in a folded Clos network: which of the outputs upwards a packet takes is
+/// allocated in every router and router cycle (Kim, Dally and Abts, "Adaptive routing in high-radix Clos network", SC
+/// 2006).
+///
+/// An output is the better the fewer phits are charged against its buffer at the next router. Outputs that cannot take
+/// a packet now, because another one is crossing to them or their buffer is full, come after all others. Ties are
+/// broken at random.
+///
+/// ```toml
+/// [routing]
+/// kind = "clos"
+/// allocation = "greedy_r"
+/// samples = 2
+/// precision = 2
+/// precompute = 1
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Clos {
+    /// How outputs are given to inputs.
+    pub allocation: Allocation,
+    /// Outputs drawn for each head, of which the best is taken, with `sequential_r` and `greedy_r`: 1 to 4,096. An
+    /// output may be drawn twice.
+    #[schemars(range(min = 1, max = 4096))]
+    pub samples: u32,
+    /// What makes an output worse. With `contention`, "fill" below stands for the heads that have chosen the output,
+    /// out of as many as the router has ports.
+    pub measure: Measure,
+    /// Bits of the fill of a buffer that are known, 0 to 31: with b bits, in which of 2^b equal parts of the buffer it
+    /// ends. 0: only whether the output can take a packet now. If left out, the fill is known exactly (section 5.2).
+    #[schemars(range(max = 31))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub precision: Option<u32>,
+    /// Cycles between the state that a decision is made from and the decision, 0 to 2; with `greedy` and `greedy_r`
+    /// only, which need no knowledge of other decisions of the same cycle (section 5.3).
+    #[schemars(range(max = history::LONGEST))]
+    pub precompute: u32,
+    /// What it counts for that an output cannot take a packet now.
+    pub busy: Busy,
+    /// Whether blocked heads are decided about again in every router cycle. If not, a head keeps its first decision;
+    /// with `oblivious` and `deterministic` it always does.
+    pub redecide: bool,
+    /// When a packet is decided about.
+    pub decide: Decide,
+    /// Share of the packets, from 0 to 1, that are routed deterministically whatever the allocation, as traffic that
+    /// must be delivered in order (section 3.2.3).
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub deterministic_share: f64,
+    /// What the way of a packet routed deterministically depends on. Packets of one source and destination stay in
+    /// order if endpoints have one injection queue each.
+    pub deterministic_by: Path,
+    /// What an oblivious draw does about links from which there is no way to the destination.
+    pub around_faults: AroundFaults,
+}
+
+impl Default for Clos {
+    fn default() -> Self {
+        Self {
+            allocation: Allocation::Sequential,
+            samples: 2,
+            measure: Measure::Credits,
+            precision: None,
+            precompute: 0,
+            busy: Busy::Last,
+            redecide: true,
+            decide: Decide::Round,
+            deterministic_share: 0.0,
+            deterministic_by: Path::Destination,
+            around_faults: AroundFaults::Uniform,
+        }
+    }
+}
+
+/// What makes an output worse than another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Measure {
+    /// Phits charged against its buffer at the next router (the paper's).
+    Credits,
+    /// Heads of the router's input queues that have chosen it and whose tails have not left yet: contention counters,
+    /// which rise before buffers fill (Fuentes et al., IPDPS 2015).
+    Contention,
+}
+
+/// What being busy counts for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Busy {
+    /// Outputs that cannot take a packet now come after all others.
+    Last,
+    /// Nothing: the fill of their buffers alone counts (BookSim).
+    Ignored,
+}
+
+/// How outputs are given to inputs (section 4.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Allocation {
+    /// Every packet takes an output drawn at random.
+    Oblivious,
+    /// All packets of a source and a destination take the same way.
+    Deterministic,
+    /// One input after the other takes the best output, from an input drawn in every cycle on; each knows what those
+    /// before it have taken, and of equally good outputs prefers those that none of them has.
+    Sequential,
+    /// Every input takes the best output, whatever the others take in the same cycle.
+    Greedy,
+    /// As `sequential`, but the best of a few outputs drawn at random for each input.
+    SequentialR,
+    /// As `greedy`, but the best of a few outputs drawn at random for each input.
+    GreedyR,
+    /// As `sequential`, but knowing only which outputs can take a packet now, as in the CM-5: `precision` 0.
+    Availability,
+}
+
+impl Allocation {
+    /// True if inputs know what those before them have taken.
+    pub(super) fn is_sequential(self) -> bool {
+        matches!(self, Self::Sequential | Self::SequentialR | Self::Availability)
+    }
+}
+
+/// When a packet is decided about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Decide {
+    /// At the front of its input queue, whenever the crossbar allocates: a head that lost knows which outputs the
+    /// others have taken since.
+    Round,
+    /// At the front of its input queue, once in a cycle of the links: a head keeps its output until the cycle ends.
+    /// Another rule than `round` only where the crossbar allocates several times in a cycle
+    /// (`router.clock = "crossbar"` with a `speedup`).
+    Cycle,
+    /// When its head enters the input queue, whatever stands before it there; from the state of `precompute` cycles
+    /// before, at least 1. With `greedy` and `greedy_r` only, which keep the decision (`redecide = false`).
+    Arrival,
+}
+
+/// What the way of a packet routed deterministically depends on: a number whose digits, in the mixed radix of the
+/// up-ports of each level, are the up-ports that it takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Path {
+    /// The number of the destination (D-mod-k).
+    Destination,
+    /// The sum of the numbers of source and destination.
+    Sum,
+    /// A random number of each pair of source and destination.
+    Hash,
+}
+
+impl Path {
+    pub(super) fn key(self, packet: &Packet) -> u32 {
+        match self {
+            Self::Destination => packet.destination,
+            Self::Sum => packet.source.wrapping_add(packet.destination),
+            Self::Hash => Rng::keyed(u64::from(packet.source) << 32 | u64::from(packet.destination), 0).bits() as u32,
+        }
+    }
+}
+
+/// What an oblivious draw does about links from which there is no way to the destination.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AroundFaults {
+    /// It draws among the others.
+    Uniform,
+    /// It draws among all, and takes the next one in the order of ports that leads to the destination: the neighbours
+    /// of faulty links take the load of these on top of their own.
+    Next,
+}
+
+impl RoutingParams for Clos {
+    fn reads_buffers(&self) -> bool {
+        !matches!(self.allocation, Allocation::Oblivious | Allocation::Deterministic)
+    }
+
+    fn check(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
+        if topology.tree().is_none() {
+            return Err(ScenarioError::new("kind", "\"clos\"", "this mechanism needs topology.kind = \"clos\""));
+        }
+        if self.precompute > 0 && !matches!(self.allocation, Allocation::Greedy | Allocation::GreedyR) {
+            let expected = "expected 0: only the allocations \"greedy\" and \"greedy_r\" can be computed beforehand";
+            return Err(ScenarioError::new("precompute", self.precompute, expected));
+        }
+        if self.measure == Measure::Contention && self.precompute > 0 {
+            let expected = "expected 0: with measure = \"contention\" the counters are read as they are";
+            return Err(ScenarioError::new("precompute", self.precompute, expected));
+        }
+        self.check_decide()
+    }
+
+    fn vcs_needed(&self, topology: &dyn Topology) -> (Vec<u8>, String) {
+        topology.vcs_needed(DIRECT)
+    }
+
+    /// Up and then down: in the order of all up-links from the endpoints up and all down-links from the top down, the
+    /// channels of every route rise.
+    fn proof(&self) -> Proof {
+        Proof::legs(Legs::Minimal)
+    }
+
+    fn avoids_faults(&self) -> bool {
+        true
+    }
+
+    fn observables(&self) -> &'static [Observable] {
+        &[CONTENTION]
+    }
+    fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
+        Box::new(self.rule(context))
+    }
+}
+
+impl Clos {
+    pub(super) fn rule(&self, context: &RoutingContext) -> Rule {
+        let precision = if self.allocation == Allocation::Availability { Some(0) } else { self.precision };
+        // The scenario has been checked: without a tree the mechanism is never asked.
+        let tree = context.topology.tree().cloned();
+        let lag = self.precompute * context.ticks_per_cycle;
+        let once = self.redecide && self.decide == Decide::Cycle && context.ticks_per_cycle > 1;
+        let whole = context.topology.faulty().is_none() && context.topology.breakdowns().is_empty();
+        let compares =
+            matches!(self.allocation, Allocation::Sequential | Allocation::Greedy | Allocation::Availability);
+        Rule {
+            in_rows: whole
+                && compares
+                && lag == 0
+                && self.measure == Measure::Credits
+                && precision.is_none_or(|bits| bits <= allocation::ROW_BITS),
+            allocator: Allocator::new(self.allocation.is_sequential(), precision, self.busy),
+            history: tree.as_ref().filter(|_| lag > 0).map(|tree| History::new(tree, context, lag)),
+            lag,
+            contention: (self.measure == Measure::Contention).then(|| Counters::of_ports(context)),
+            kept: once.then(|| Kept::new(context)),
+            params: self.clone(),
+            places: tree.iter().flat_map(|tree| context.routers.iter().map(|router| tree.place(router))).collect(),
+            tree,
+            whole,
+            ways: Vec::new(),
+        }
+    }
+
+    fn check_decide(&self) -> Result<(), ScenarioError> {
+        if self.decide != Decide::Arrival {
+            return Ok(());
+        }
+        let expected = match self.allocation {
+            Allocation::Greedy | Allocation::GreedyR if self.redecide => "this needs redecide = false",
+            Allocation::Greedy | Allocation::GreedyR if self.precompute == 0 => {
+                "this needs precompute = 1 or 2: what else happens in the cycle is not known yet"
+            }
+            Allocation::Greedy | Allocation::GreedyR => return Ok(()),
+            _ => "only the allocations \"greedy\" and \"greedy_r\" can be decided so early",
+        };
+        Err(ScenarioError::new("decide", "\"arrival\"", expected))
+    }
+}
