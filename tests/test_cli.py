@@ -14,7 +14,7 @@ from phit.keys import keys
 from phit.quantities import MACHINE
 from phit.sections import described
 
-from .conftest import Cli, Write, tiny
+from .conftest import ROOT, Cli, Write, tiny
 
 
 def test_run_prints_what_a_person_wants_to_see(cli: Cli, write: Write) -> None:
@@ -42,6 +42,18 @@ def test_the_same_scenario_gives_the_same_summary(cli: Cli, write: Write) -> Non
 
     assert summary() == summary() == summary("--threads", "2")
     assert summary() != summary("--set", "seed=2")
+
+
+def test_run_shows_each_class_of_packets(cli: Cli) -> None:
+    example = ROOT / "examples" / "classes.toml"
+    status, out, err = cli("run", example, "--set", "measure.cycles=200")
+    assert status == 0, err
+    rows = [line.split() for line in out.splitlines()]
+    (bulk,) = [row for row in rows if row[:1] == ["bulk"]]
+    (control,) = [row for row in rows if row[:1] == ["control"]]
+    assert float(bulk[1]) > 5 * float(control[1])
+    assert "by class of packets" in out
+    assert "by class" not in cli("run", ROOT / "examples" / "torus.toml", "--set", "measure.cycles=200")[1]
 
 
 def test_a_run_can_be_kept_and_is_not_repeated(cli: Cli, write: Write, tmp_path: Path) -> None:

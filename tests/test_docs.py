@@ -83,11 +83,13 @@ def test_the_readme_lists_every_kind() -> None:
 
 
 def test_the_scenario_of_the_guide_is_valid() -> None:
-    text, requests, faults, retransmit = blocks(ROOT / "docs" / "scenarios.md", "toml")
+    text, requests, classes, faults, retransmit = blocks(ROOT / "docs" / "scenarios.md", "toml")
     (precise,) = blocks(ROOT / "docs" / "measuring.md", "toml")
     assert phit.complete(tomllib.loads(text))["topology"]["kind"] == "dragonfly"
     traffic = tiny()["traffic"] | tomllib.loads(requests)["traffic"]
     assert phit.complete(tiny(traffic=traffic))["traffic"]["requests"]["outstanding"] == 4
+    several = phit.complete(tiny(traffic=tomllib.loads(classes)["traffic"]))["traffic"]["classes"]
+    assert [(each["name"], each["weight"], each["priority"]) for each in several] == [("bulk", 4, 0), ("control", 1, 1)]
     assert phit.complete(tiny() | tomllib.loads(precise))["measure"]["max_cycles"] == 100_000
     links = {"default": {"vcs": 3}, "endpoint": {"vcs": 1}}
     failing = tomllib.loads(faults)

@@ -227,6 +227,23 @@ def _show_result(result: Result) -> None:
     for row in result.headlines():
         table.add_row(*row)
     out(table)
+    _show_classes(result)
+
+
+CLASSES = ("class", "offered_load", "accepted_load", "latency_mean", "latency_p99")
+"""Of each class of packets, what is shown: columns of the table."""
+
+
+def _show_classes(result: Result) -> None:
+    """A row for each class of packets, if there are several."""
+    if not result.scenario.get("traffic", {}).get("classes"):
+        return
+    table = new_table(title="by class of packets", box=None, pad_edge=False, title_justify="left")
+    for name in CLASSES:
+        table.add_column(name.replace("_", " "), justify="left" if name == "class" else "right")
+    for row in result.tables["classes"].select(CLASSES).iter_rows():
+        table.add_row(*(readable(value) for value in row))
+    out(table)
 
 
 def _show_hints(result: Result) -> None:
