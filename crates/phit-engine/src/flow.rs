@@ -7,10 +7,9 @@ use crate::fabric::LinkClasses;
 use crate::fabric::seams::queueing::Division;
 use crate::scenario::Scenario;
 use crate::topology::{HopState, Hops, Leg, Peer, Topology};
-use crate::traffic::{Destinations, Pattern};
+use crate::traffic::{Destinations, WeightedPattern};
 use serde_json::{Value, json};
 use std::collections::HashSet;
-use std::sync::Arc;
 
 /// The network of a scenario and what it is asked to carry, as
 ///
@@ -73,7 +72,7 @@ fn demand(scenario: &Scenario, topology: &dyn Topology) -> Result<Vec<Destinatio
     }
     let patterns = traffic.patterns(topology, scenario.seed).map_err(|e| e.under("traffic"))?;
     let of_all = |source: u32| {
-        let of = |(weight, pattern): &(f64, Arc<dyn Pattern>)| Some((*weight, pattern.destinations(source)?));
+        let of = |(weight, pattern): &WeightedPattern| Some((*weight, pattern.destinations(source)?));
         let mut ways: Vec<(f64, Destinations)> = patterns.iter().map(of).collect::<Option<_>>()?;
         match ways.len() {
             1 => ways.pop().map(|(_, way)| way),

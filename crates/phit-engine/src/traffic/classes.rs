@@ -56,6 +56,9 @@ impl Default for ClassParams {
     }
 }
 
+/// A pattern, and the weight of the packets that follow it.
+pub(crate) type WeightedPattern = (f64, Arc<dyn Pattern>);
+
 impl TrafficParams {
     /// The traffic of each class by itself, whose loads come to that of all; none if there are no classes.
     pub(crate) fn by_class(&self) -> impl Iterator<Item = Self> + '_ {
@@ -77,11 +80,7 @@ impl TrafficParams {
     }
 
     /// Weight and pattern of each class; or of all packets, if they are of one. Error paths are relative to the table.
-    pub(crate) fn patterns(
-        &self,
-        topology: &dyn Topology,
-        seed: u64,
-    ) -> Result<Vec<(f64, Arc<dyn Pattern>)>, ScenarioError> {
+    pub(crate) fn patterns(&self, topology: &dyn Topology, seed: u64) -> Result<Vec<WeightedPattern>, ScenarioError> {
         if self.classes.is_empty() {
             return Ok(vec![(1.0, self.pattern.build(topology, seed).map_err(|e| e.under("pattern"))?)]);
         }

@@ -19,6 +19,7 @@ mod source;
 mod trace;
 mod weighted;
 
+pub(crate) use classes::WeightedPattern;
 pub use classes::{ClassParams, Classes};
 pub use destinations::Destinations;
 pub use packet_size::{PacketSizeKind, PacketSizeParams};
