@@ -46,6 +46,19 @@ def test_adversarial_traffic_in_a_cascade_group() -> None:
     assert [any_routing.worth, any_routing.cost, any_routing.cheapest] == [96 * 8, 96 * 18, 1]
 
 
+def test_classes_of_packets_load_the_network_together() -> None:
+    """A class that goes to the next router of a ring and one that goes two on: 3/2 links a packet."""
+    shifts = [{"pattern": {"kind": "shift", "offset": offset}} for offset in (1, 2)]
+    ring = torus(8)
+    with_classes = {**scenario(ring), "traffic": {"classes": shifts}}
+    parts = [{"weight": 1, **shift} for shift in shifts]
+    mixed = phit.bound(scenario(ring, {"kind": "mix", "parts": parts}))
+    assert phit.bound(with_classes).load == mixed.load
+    assert phit.bound(with_classes).minimal_load == mixed.minimal_load == Fraction(2, 3)
+    heavy = {**scenario(ring), "traffic": {"classes": [{**shifts[0], "weight": 3}, shifts[1]]}}
+    assert phit.bound(heavy).minimal_load == Fraction(4, 5)
+
+
 @pytest.mark.parametrize("h", [1, 2, 3])
 def test_adversarial_traffic_in_a_dragonfly(h: int) -> None:
     """Between groups a packet takes the one attacked link, or two of the group's other a·h - 1.

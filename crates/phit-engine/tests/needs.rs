@@ -83,6 +83,13 @@ fn networks() -> Vec<(&'static str, Value)> {
             ),
         ),
         ("mesh", of(json!({ "kind": "mesh", "dims": [20, 20], "endpoints_per_router": 4 }))),
+        (
+            "mesh, classes of packets",
+            with(
+                of(json!({ "kind": "mesh", "dims": [20, 20], "endpoints_per_router": 4 })),
+                json!({ "traffic": { "classes": [{ "weight": 2 }, { "packet_size": 2 }, { "weight": 0.5 }, {}] } }),
+            ),
+        ),
         ("hyperx", of(json!({ "kind": "hyperx", "dims": [10, 10], "endpoints_per_router": 8 }))),
         (
             "hyperx, ugal",
