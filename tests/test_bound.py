@@ -46,6 +46,27 @@ def test_adversarial_traffic_in_a_cascade_group() -> None:
     assert [any_routing.worth, any_routing.cost, any_routing.cheapest] == [96 * 8, 96 * 18, 1]
 
 
+def test_slow_links_carry_their_part() -> None:
+    """A ring whose links carry two phits in three cycles carries two thirds of one with faster links."""
+    ring, pattern = torus(8), {"kind": "shift", "offset": 2}
+
+    def of(**bandwidth: float) -> phit.Bounds:
+        links = {name: {"bandwidth": width} for name, width in bandwidth.items()}
+        return phit.bound(scenario(ring, pattern, links=links))
+
+    whole, slow = of().minimal_load, of(dim0=0.6666666666666666)
+    assert whole is not None
+    assert slow.minimal_load == Fraction(2, 3) * whole
+    assert slow.load == Fraction(2, 3) * of().load
+    proof = slow.any_routing
+    assert proof is not None
+    assert proof.worth / proof.cost == slow.load
+    assert sum(price.capacity for price in proof.prices) == Fraction(2, 3) * 16
+    assert of(endpoint=0.1).load == Fraction(1, 10)
+    with pytest.raises(InputError, match="multiples of a part"):
+        phit.bound(scenario(torus(4, 4), links={"dim0": {"bandwidth": 0.001}, "dim1": {"bandwidth": 10**9}}))
+
+
 def test_classes_of_packets_load_the_network_together() -> None:
     """A class that goes to the next router of a ring and one that goes two on: 3/2 links a packet."""
     shifts = [{"pattern": {"kind": "shift", "offset": offset}} for offset in (1, 2)]
@@ -117,7 +138,7 @@ def test_links_are_as_wide_as_the_scenario_says() -> None:
     limit = phit.bound(wide).any_routing
     assert limit is not None
     assert limit.load == Fraction(3, 2)
-    assert [(price.links, price.capacity) for price in limit.prices] == [(32, 96)]
+    assert [(price.links, price.capacity) for price in limit.prices] == [(32, Fraction(96))]
 
 
 def test_the_links_of_endpoints_bind() -> None:

@@ -94,7 +94,8 @@ def bound(
         for column in ("links", "class", "price", "phits/cycle", "worth"):
             table.add_column(column, justify="left" if column == "class" else "right", header_style="bold")
         for price in limit.prices:
-            numbers = (str(price.price), f"{price.capacity:,}", fraction(price.price * price.capacity))
+            carries = f"{int(price.capacity):,}" if price.capacity.denominator == 1 else str(price.capacity)
+            numbers = (str(price.price), carries, fraction(price.price * price.capacity))
             table.add_row(f"{price.links:,}", price.link_class, *numbers)
         out(table)
         costs = " to ".join(dict.fromkeys(fraction(cost) for cost in (limit.cheapest, limit.dearest)))

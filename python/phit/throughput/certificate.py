@@ -38,7 +38,7 @@ class Price:
     """Of one phit over one of them; the dearest link costs 1."""
     links: int
     """How many there are, both directions counted."""
-    capacity: int
+    capacity: Fraction
     """What they carry together, in phits per cycle."""
 
 
@@ -82,12 +82,17 @@ def prove(network: Network, duals: npt.NDArray[np.float64], allowed: npt.NDArray
     for link, weight in enumerate(weights.tolist()):
         groups.setdefault((network.link_class[link], weight), []).append(link)
     prices = [
-        Price(name, Fraction(weight, scale), int(network.parallel[own].sum()), int(network.capacity[own].sum()))
+        Price(
+            name,
+            Fraction(weight, scale),
+            int(network.parallel[own].sum()),
+            Fraction(int(network.capacity[own].sum()), network.scale),
+        )
         for (name, weight), own in sorted(groups.items(), key=lambda item: (-item[0][1], item[0][0]))
     ]
-    worth = Fraction(int((weights * network.capacity).sum()), scale)
+    worth = Fraction(int((weights * network.capacity).sum()), scale * network.scale)
     least, most = (Fraction(int(value), scale) for value in (asked.min(), asked.max()))
-    return Proof(prices, worth, cost / scale, least, most, weights)
+    return Proof(prices, worth, cost / (scale * network.scale), least, most, weights)
 
 
 def _fractions(values: list[float]) -> list[Fraction]:

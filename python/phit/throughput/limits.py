@@ -56,7 +56,7 @@ class Limit:
                     "class": price.link_class,
                     "price": str(price.price),
                     "links": price.links,
-                    "capacity": price.capacity,
+                    "capacity": float(price.capacity) if price.capacity % 1 else int(price.capacity),
                 }
                 for price in self.prices
             ],
@@ -160,7 +160,7 @@ def _limit(proof: Proof, flow: Flow | None) -> Limit:
 
 def _endpoints(network: Network) -> Fraction:
     """Every endpoint that sends offers the load; the busiest receives so many times the load."""
-    limits = [Fraction(network.ejection) / network.busiest]
+    limits = [network.ejection / network.busiest]
     if network.injection is not None:
-        limits.append(Fraction(network.injection))
+        limits.append(network.injection)
     return min(limits)

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from math import lcm
 from typing import Any
 
 import numpy as np
@@ -33,15 +34,17 @@ class Network:
     """Its class."""
     parallel: Ints
     """How many links it stands for."""
+    scale: int
+    """Parts of a phit, in which capacities are whole numbers."""
     capacity: Ints
-    """Phits per cycle of all of them."""
+    """Parts of a phit in a cycle, of all of them."""
     amounts: list[Fraction]
-    """What a router may ask for, in phits per cycle at a load of 1 phit/(endpoint·cycle); the first is 0."""
+    """What a router may ask for, in parts of a phit in a cycle at a load of 1 phit/(endpoint·cycle); the first is 0."""
     demand: Ints
     """Of router i (row) for router j (column), as an index of `amounts`; none within a router."""
-    injection: int | None
+    injection: Fraction | None
     """Phits per cycle from an endpoint; `None` if unlimited."""
-    ejection: int
+    ejection: Fraction
     """Phits per cycle to an endpoint."""
     senders: int
     """Endpoints that send."""
@@ -57,15 +60,18 @@ class Network:
 def read(document: Document) -> Network:
     """The network of a scenario.
 
-    Raises `ScenarioError` if its traffic has no lasting shares of destinations, `InputError` if a link carries no whole
-    number of phits in a cycle.
+    Raises `ScenarioError` if its traffic has no lasting shares of destinations, `InputError` if the bandwidths of links
+    have no common part that is large enough.
     """
     with located(document):
         found = json.loads(_phit.flows(to_json(document)))
-    for width in (found["injection"], found["ejection"], *(link[4] for link in found["links"])):
-        if width is not None and width != int(width):
-            expected = "expected a whole number: bounds are computed in whole phits per cycle"
-            raise InputError(f"router.links: a bandwidth of {width:g}; {expected}")
+    widths = {width: _bandwidth(width) for width in {link[4] for link in found["links"]}}
+    scale = lcm(*(width.denominator for width in widths.values()))
+    if scale * max(widths.values(), default=1) > LARGEST:
+        expected = f"expected ones that are whole multiples of a part, at most {LARGEST:,} of it"
+        raise InputError(f"router.links: bandwidths of {', '.join(map(str, sorted(widths.values())))}; {expected}")
+    for link in found["links"]:
+        link[4] = int(widths[link[4]] * scale)
     attachment = np.array(found["attachment"], dtype=np.int64)
     links = np.array(found["links"], dtype=np.int64).reshape(-1, 5)
     # Parallel links of a class carry as much as one that is as wide as all of them.
@@ -80,14 +86,27 @@ def read(document: Document) -> Network:
         ends[:, 1],
         [found["classes"][kind] for kind in ends[:, 2]],
         np.bincount(inverse, minlength=len(first)),
+        scale,
         np.bincount(inverse, weights=links[:, 4], minlength=len(first)).astype(np.int64),
-        amounts,
+        [amount * scale for amount in amounts],
         demand,
-        found["injection"],
-        int(found["ejection"]),
+        None if found["injection"] is None else _bandwidth(found["injection"]),
+        _bandwidth(found["ejection"]),
         senders,
         busiest,
     )
+
+
+LARGEST = 10**9
+"""Most parts of a phit that a link carries in a cycle: sums over links stay exact."""
+
+MOST_CYCLES = 1000
+"""The engine's bandwidths are ratios of whole numbers with at most this below."""
+
+
+def _bandwidth(value: float) -> Fraction:
+    """The ratio that a number stands for: there is one of so small numbers so near to it."""
+    return Fraction(value).limit_denominator(MOST_CYCLES)
 
 
 def minimal_links(network: Network) -> npt.NDArray[np.bool_]:
