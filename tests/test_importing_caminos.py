@@ -112,7 +112,6 @@ def test_lists_of_experiments_become_a_sweep(tmp_path: Path) -> None:
         ("order: [0, 1]", "order: [1, 0]", "order"),
         ("delay: 3 }", "delay: 3, frequency_divisor: 1001 }", "frequency_divisor"),
         ("servers: 32", "servers: 31", "servers"),
-        ("Mesh {", "Torus {", "bubble"),
         ("measured: 400", "measured: = 2", "expressions"),
         ("measured: 400,", "", "measured"),
         ("warmup: 100", "warmup 100", "expected"),
@@ -158,3 +157,44 @@ def test_links_slower_than_a_phit_in_a_cycle(tmp_path: Path) -> None:
     link = found.document["router"]["links"]["dim0"]
     assert (link["latency"], link["bandwidth"]) == (3, 0.25)
     assert any("in cycles that 4 divides" in warning for warning in found.warnings)
+
+
+TORUS = CONFIGURATION.replace("Mesh {", "Torus {")
+
+
+def test_rings_keep_a_bubble(tmp_path: Path) -> None:
+    found = imported(tmp_path, TORUS)
+    assert found.document["routing"] == {"kind": "dimension_order", "rings": "bubble"}
+    assert any("needs room for another there, too" in warning for warning in found.warnings)
+    # Any channel, of whatever number, serves.
+    single = imported(tmp_path, TORUS.replace("virtual_channels: 2", "virtual_channels: 1"))
+    result = phit.run(single.document, {"traffic.load": 1.0})
+    assert 0.2 < result["accepted_load"] < 1
+    assert phit.verify(single.document)["proved"]
+    without = imported(tmp_path, TORUS.replace("bubble: true", "bubble: false"))
+    assert without.document["routing"] == {"kind": "dimension_order"}
+    # On a mesh there are none.
+    mesh = imported(tmp_path)
+    assert mesh.document["routing"] == {"kind": "dimension_order"}
+    assert any("where there are no rings" in warning for warning in mesh.warnings)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("flit_size: 16", "flit_size: 4", "flit_size.*expected 16"),
+        ("buffer_size: 64, flit", "buffer_size: 31, flit", "buffer_size.*at least 32, two packets"),
+        ("DOR { order: [0, 1] }", "Valiant { first: DOR { order: [0, 1] }, second: DOR { order: [0, 1] } }", "bubble"),
+    ],
+)
+def test_bubbles_that_cannot_be_expressed_are_refused(tmp_path: Path, old: str, new: str, said: str) -> None:
+    text = TORUS.replace(', legend_name: "xy" }', " }")
+    assert old in text
+    with pytest.raises(phit.InputError, match=said):
+        imported(tmp_path, text.replace(old, new))
+
+
+def test_a_basic_router_keeps_no_bubble(tmp_path: Path) -> None:
+    before, after = TORUS.index("    router:"), TORUS.index("    routing:")
+    with pytest.raises(phit.InputError, match="cannot be expressed in Basic"):
+        imported(tmp_path, TORUS[:before] + BASIC.replace("bubble: false", "bubble: true") + TORUS[after:])

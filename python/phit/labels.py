@@ -27,6 +27,8 @@ NAMES = {
     "jellyfish": "Jellyfish",
     "k_ary_n_tree": "k-ary n-tree",
     "lash": "LASH",
+    "noq": "NOQ",
+    "o1turn": "O1TURN",
     "olm": "OLM",
     "outflank": "OutFlank",
     "par": "PAR",

@@ -189,6 +189,10 @@ fn cases() -> Vec<(&'static str, &'static str, Value)> {
         ("routing", "por", routing(json!({ "kind": "por", "mean": "all_dimensions" }))),
         ("routing", "goal", routing(json!({ "kind": "goal" }))),
         ("routing", "outflank", routing(json!({ "kind": "outflank", "delta": 1 }))),
+        ("routing", "o1turn", {
+            let mesh = topology(json!({ "kind": "mesh", "dims": [4, 3] }));
+            with(mesh, routing(json!({ "kind": "o1turn", "choice": "occupancy" })))
+        }),
         ("routing", "table", on_dragonfly(json!({ "kind": "table", "entries": [[0, 1, 1]] }))),
         ("routing", "table", routing(json!({ "kind": "table", "layers": [[0, 5, 1]] }))),
         ("routing", "up_down", routing(json!({ "kind": "up_down", "root": 3 }))),
@@ -196,6 +200,13 @@ fn cases() -> Vec<(&'static str, &'static str, Value)> {
         ("routing", "lash", routing(json!({ "kind": "lash" }))),
         ("queueing", "virtual_channels", json!({ "queueing": { "kind": "virtual_channels" } })),
         ("queueing", "dbbm", queueing(json!({ "kind": "dbbm", "queues": 4 }))),
+        ("queueing", "noq", {
+            let mut value = queueing(json!({ "kind": "noq" }));
+            value["routing"] = json!("minimal");
+            value["router"]["links"]["default"]["vcs"] = json!(16);
+            value["router"]["links"]["endpoint"] = json!({ "vcs": 16 });
+            value
+        }),
         ("queueing", "voqsw", queueing(json!({ "kind": "voqsw" }))),
         ("queueing", "voqnet", queueing(json!({ "kind": "voqnet" }))),
         ("queueing", "fbicm", queueing(json!({ "kind": "fbicm", "detection": 8, "stop": 8, "go": 4, "cfqs": 4 }))),

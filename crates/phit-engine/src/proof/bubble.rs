@@ -24,7 +24,8 @@ type Ring = (usize, bool, u8, u32);
 
 struct Rings<'a> {
     topology: &'a dyn Topology,
-    escape: Escape,
+    /// `None`: all channels of a direction are one ring, and packets go in dimension order.
+    escape: Option<Escape>,
     strides: Vec<u32>,
     sides: Vec<u32>,
     endpoints: u16,
@@ -46,8 +47,9 @@ impl Rings<'_> {
 
     /// The escape channels of the packets: for the destination, and for an intermediate destination.
     fn channels(&self) -> Vec<u8> {
+        let Some(escape) = self.escape else { return vec![0] };
         let mut channels = vec![TO_DESTINATION];
-        channels.extend(self.escape.to_intermediate.filter(|vc| *vc != TO_DESTINATION));
+        channels.extend(escape.to_intermediate.filter(|vc| *vc != TO_DESTINATION));
         channels
     }
 
@@ -55,13 +57,15 @@ impl Rings<'_> {
     /// router.
     fn follows(&self, (d, minus, vc): (usize, bool, u8), (e, reversed, next): (usize, bool, u8)) -> bool {
         let in_order = next == vc && (e > d || (e, reversed) == (d, minus));
-        let turns = self.escape.to_intermediate == Some(vc) && next == TO_DESTINATION;
+        let intermediate = self.escape.and_then(|escape| escape.to_intermediate);
+        let turns = intermediate == Some(vc) && next == TO_DESTINATION;
         in_order || turns
     }
 }
 
-/// Proves that packets of the bubble family cannot wait for one another for ever, or shows why not.
-pub(crate) fn check(topology: &dyn Topology, escape: Escape, vcs: &[u8]) -> Result<Report, Flaw> {
+/// Proves that packets of the bubble family cannot wait for one another for ever, or shows why not; without escape
+/// channels, packets that keep room in the channels of a direction together, and go in dimension order.
+pub(crate) fn check(topology: &dyn Topology, escape: Option<Escape>, vcs: &[u8]) -> Result<Report, Flaw> {
     let sides = topology.grid().unwrap_or_default().to_vec();
     let strides = (0..sides.len()).map(|d| sides[..d].iter().product()).collect();
     let endpoints = (topology.endpoints() / topology.routers()) as u16;
@@ -94,7 +98,7 @@ pub(crate) fn check(topology: &dyn Topology, escape: Escape, vcs: &[u8]) -> Resu
                 let asked = number(rings.ring(there, e, reversed, next));
                 if asked != held {
                     graph.add_edge(held, asked, Channel { router: there, port, vc: next });
-                } else if escape.bubble == 0 && topology.wraps() {
+                } else if escape.is_some_and(|escape| escape.bubble == 0) && topology.wraps() {
                     return Err(Flaw::Cycle(around(&rings, there, e, port, next)));
                 }
             }

@@ -6,6 +6,7 @@
 
 mod dbbm;
 mod fbicm;
+mod noq;
 mod virtual_channels;
 mod voqnet;
 mod voqsw;
@@ -19,6 +20,7 @@ crate::registry::registry! {
     pub enum QueueingKind: "queueing" as QueueingParams {
         "virtual_channels" => VirtualChannels(virtual_channels::VirtualChannels),
         "dbbm" => Dbbm(dbbm::Dbbm),
+        "noq" => Noq(noq::Noq),
         "voqsw" => VoqSw(voqsw::VoqSw),
         "voqnet" => VoqNet(voqnet::VoqNet),
         "fbicm" => Fbicm(fbicm::Fbicm),

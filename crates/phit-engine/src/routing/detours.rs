@@ -317,6 +317,9 @@ impl RoutingParams for Around {
     fn packets_per_buffer(&self) -> u32 {
         self.mechanism.packets_per_buffer()
     }
+    fn counts_on_room(&self) -> bool {
+        self.mechanism.counts_on_room()
+    }
     fn table(&self, topology: &dyn Topology) -> Option<Arc<RouteTable>> {
         self.mechanism.table(topology)
     }
@@ -333,6 +336,7 @@ impl RoutingParams for Around {
             isolating: context.isolating,
             packet_size: context.packet_size,
             ticks_per_cycle: context.ticks_per_cycle,
+            ahead: context.ahead,
             table: context.table.clone(),
         };
         let mechanism = self.mechanism.build(&context);

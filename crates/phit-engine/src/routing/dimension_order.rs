@@ -1,52 +1,256 @@
 //! Dimension-order routing on grids.
 
-use super::{Routing, RoutingContext, RoutingParams, minimal::Minimal};
+use super::{Routing, RoutingContext, RoutingParams, View, minimal::Minimal, minimal_hop};
+use crate::engine::Rng;
 use crate::error::ScenarioError;
-use crate::fabric::seams::routing::{Legs, Proof};
-use crate::topology::Topology;
+use crate::fabric::seams::routing::{Adaptive, Legs, Proof, Standing, Step, Wants};
+use crate::packet::{HopState, Packet};
+use crate::topology::{Hop, Leg, Topology};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+/// Which half of the virtual channels a packet takes in a ring of a torus.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Rings {
+    /// One for packets that will cross the wraparound link, the other for those that will not.
+    #[default]
+    Dateline,
+    /// The upper half for packets that will cross the wraparound link, the lower half for those that will cross the
+    /// middle of the line, either half, by chance, for those that will cross neither (BookSim's `dim_order_bal`): the
+    /// halves are used more evenly.
+    Balanced,
+    /// No halves: any, but a packet that enters a ring, from an endpoint or another dimension, needs room in the channel
+    /// for one of the largest packets besides itself. So a ring always has room for a packet, and moves on (Carrion,
+    /// Beivide, Gregorio and Vallejo, "A flow control mechanism to avoid message deadlock in k-ary n-cube networks",
+    /// HiPC 1997; CAMINOS' `bubble`). It takes the channel with most room. Packets move as a whole.
+    Bubble,
+}
+
+impl Rings {
+    fn is_dateline(&self) -> bool {
+        *self == Self::Dateline
+    }
+}
 
 /// Dimension order, lowest dimension first, on a mesh, torus or HyperX; datelines on a torus (Dally and Seitz, 1987).
 ///
 /// It is the grids' minimal hop rule under its usual name, and refuses other topologies.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct DimensionOrder {}
+pub struct DimensionOrder {
+    /// How virtual channels are used in the rings of a torus.
+    #[serde(skip_serializing_if = "Rings::is_dateline")]
+    pub rings: Rings,
+}
+
+impl DimensionOrder {
+    fn balanced(&self) -> bool {
+        self.rings == Rings::Balanced
+    }
+
+    fn bubble(&self) -> bool {
+        self.rings == Rings::Bubble
+    }
+}
+
+/// True if a packet by this hop goes on in the dimension in which it came.
+fn goes_on(topology: &dyn Topology, at: u32, state: HopState, hop: Hop) -> bool {
+    let class = topology.port(at, hop.port).class;
+    state.came_by == class && state.leg_hops.of(class) > 0
+}
 
 impl RoutingParams for DimensionOrder {
     fn check(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
-        match topology.grid() {
-            Some(_) => Ok(()),
-            None => Err(ScenarioError::new(
-                "kind",
-                "\"dimension_order\"",
-                "needs a topology with dimensions: mesh, torus or hyperx; use minimal here",
-            )),
+        if topology.grid().is_none() {
+            let expected = "needs a topology with dimensions: mesh, torus or hyperx; use minimal here";
+            return Err(ScenarioError::new("kind", "\"dimension_order\"", expected));
+        }
+        match (self.rings, topology.wraps()) {
+            (Rings::Dateline, _) | (_, true) => Ok(()),
+            (Rings::Balanced | Rings::Bubble, false) => {
+                let rings = if self.balanced() { "\"balanced\"" } else { "\"bubble\"" };
+                Err(ScenarioError::new("rings", rings, "needs a torus: elsewhere there are no rings"))
+            }
         }
     }
 
     fn vcs_needed(&self, topology: &dyn Topology) -> (Vec<u8>, String) {
-        Minimal {}.vcs_needed(topology)
+        match self.bubble() {
+            true => (vec![1; topology.classes().len()], "rings keep room for a packet".into()),
+            false => Minimal {}.vcs_needed(topology),
+        }
     }
 
     fn proof(&self) -> Proof {
-        Proof::legs(Legs::Minimal)
+        match self.rings {
+            Rings::Dateline => Proof::legs(Legs::Minimal),
+            Rings::Balanced => Proof::Steps(vec![Box::new(Balanced)]),
+            Rings::Bubble => Proof::Rings,
+        }
     }
 
     fn reads_buffers(&self) -> bool {
-        false
+        self.bubble()
+    }
+
+    fn needs_whole_packets(&self) -> bool {
+        self.bubble()
+    }
+
+    fn packets_per_buffer(&self) -> u32 {
+        if self.bubble() { 2 } else { 1 }
+    }
+
+    fn counts_on_room(&self) -> bool {
+        self.bubble()
     }
 
     fn per_network(&self) -> bool {
-        true
+        !self.bubble()
+    }
+
+    fn told_ahead(&self) -> bool {
+        self.rings == Rings::Dateline
     }
 
     fn avoids_faults(&self) -> bool {
-        true
+        self.rings == Rings::Dateline
     }
 
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
-        Minimal {}.build(context)
+        match self.rings {
+            Rings::Dateline => Minimal {}.build(context),
+            Rings::Balanced => Box::new(Balanced),
+            Rings::Bubble => Box::new(Bubbled { largest: context.packet_size }),
+        }
+    }
+}
+
+/// The rule of [`Rings::Bubble`].
+struct Bubbled {
+    /// Phits of the largest packet.
+    largest: u32,
+}
+
+impl Routing for Bubbled {
+    fn wants(&self) -> Wants {
+        Wants { redecide: true, ..Wants::default() }
+    }
+
+    fn route(&mut self, view: &mut View<'_>, _: u16, _: u16, packet: &mut Packet) -> Option<Hop> {
+        // Half a ring from where it goes, it waits in one direction.
+        let (at, state, mut rng) = (view.router, packet.hop_state(), packet.rng(view.router));
+        let hop = view.topology.minimal_hop(at, packet.destination_router, Leg::ONLY, state, view.vcs(), &mut rng);
+        let class = usize::from(view.class(hop.port));
+        let vcs = view.at.vcs()[class];
+        view.watch(hop.port..hop.port + 1);
+        if goes_on(view.topology, at, state, hop) {
+            return Some(Hop { vc: 0, vcs, ..hop });
+        }
+        let occupied = |vc: &u8| view.occupancy(hop.port, *vc);
+        let vc = (0..vcs).min_by_key(occupied)?;
+        let room = view.capacity()[class].saturating_sub(occupied(&vc));
+        (room >= u32::from(packet.size) + self.largest).then_some(Hop { vc, vcs: 1, ..hop })
+    }
+}
+
+/// The rule of [`Rings::Balanced`].
+struct Balanced;
+
+impl Balanced {
+    /// The halves, 0 and 1, that a packet to router `to` may take from `hop` at router `at` on; `None` if it has taken
+    /// one in this ring already, which the topology keeps.
+    fn halves(topology: &dyn Topology, (at, to): (u32, u32), state: HopState, hop: Hop) -> Option<[bool; 2]> {
+        if goes_on(topology, at, state, hop) {
+            return None;
+        }
+        let class = topology.port(at, hop.port).class;
+        let (before, side) = topology.grid()?.split_at(usize::from(class) - 1);
+        let (stride, side) = (before.iter().product::<u32>(), side[0]);
+        let (x, y, middle) = (at / stride % side, to / stride % side, (side - 1) / 2);
+        // The ports of a dimension follow one another, that of the positive direction first.
+        let minus = topology.port(at, hop.port - 1).class == class;
+        let (wraps, halfway) = match minus {
+            false => (x > y, x <= middle && y > middle),
+            true => (x < y, x > middle && y <= middle),
+        };
+        Some([!wraps, wraps || !halfway])
+    }
+
+    /// `hop` in one of the halves.
+    fn half(topology: &dyn Topology, at: u32, hop: Hop, vcs: &[u8], upper: bool) -> Hop {
+        let count = vcs[usize::from(topology.port(at, hop.port).class)];
+        let lower = count / 2;
+        match upper {
+            false => Hop { vc: 0, vcs: lower, ..hop },
+            true => Hop { vc: lower, vcs: count - lower, ..hop },
+        }
+    }
+
+    /// `hop` in the channels that a packet takes.
+    fn chosen(topology: &dyn Topology, ends: (u32, u32), state: HopState, hop: Hop, vcs: &[u8], rng: &mut Rng) -> Hop {
+        match Self::halves(topology, ends, state, hop) {
+            None => hop,
+            Some([true, true]) => Self::half(topology, ends.0, hop, vcs, rng.below(2) == 1),
+            Some([_, upper]) => Self::half(topology, ends.0, hop, vcs, upper),
+        }
+    }
+}
+
+impl Routing for Balanced {
+    fn route(&mut self, view: &mut View<'_>, _: u16, _: u16, packet: &mut Packet) -> Option<Hop> {
+        let hop = minimal_hop(view.topology, view.router, packet, view.vcs(), view.rng);
+        let ends = (view.router, packet.destination_router);
+        Some(Self::chosen(view.topology, ends, packet.hop_state(), hop, view.at.vcs(), view.rng))
+    }
+}
+
+impl Adaptive for Balanced {
+    fn steps(&self, topology: &dyn Topology, packet: &Standing, vcs: &[u8], out: &mut Vec<Step>) {
+        let &Standing { at, to, came, hops, .. } = packet;
+        let state = HopState { came_by: came.0, came_in: came.1, leg_hops: hops };
+        let mut found = Vec::new();
+        topology.minimal_hops(at, to, Leg::ONLY, state, vcs, &mut found);
+        for hop in found {
+            let mut step = |hop: Hop| out.push(Step { hop, memo: 0, escape: true });
+            match Self::halves(topology, (at, to), state, hop) {
+                None => step(hop),
+                Some(halves) => {
+                    let halves = [false, true].into_iter().zip(halves).filter(|(_, may)| *may);
+                    halves.for_each(|(upper, _)| step(Self::half(topology, at, hop, vcs, upper)));
+                }
+            }
+        }
+    }
+
+    fn longest(&self, topology: &dyn Topology) -> u32 {
+        topology.diameter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Hops;
+    use crate::topology::{TopologyParams, Torus};
+
+    #[test]
+    fn who_crosses_neither_end_nor_middle_of_a_ring_may_take_either_half() {
+        let ring = Torus { dims: vec![8], endpoints_per_router: 1, faults: None }.build().unwrap();
+        let injected = HopState { came_by: 0, came_in: 0, leg_hops: Hops(0) };
+        let halves = |at, to| {
+            let mut hops = Vec::new();
+            ring.minimal_hops(at, to, Leg::ONLY, injected, &[1, 4], &mut hops);
+            Balanced::halves(&*ring, (at, to), injected, hops[0]).unwrap()
+        };
+        // Forwards: within either part of the line, over its middle, over its end.
+        assert_eq!([halves(0, 3), halves(4, 7)], [[true, true]; 2]);
+        assert_eq!([halves(3, 4), halves(2, 5)], [[true, false]; 2]);
+        assert_eq!([halves(7, 0), halves(6, 1)], [[false, true]; 2]);
+        // And backwards.
+        assert_eq!([halves(3, 0), halves(7, 4)], [[true, true]; 2]);
+        assert_eq!([halves(4, 3), halves(5, 2)], [[true, false]; 2]);
+        assert_eq!([halves(0, 7), halves(1, 6)], [[false, true]; 2]);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Routing, RoutingContext, RoutingParams, View, Wants, minimal_hop};
 use crate::error::ScenarioError;
-use crate::fabric::seams::routing::{Legs, Proof};
+use crate::fabric::seams::routing::{Legs, Proof, told_ahead};
 use crate::packet::Packet;
 use crate::topology::{Hop, Leg, Topology};
 use schemars::JsonSchema;
@@ -43,8 +43,24 @@ impl RoutingParams for Minimal {
         true
     }
 
-    fn build(&self, _: &RoutingContext) -> Box<dyn Routing> {
-        Box::new(Rule)
+    fn told_ahead(&self) -> bool {
+        true
+    }
+
+    fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
+        match context.ahead {
+            true => Box::new(Ahead),
+            false => Box::new(Rule),
+        }
+    }
+}
+
+/// The same where hops are told ahead.
+struct Ahead;
+
+impl Routing for Ahead {
+    fn route(&mut self, view: &mut View<'_>, _: u16, _: u16, packet: &mut Packet) -> Option<Hop> {
+        Some(told_ahead(view.topology, view.router, packet, packet.hop_state(), view.vcs()))
     }
 }
 

@@ -17,6 +17,7 @@ mod ladder;
 mod lash;
 mod layered;
 mod minimal;
+mod o1turn;
 mod olm;
 mod par;
 mod par_graph;
@@ -58,6 +59,7 @@ crate::registry::registry! {
         "tpr" => Tpr(tpr::Tpr),
         "clos" => Clos(clos::Clos),
         "dimension_order" => DimensionOrder(dimension_order::DimensionOrder),
+        "o1turn" => O1turn(o1turn::O1turn),
         "abr" => Abr(bubble::Abr),
         "por" => Por(bubble::Por),
         "goal" => Goal(bubble::Goal),

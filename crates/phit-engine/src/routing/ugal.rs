@@ -182,26 +182,31 @@ struct Rule {
 }
 
 /// The phits of all virtual channels of every output to a router, as they were when the latest tick had ended.
-struct Before {
+pub(super) struct Before {
     routers: Routers,
     /// By router of the partition, by port; those of endpoints stay empty.
     phits: Vec<Vec<u32>>,
 }
 
 impl Before {
-    fn new(context: &RoutingContext) -> Self {
+    pub(super) fn new(context: &RoutingContext) -> Self {
         let routers = context.routers.clone();
         let phits = routers.iter().map(|router| vec![0; context.topology.ports(router).into()]).collect();
         Self { routers, phits }
     }
 
-    /// The same route with its queue as it was.
-    fn seen(&self, at: &RouterView<'_>, route: source_adaptive::Route) -> source_adaptive::Route {
-        let phits = &self.phits[self.routers.place(at.router)];
-        source_adaptive::Route { queue: phits[usize::from(route.first.port)], ..route }
+    /// The phits of `port`, which leads to a router.
+    pub(super) fn phits(&self, at: &RouterView<'_>, port: u16) -> u32 {
+        self.phits[self.routers.place(at.router)][usize::from(port)]
     }
 
-    fn note(&mut self, at: &RouterView<'_>) {
+    /// The same route with its queue as it was.
+    fn seen(&self, at: &RouterView<'_>, route: source_adaptive::Route) -> source_adaptive::Route {
+        source_adaptive::Route { queue: self.phits(at, route.first.port), ..route }
+    }
+
+    /// Notes the phits of all outputs of a router: what [`Routing::occupancy_changed`] is for, after all grants.
+    pub(super) fn note(&mut self, at: &RouterView<'_>) {
         for (port, phits) in (0..).zip(&mut self.phits[self.routers.place(at.router)]) {
             if matches!(at.topology.port(at.router, port).peer, Peer::Router { .. }) {
                 *phits = at.port_occupancy(port);

@@ -32,6 +32,10 @@ pub enum Stop {
     /// In a mesh, torus or HyperX anywhere in the box that the routers of source and destination span: in dimensions in
     /// which they agree the packet does not move (the flattened butterfly of Kim et al., ISCA 2007).
     Between,
+    /// In a mesh on a minimal route: in every dimension anywhere from the source's position to the destination's, so
+    /// that no packet goes farther than it must (ROMM: Nesson and Johnsson, "ROMM routing on mesh and torus networks",
+    /// SPAA 1995).
+    Minimal,
 }
 
 /// Which packets go minimally all the same.
@@ -141,10 +145,21 @@ impl RoutingParams for Valiant {
 
 /// Refuses stops in a box where there is none.
 pub(super) fn check_stop(topology: &dyn Topology, via: Via, stop: Stop) -> Result<(), ScenarioError> {
-    match stop == Stop::Between && (via != Via::Router || topology.grid().is_none()) {
-        true => Err(ScenarioError::new("stop", "\"between\"", "needs a mesh, torus or hyperx and via = \"router\"")),
-        false => Ok(()),
+    let grid = topology.grid().filter(|_| via == Via::Router);
+    match (stop, grid) {
+        (Stop::Between, None) => {
+            Err(ScenarioError::new("stop", "\"between\"", "needs a mesh, torus or hyperx and via = \"router\""))
+        }
+        (Stop::Minimal, grid) if !grid.is_some_and(|sides| is_mesh(topology, sides)) => {
+            Err(ScenarioError::new("stop", "\"minimal\"", "needs a mesh and via = \"router\""))
+        }
+        _ => Ok(()),
     }
+}
+
+/// True if routers along a side stand in a line: where two are the most, those of a HyperX do.
+fn is_mesh(topology: &dyn Topology, sides: &[u32]) -> bool {
+    !topology.wraps() && topology.diameter() == sides.iter().map(|side| side - 1).sum::<u32>()
 }
 
 /// Refuses networks in which there is nowhere to go first.
@@ -178,7 +193,9 @@ impl Routing for Rule {
             packet.leg = 1;
             return;
         }
-        packet.misrouted |= MISROUTED_GLOBALLY;
+        if self.0.stop != Stop::Minimal {
+            packet.misrouted |= MISROUTED_GLOBALLY;
+        }
         let ends = (at.router, packet.destination_router);
         packet.intermediate = draw(topology, ends, self.0.via, self.0.stop, at.rng);
     }
@@ -197,8 +214,10 @@ pub(super) fn next_routes() -> Routes {
 /// A random router with endpoints for a packet from `router` to another, or a group of such routers (marked by
 /// [`GROUP`]).
 pub(super) fn draw(topology: &dyn Topology, (router, to): (u32, u32), via: Via, stop: Stop, rng: &mut Rng) -> u32 {
-    if let (Stop::Between, Some(sides)) = (stop, topology.grid()) {
-        return draw_between(sides, (router, to), rng);
+    match (stop, topology.grid()) {
+        (Stop::Between, Some(sides)) => return draw_between(sides, (router, to), rng),
+        (Stop::Minimal, Some(sides)) => return draw_on_a_minimal_route(sides, (router, to), rng),
+        _ => {}
     }
     let here = topology.group_of(router);
     let (mark, among, own) = match via {
@@ -216,6 +235,17 @@ fn draw_between(sides: &[u32], (mut from, mut to): (u32, u32), rng: &mut Rng) ->
     for &side in sides {
         let (x, y) = (from % side, to % side);
         drawn += stride * if x == y { x } else { rng.below(side) };
+        (from, to, stride) = (from / side, to / side, stride * side);
+    }
+    drawn
+}
+
+/// A random router of the part of a mesh whose corners are two routers.
+fn draw_on_a_minimal_route(sides: &[u32], (mut from, mut to): (u32, u32), rng: &mut Rng) -> u32 {
+    let (mut drawn, mut stride) = (0, 1);
+    for &side in sides {
+        let (x, y) = (from % side, to % side);
+        drawn += stride * (x.min(y) + rng.below(x.abs_diff(y) + 1));
         (from, to, stride) = (from / side, to / side, stride * side);
     }
     drawn
@@ -256,6 +286,21 @@ mod tests {
         }
         let expected = (0..4).flat_map(|y| (0..5).map(move |z| at(1, y, z))).collect();
         assert_eq!(seen, expected);
+    }
+
+    #[test]
+    fn stops_on_a_minimal_route_are_anywhere_between_two_routers() {
+        let mut rng = Rng::new(1, Stream::Injection, 0);
+        let mut seen = std::collections::BTreeMap::new();
+        // (4, 1, 2) and (2, 1, 3) of 5 x 3 x 6.
+        let at = |x: u32, y: u32, z: u32| x + 5 * (y + 3 * z);
+        for _ in 0..6000 {
+            *seen.entry(draw_on_a_minimal_route(&[5, 3, 6], (at(4, 1, 2), at(2, 1, 3)), &mut rng)).or_insert(0u32) += 1;
+        }
+        let expected: Vec<u32> = (2..4).flat_map(|z| (2..5).map(move |x| at(x, 1, z))).collect();
+        assert_eq!(seen.keys().copied().collect::<Vec<_>>(), expected);
+        // Each with the same probability, within five standard deviations.
+        assert!(seen.values().all(|count| count.abs_diff(1000) < 150), "{seen:?}");
     }
 
     #[test]

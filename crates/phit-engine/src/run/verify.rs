@@ -80,7 +80,9 @@ impl Proving<'_> {
         let &Self { scenario, routing, ref vcs, messages } = self;
         let router = scenario.router.params();
         let mut survey = None;
-        let (argument, result) = match routing.proof() {
+        // Without channels of their own, packets take those that the routing mechanism says.
+        let own = scenario.queueing.params().proof().filter(|_| routing.told_ahead());
+        let (argument, result) = match own.unwrap_or_else(|| routing.proof()) {
             Proof::Order(routes) => (ORDER, cdg::check_all(topology, &routes, vcs, messages)),
             Proof::Steps(mechanisms) => (ORDER, escape::check_all(topology, &mechanisms, vcs, messages)),
             Proof::Escape(_) if !router.whole_packets() => {
@@ -88,15 +90,16 @@ impl Proving<'_> {
                 return json!({ "proved": null, "argument": ESCAPE, "reason": reason });
             }
             Proof::Escape(mechanism) => (ESCAPE, escape::check(topology, &*mechanism, vcs, messages)),
-            Proof::Bubble(_) if messages.is_some() => {
+            Proof::Bubble(_) | Proof::Rings if messages.is_some() => {
                 let reason = "rings of queues are proved for packets that every endpoint takes, and requests are not";
                 return json!({ "proved": null, "argument": BUBBLE, "reason": reason });
             }
-            Proof::Bubble(_) if !router.whole_packets() => {
+            Proof::Bubble(_) | Proof::Rings if !router.whole_packets() => {
                 let reason = "under wormhole switching a channel need not take all of a packet";
                 return json!({ "proved": null, "argument": BUBBLE, "reason": reason });
             }
-            Proof::Bubble(rule) => (BUBBLE, bubble::check(topology, rule, vcs)),
+            Proof::Bubble(rule) => (BUBBLE, bubble::check(topology, Some(rule), vcs)),
+            Proof::Rings => (RINGS, bubble::check(topology, None, vcs)),
             Proof::Tables => {
                 let Some(table) = routing.table(topology) else {
                     return json!({ "proved": null, "argument": TABLES, "reason": "there are no tables" });
@@ -184,6 +187,9 @@ const DETOURS: &str =
 /// What of [`verify`] holds for requests and replies.
 const MESSAGES: &str =
     "a request at its destination waits for a reply to leave, and injection queues are among the channels";
+
+const RINGS: &str =
+    "every ring keeps room for a packet, and the rings can be put in an order that rises along every route";
 
 const BUBBLE: &str =
     "escape queues keep a free slot in every ring, and the rings can be put in an order that rises along every route";

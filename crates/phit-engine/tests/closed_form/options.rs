@@ -640,3 +640,173 @@ fn a_channel_of_a_shared_buffer_has_its_own_part_and_all_that_is_common() {
         }
     }
 }
+
+/// Phits per cycle on the link from one router to another, in a run with `measure.links`.
+fn carried(outcome: &phit_engine::result::Outcome, from: u64, to: u64) -> f64 {
+    let tables = outcome.tables();
+    let links = &tables["links"];
+    let column = |name: &str| links[name].as_array().expect("a column");
+    let (froms, tos, far) = (column("router"), column("to"), format!("router {to}"));
+    let place = (0..froms.len()).find(|&place| froms[place] == json!(from) && tos[place] == json!(far));
+    column("utilisation")[place.expect("a link")].as_f64().expect("a number")
+}
+
+#[test]
+fn o1turn_takes_either_order_of_dimensions() {
+    // Router 0 is (0, 0), 1 is (1, 0), 2 is (0, 1), 3 is (1, 1). Of the packets from 0 to 3 half come by either way, and
+    // nothing comes any other way; within five standard deviations.
+    let (load, cycles, size): (f64, f64, f64) = (0.5, 40_000.0, 2.0);
+    let value = |routing: Value| {
+        json!({
+            "topology": { "kind": "mesh", "dims": [2, 2] },
+            "router": { "links": { "default": { "vcs": 2, "buffer": 64 } } },
+            "routing": routing,
+            "traffic": {
+                "load": load, "packet_size": 2,
+                "pattern": {
+                    "kind": "by_endpoint",
+                    "parts": [
+                        { "endpoints": [0], "pattern": { "kind": "shift", "offset": 3 } },
+                        { "endpoints": [1, 2, 3] },
+                    ],
+                },
+            },
+            "measure": { "warmup": 0, "cycles": 40_000, "links": true },
+        })
+    };
+    let packets = load * cycles / size;
+    let bound = 5.0 * (packets * 0.25).sqrt() * size / cycles + 2.0 * size / cycles;
+    let outcome = run(&value(json!("o1turn")));
+    let total = carried(&outcome, 0, 1) + carried(&outcome, 0, 2);
+    for (from, to) in [(0, 1), (1, 3), (0, 2), (2, 3)] {
+        assert_close(carried(&outcome, from, to), total / 2.0, bound, &format!("{from} to {to}"));
+    }
+    for (from, to) in [(1, 0), (3, 1), (2, 0), (3, 2)] {
+        assert_eq!(carried(&outcome, from, to), 0.0, "{from} to {to}");
+    }
+    let outcome = run(&value(json!("dimension_order")));
+    assert_eq!(carried(&outcome, 0, 2), 0.0);
+}
+
+#[test]
+fn by_occupancy_a_packet_turns_first_where_less_waits() {
+    // A packet of endpoint 0 for the end of its row is on its way to router 1 when endpoint 1, at the same router, sends one
+    // to the other corner, in its row's column or the other: the packet takes the column.
+    let trace = (0..20).flat_map(|turn| [[100 * turn, 0, 4, PACKET], [100 * turn + 20, 1, 8, PACKET]]);
+    let value = |choice: &str| {
+        json!({
+            "topology": { "kind": "mesh", "dims": [3, 2], "endpoints_per_router": 2 },
+            "router": { "links": { "default": { "vcs": 2, "buffer": 64, "latency": 10 } } },
+            "routing": { "kind": "o1turn", "choice": choice },
+            "traffic": { "load": 0, "packet_size": PACKET, "trace": trace.clone().collect::<Vec<_>>() },
+            "measure": { "warmup": 0, "cycles": 2000, "links": true },
+        })
+    };
+    let phits = |choice: &str| [1, 3].map(|to| carried(&run(&value(choice)), 0, to) * 2000.0);
+    assert_eq!(phits("occupancy"), [20.0 * f64::from(PACKET), 20.0 * f64::from(PACKET)]);
+    assert!(phits("random")[0] > 22.0 * f64::from(PACKET));
+}
+
+#[test]
+fn who_may_take_either_half_of_a_ring_takes_both() {
+    // A ring in which every router sends all it can to the next, in packets of L flits. A channel is given to the next
+    // packet when the credits of the last are back: in a dateline's half a packet of L flits takes L - 1 + R cycles. Who
+    // crosses neither the end nor the middle of the ring has another channel as often as a coin says, and what is sent
+    // there need not wait for that.
+    let accepted = |rings: &str| {
+        let value = json!({
+            "topology": { "kind": "torus", "dims": [8] },
+            "router": {
+                "switching": "wormhole", "vc_reuse": "empty",
+                "links": {
+                    "endpoint": { "vcs": 8, "buffer": 8 },
+                    "dim0": { "latency": 10, "vcs": 2, "buffer": 8 },
+                },
+            },
+            "routing": { "kind": "dimension_order", "rings": rings },
+            "traffic": { "load": 1, "packet_size": 4, "pattern": "shift", "process": "periodic" },
+            "measure": { "warmup": 2000, "cycles": 20_000 },
+        });
+        number(&run(&value), "/accepted_load")
+    };
+    let one = 4.0 / (4.0 - 1.0 + 22.0);
+    assert_close(accepted("dateline"), one, 0.003, "one channel");
+    let both = accepted("balanced");
+    assert!((1.15 * one..2.0 * one).contains(&both), "{both} {one}");
+}
+
+#[test]
+fn a_stop_on_a_minimal_route_costs_no_hop() {
+    // Bit complement: from (x, y) to the opposite corner, |7 - 2x| + |7 - 2y| hops, 4 + 4 in the mean.
+    for (stop, expected) in [("minimal", Some(8.0)), ("anywhere", None)] {
+        let outcome = run(&json!({
+            "topology": { "kind": "mesh", "dims": [8, 8] },
+            "router": { "links": { "default": { "vcs": 2, "buffer": 64 } } },
+            "routing": { "kind": "valiant", "stop": stop },
+            "traffic": {
+                "load": 0, "packet_size": 1,
+                "trace": (0..64 * 40).map(|turn| [4 * turn, turn % 64, 63 - turn % 64, 1]).collect::<Vec<_>>(),
+            },
+            "measure": { "warmup": 0, "cycles": 10_400 },
+        }));
+        let hops = number(&outcome, "/hops_mean");
+        match expected {
+            Some(expected) => {
+                assert_close(hops, expected, 1e-9, stop);
+                assert_eq!(number(&outcome, "/misrouted"), 0.0);
+            }
+            None => assert!(hops > 9.0, "{hops}"),
+        }
+    }
+}
+
+#[test]
+fn a_packet_that_enters_a_ring_leaves_room_for_another() {
+    // Every packet goes one hop: all of them enter a ring, so that of a buffer of B phits they have B - P, as if it were
+    // of that size and there were no bubble.
+    let accepted = |topology: Value, routing: Value, buffer: u32| {
+        number(
+            &run(&json!({
+                "topology": topology,
+                "router": { "links": {
+                    "endpoint": { "vcs": 1, "buffer": 64 },
+                    "dim0": { "latency": 20, "vcs": 1, "buffer": buffer },
+                } },
+                "routing": routing,
+                "traffic": { "load": 1, "packet_size": PACKET, "pattern": "shift", "process": "periodic" },
+                "measure": { "warmup": 2000, "cycles": 20_000 },
+            })),
+            "/accepted_load",
+        )
+    };
+    let ring = |buffer| {
+        let bubble = json!({ "kind": "dimension_order", "rings": "bubble" });
+        accepted(json!({ "kind": "torus", "dims": [4] }), bubble, buffer)
+    };
+    let pair = |buffer| accepted(json!({ "kind": "mesh", "dims": [2] }), json!("dimension_order"), buffer);
+    for packets in 1..5 {
+        let (bubble, plain) = (ring((packets + 1) * PACKET), pair(packets * PACKET));
+        // The measured cycles begin somewhere between two packets.
+        assert_close(bubble, plain, 1e-3, &format!("{packets} packets"));
+        assert!(plain < 0.9, "{plain}");
+    }
+}
+
+#[test]
+fn rings_that_keep_a_bubble_move_on() {
+    // One channel, buffers for two packets, more traffic than there is room for: without the bubble the packets of a
+    // ring soon wait for one another.
+    for (dims, sizes) in [(json!([4]), json!(8)), (json!([5, 4]), json!({ "kind": "uniform", "min": 1, "max": 8 }))] {
+        let outcome = run(&json!({
+            "topology": { "kind": "torus", "dims": dims },
+            "router": { "links": {
+                "endpoint": { "vcs": 1, "buffer": 32 },
+                "default": { "latency": 2, "vcs": 1, "buffer": 16 },
+            } },
+            "routing": { "kind": "dimension_order", "rings": "bubble" },
+            "traffic": { "load": 1, "packet_size": sizes },
+            "measure": { "warmup": 1000, "cycles": 20_000 },
+        }));
+        assert!(number(&outcome, "/accepted_load") > 0.2);
+    }
+}

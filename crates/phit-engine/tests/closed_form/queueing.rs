@@ -227,3 +227,40 @@ fn adaptive_tables_share_the_ways_up() {
         assert!(accepted(true, queueing.clone()) > least, "adaptive tables, {queueing}");
     }
 }
+
+#[test]
+fn a_packet_for_one_output_waits_behind_none_for_another_under_next_hop_queueing() {
+    // A line of four. Endpoint 0 sends all it can to endpoint 2, which takes a phit in eight cycles: its packets fill
+    // the channels to router 2 that they may take. From time to time endpoint 1 sends a packet to endpoint 3: it takes
+    // a channel of the share of another output of router 2, in which nothing stands, over a link on which next to
+    // nothing moves.
+    let packets = (0..5).map(|turn| json!([400 + 97 * turn, 1, 3, 4]));
+    let value = |queueing: &str, flood: bool| {
+        let flood = (0..if flood { 40 } else { 0 }).map(|turn| json!([8 * turn, 0, 2, 4]));
+        json!({
+            "topology": { "kind": "mesh", "dims": [4] },
+            "router": {
+                "switching": "wormhole", "vc_allocation": "stage", "output_buffer": 2,
+                "links": {
+                    "endpoint": { "vcs": 3, "buffer": 4, "bandwidth": 0.125, "injection_bandwidth": 1 },
+                    "dim0": { "vcs": 3, "buffer": 4 },
+                },
+            },
+            "queueing": queueing,
+            "traffic": { "load": 0, "packet_size": 4, "trace": flood.chain(packets.clone()).collect::<Vec<_>>() },
+            "measure": { "warmup": 400, "cycles": 500, "count": "generated" },
+        })
+    };
+    let latency = |queueing: &str, flood: bool| {
+        let outcome = run(&value(queueing, flood));
+        assert_eq!(number(&outcome, "/packets"), 5.0, "{queueing} {flood}");
+        number(&outcome, "/latency_mean")
+    };
+    let alone = latency("noq", false);
+    assert_eq!(alone, latency("virtual_channels", false));
+    // A flit of the flood may have the crossbar before each of the four flits.
+    let (ahead, shared) = (latency("noq", true), latency("virtual_channels", true));
+    assert!(ahead <= alone + 4.0, "{ahead} {alone}");
+    // Where channels are anybody's, all of them are full, and the next is free when a packet has left.
+    assert!(shared > alone + 20.0, "{shared} {alone}");
+}

@@ -141,7 +141,18 @@ pub fn random(choices: &[u32]) -> Value {
             json!({ "kind": "tpr", "window": 10, "local_low": 0.1, "local_high": 0.3, "destinations": "group" }),
             json!({ "kind": "tpr", "stop": "anywhere", "window_kind": "tumbling", "window": 7, "global_low": 0.1 }),
         ]),
-        _ => draw.of(&[json!("dimension_order"), json!("minimal"), json!({ "kind": "valiant" })]),
+        _ => draw.of(&[
+            json!("dimension_order"),
+            json!("minimal"),
+            json!({ "kind": "valiant" }),
+            json!("o1turn"),
+            json!({ "kind": "o1turn", "choice": "occupancy" }),
+            match kind.as_str() {
+                "torus" => json!({ "kind": "dimension_order", "rings": "balanced" }),
+                "mesh" => json!({ "kind": "valiant", "stop": "minimal" }),
+                _ => json!("dimension_order"),
+            },
+        ]),
     };
     let graph = TopologyKind::from_value("", &topology).unwrap().build().unwrap();
     let (needed, _) = RoutingKind::from_value("", &routing).unwrap().params().vcs_needed(&*graph);
@@ -294,6 +305,16 @@ pub fn random(choices: &[u32]) -> Value {
         router["vc_allocation"] = "speculative".into();
         let ranks = router["allocator"] != "maximum_matching";
         router["speculation"] = if ranks { draw.of(&["after", "alike"]) } else { "alike" }.into();
+    }
+    // A virtual channel for every output, of those that a packet may take.
+    let mut queueing = queueing;
+    let told = RoutingKind::from_value("", &routing).unwrap().params().told_ahead();
+    if whole == 1 && told && topology["faults"].is_null() && router["vc_allocator"].is_null() && draw.below(3) == 0 {
+        queueing = json!("noq");
+        let radix = (0..graph.routers()).map(|router| u32::from(graph.ports(router))).max().unwrap();
+        for (class, needed) in graph.classes().iter().zip(&needed) {
+            router["links"][class]["vcs"] = json!(radix * u32::from(*needed) + draw.below(radix + 1));
+        }
     }
     let held = whole == 1 && (switching == "wormhole" || vc_allocation == "stage");
     let reads = RoutingKind::from_value("", &routing).unwrap().params().reads_buffers();

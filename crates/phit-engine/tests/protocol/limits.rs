@@ -89,3 +89,83 @@ fn shared_buffers_that_could_block_a_channel_or_be_misread() {
     assert!(reading.starts_with("routing.kind = \"ugal_l\": with router.sharing"), "{reading}");
     assert!(reading.contains("minimal") && reading.contains("valiant") && !reading.contains("piggyback"), "{reading}");
 }
+
+#[test]
+fn next_hop_queueing_without_knowing_the_next_hop_or_with_too_few_channels() {
+    let with = |routing: Value, vcs: u32, more: Value| {
+        let mut value = json!({
+            "topology": { "kind": "torus", "dims": [4, 4] },
+            "router": { "links": { "default": { "vcs": vcs } } },
+            "routing": routing,
+            "queueing": "noq",
+            "traffic": { "load": 0.1 },
+        });
+        more.as_object().unwrap().iter().for_each(|(key, of)| value[key] = of.clone());
+        refusal(value)
+    };
+    assert_eq!(with(json!("dimension_order"), 10, json!({})), "accepted");
+    assert_eq!(
+        with(json!("dimension_order"), 9, json!({})),
+        "router.links.dim0.vcs = 9: expected at least 10 with queueing.kind = \"noq\": one for each of 5 outputs"
+    );
+    assert_eq!(
+        with(json!("valiant"), 20, json!({})),
+        "routing.kind = \"valiant\": with queueing.kind = \"noq\" it must be known which hop a packet will take at \
+         the next router; it is with: minimal, dimension_order"
+    );
+    let broken = json!({
+        "kind": "hyperx", "dims": [3, 2], "parallel": [2, 2], "faults": { "later": [{ "cycle": 9, "links": [[1, 2]] }] },
+    });
+    let refused = with(json!("minimal"), 20, json!({ "topology": broken }));
+    assert!(refused.starts_with("topology.faults: expected none with queueing.kind = \"noq\""), "{refused}");
+    let answered = with(json!("minimal"), 20, json!({ "traffic": { "load": 0.1, "requests": {} } }));
+    assert!(answered.starts_with("queueing.kind = \"noq\": endpoints with requests choose"), "{answered}");
+}
+
+#[test]
+fn dimension_order_that_a_network_has_not() {
+    let with = |topology: Value, routing: Value| {
+        refusal(json!({
+            "topology": topology,
+            "router": { "links": { "default": { "vcs": 4 } } },
+            "routing": routing,
+            "traffic": { "load": 0.1 },
+        }))
+    };
+    let (mesh, torus) = (json!({ "kind": "mesh", "dims": [4, 4] }), json!({ "kind": "torus", "dims": [4, 4] }));
+    let bubble = json!({ "kind": "dimension_order", "rings": "bubble" });
+    assert_eq!(with(torus.clone(), bubble.clone()), "accepted");
+    assert_eq!(
+        with(mesh.clone(), bubble.clone()),
+        "routing.rings = \"bubble\": needs a torus: elsewhere there are no rings"
+    );
+    let router = |router: Value| {
+        refusal(json!({
+            "topology": torus, "router": router, "routing": bubble, "traffic": { "load": 0.1, "packet_size": 8 },
+        }))
+    };
+    for (settings, expected) in [
+        (json!({ "switching": "wormhole" }), "router.switching = \"wormhole\": routing \"dimension_order\" leaves room"),
+        (json!({ "output_speedup": 2 }), "router.output_speedup = 2: expected 1 with routing \"dimension_order\""),
+        (json!({ "allocator": "ideal" }), "router.allocator: expected one that grants an output to one packet with"),
+        (json!({ "links": { "default": { "buffer": 15 } } }), "router.links.default.buffer = 15: "),
+    ] {
+        let refused = router(settings);
+        assert!(refused.starts_with(expected), "{refused}");
+    }
+    let balanced = json!({ "kind": "dimension_order", "rings": "balanced" });
+    assert_eq!(with(torus.clone(), balanced.clone()), "accepted");
+    assert_eq!(
+        with(mesh.clone(), balanced),
+        "routing.rings = \"balanced\": needs a torus: elsewhere there are no rings"
+    );
+    let romm = json!({ "kind": "valiant", "stop": "minimal" });
+    assert_eq!(with(mesh, romm.clone()), "accepted");
+    for other in [torus, json!({ "kind": "hyperx", "dims": [4, 4] })] {
+        assert_eq!(with(other, romm.clone()), "routing.stop = \"minimal\": needs a mesh and via = \"router\"");
+    }
+    assert_eq!(
+        with(json!({ "kind": "single", "endpoints": 4 }), json!("o1turn")),
+        "routing.kind = \"o1turn\": needs a topology with dimensions: mesh, torus or hyperx"
+    );
+}

@@ -42,7 +42,8 @@ _TAKEN = _all(
     (
         "routing_function",
         "none",
-        "`dor`, `dim_order`, `valiant`, `dor_no_express`, `ran_min`, `ugal`, `nca`, `anca`, `min`, `dest_tag`",
+        "`dor`, `dim_order`, `dim_order_bal`, `xy_yx`, `adaptive_xy_yx`, `romm`, `valiant`, `dor_no_express`, `ran_min`, "
+        "`ugal`, `nca`, `anca`, `min`, `dest_tag`",
     ),
     ("use_noc_latency", 1, "the links' latencies follow the floor plan; 0: one cycle each"),
     ("x", 8, "routers along the floor plan; with the next three the numbering of endpoints and the lengths of links"),
@@ -70,6 +71,7 @@ _TAKEN = _all(
     ("private_buf_start_vc", -1, "with these policies: left out", LIST),
     ("private_buf_end_vc", -1, "as above", LIST),
     ("max_held_slots", -1, "`router.sharing.most`, with `limited`"),
+    ("noq", 0, "`queueing.kind`, where routes are deterministic and `routing_delay` is 0"),
     ("wait_for_tail_credit", 0, "`router.vc_reuse`"),
     ("hold_switch_for_packet", 0, "`router.connection`"),
     ("input_speedup", 1, "`router.input_speedup`"),
@@ -202,7 +204,6 @@ _REFUSED = _all(
     REFUSED,
     ("subnets", 1, "1 only: there are no parallel networks"),
     ("link_failures", 0, "0 only; `topology.faults` names links that do not work"),
-    ("noq", 0, "0 only: virtual channels are not chosen by the next router's output"),
     ("vc_priority_donation", 0, "0 only"),
 )
 

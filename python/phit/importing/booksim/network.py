@@ -36,6 +36,10 @@ class Network:
     """Virtual channels by class, where a routing function uses fewer than there are."""
     groups: int = 0
     """Groups of a Dragonfly."""
+    outputs: int = 0
+    """Outputs of a router, if all of a packet's hops are known when it is sent."""
+    halves: int = 1
+    """Parts of the virtual channels of which a packet may take one."""
 
 
 def network(given: Configuration) -> Network | None:
@@ -72,7 +76,12 @@ def _choose(given: Configuration, choices: dict[str, Document]) -> str:
 
 ORDER: Document = {"kind": "dimension_order"}
 VALIANT: Document = {"kind": "valiant", "stop": "anywhere"}
+EITHER_ORDER: Document = {"kind": "o1turn"}
+MINIMAL_STOP: Document = VALIANT | {"stop": "minimal"}
+BALANCED: Document = ORDER | {"rings": "balanced"}
 PHASES: Document = {"kind": "dragonfly_phases"}
+FORETOLD = ("dor", "dim_order", "dor_no_express", "ran_min")
+"""Routing functions all of whose hops are known when a packet is sent."""
 UGAL: Document = {"kind": "ugal_l", "stop": "between", "queue": "port", "decide": "sending"}
 
 ADVANTAGE = 2
@@ -102,24 +111,51 @@ def _size(sides: list[int], each: int = 1) -> int:
 def _mesh(given: Configuration) -> Network:
     sides = _sides(given)
     given.findings.put("topology", {"kind": "mesh", "dims": sides}, given["topology"], given["k"], given["n"])
-    choice = _choose(given, {"dor": ORDER, "dim_order": ORDER, "valiant": VALIANT})
+    choices = {
+        "dor": ORDER,
+        "dim_order": ORDER,
+        "valiant": VALIANT,
+        "romm": MINIMAL_STOP,
+        "xy_yx": EITHER_ORDER,
+        "adaptive_xy_yx": EITHER_ORDER | {"choice": "occupancy"},
+    }
+    choice = _choose(given, choices)
     if choice == "valiant":
         _least_vcs(given, 2, "half of them for each half of a Valiant route")
-    return Network(_size(sides), {"default": 1})
+    elif choice == "romm":
+        _two_halves(given, "half of them for each half of a route")
+    elif choice in ("xy_yx", "adaptive_xy_yx"):
+        _two_halves(given, "half of them for each order of dimensions")
+    if choice == "adaptive_xy_yx" and given.whole("use_read_write"):
+        given.refuse("routing_function", "cannot be expressed with use_read_write; expected another")
+    return Network(_size(sides), {"default": 1}, outputs=_foretold(choice, 2 * len(sides) + 1))
+
+
+def _foretold(choice: str, outputs: int) -> int:
+    """`Network.outputs` with this routing function."""
+    return outputs if choice in FORETOLD else 0
 
 
 def _torus(given: Configuration) -> Network:
     sides = _sides(given)
     given.findings.put("topology", {"kind": "torus", "dims": sides}, given["topology"], given["k"], given["n"])
-    choice = _choose(given, {"dim_order": ORDER, "valiant": VALIANT})
-    if choice:
+    choice = _choose(given, {"dim_order": ORDER, "dim_order_bal": BALANCED, "valiant": VALIANT})
+    if choice == "dim_order_bal":
+        _two_halves(given, "half of them behind the dateline")
+    elif choice:
         _least_vcs(given, 4 if choice == "valiant" else 2, "half of them behind the dateline")
-    return Network(_size(sides), {"default": _latency(given, 2)})
+    outputs = _foretold(choice, 2 * len(sides) + 1)
+    return Network(_size(sides), {"default": _latency(given, 2)}, outputs=outputs, halves=2)
 
 
 def _least_vcs(given: Configuration, least: int, why: str) -> None:
     if given.whole("num_vcs") < least:
         given.refuse("num_vcs", f"expected at least {least}: {why}")
+
+
+def _two_halves(given: Configuration, why: str) -> None:
+    if (vcs := given.whole("num_vcs")) < 2 or vcs % 2:
+        given.refuse("num_vcs", f"expected an even number: {why}")
 
 
 def _latency(given: Configuration, planned: int) -> int:
@@ -164,9 +200,10 @@ def _cmesh(given: Configuration) -> Network:
         given.refuse("c", "expected 4: BookSim's own network is broken for others")
     topology: Document = {"kind": "mesh", "dims": sides, "endpoints_per_router": endpoints}
     given.findings.put("topology", topology, given["topology"], given["k"], given["n"], given["c"])
-    _choose(given, {"dor_no_express": ORDER})
+    choice = _choose(given, {"dor_no_express": ORDER})
     numbering = _plan(sides[0] * sides[1], sides[0], side)
-    return Network(_size(sides, endpoints), {"default": _latency(given, side)}, numbering=numbering)
+    latencies, outputs = {"default": _latency(given, side)}, _foretold(choice, 4 + endpoints)
+    return Network(_size(sides, endpoints), latencies, numbering=numbering, outputs=outputs)
 
 
 def _flatfly(given: Configuration) -> Network:
@@ -191,7 +228,8 @@ def _flatfly(given: Configuration) -> Network:
         if side > 3:
             given.drop("use_noc_latency", "links of endpoints have 1 cycle each, not their lengths")
     numbering = _plan(_size(sides), width, side)
-    return Network(_size(sides, endpoints), channels, numbering=numbering)
+    outputs = _foretold(choice, dimensions * (routers - 1) + endpoints)
+    return Network(_size(sides, endpoints), channels, numbering=numbering, outputs=outputs)
 
 
 def _lengths(given: Configuration, sides: list[int], side: int) -> dict[str, int]:
@@ -258,7 +296,7 @@ def _fly(given: Configuration) -> Network:
     given.findings.put("topology", {"kind": "single", "endpoints": endpoints}, given["topology"], given["k"])
     if _choose(given, {"dest_tag": {"kind": "minimal"}}):
         given.findings.document["routing"] = {"kind": "minimal"}
-    return Network(endpoints)
+    return Network(endpoints, outputs=endpoints)
 
 
 def _anynet(given: Configuration) -> Network:

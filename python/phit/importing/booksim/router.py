@@ -57,6 +57,7 @@ def router(given: Configuration, network: Network) -> None:
     _speculation(given, document)
     _channels(given, document)
     _sharing(given, network, document)
+    _next_hop_queueing(given, network)
     if given.whole("hold_switch_for_packet"):
         document["connection"] = "packet"
     document["vc_reuse"] = "empty" if given.whole("wait_for_tail_credit") else "tail"
@@ -149,7 +150,7 @@ def _channels(given: Configuration, document: Document) -> None:
 LIMITS = {"shared": "none", "limited": "fixed", "dynamic": "even", "shifting": "halved"}
 """By policy, how much of a shared buffer one virtual channel may hold."""
 
-COMPARING = ("ugal", "anca")
+COMPARING = ("ugal", "anca", "adaptive_xy_yx")
 """Routing functions that compare buffers."""
 
 
@@ -187,6 +188,22 @@ def _sharing(given: Configuration, network: Network, document: Document) -> None
             given.refuse("max_held_slots", "expected at least 1 flit")
         found |= {"most": held} if held > 0 else {"limit": "none"}
     document["sharing"] = found
+
+
+def _next_hop_queueing(given: Configuration, network: Network) -> None:
+    """Virtual channels that are shared out among the outputs of the router at their end."""
+    if not given.whole("noq"):
+        return
+    if given.whole("routing_delay"):
+        given.refuse("routing_delay", "expected 0 with noq, as BookSim does itself")
+    if given.whole("use_read_write"):
+        given.refuse("noq", "cannot be expressed with use_read_write; expected 0")
+    if not network.outputs:
+        given.refuse("noq", f"cannot be expressed with {given['routing_function']}; expected 0")
+    least = network.outputs * network.halves
+    if given.whole("num_vcs") < least:
+        given.refuse("num_vcs", f"expected at least {least} with noq, one for each output of a router, as BookSim does")
+    given.findings.put("queueing", {"kind": "noq"}, given["noq"])
 
 
 ITERATIVE = {"islip": "islip", "select": "islip", "pim": "pim"}

@@ -111,8 +111,11 @@ def translate(configuration: Record, findings: Findings) -> None:
     topology = Fields(given.value("topology"), findings, given.setting("topology"))
     classes, endpoints = _topology(topology)
     if not findings.errors:
-        _router(Fields(given.value("router"), findings, given.setting("router")), given, classes, packet)
+        router = Fields(given.value("router"), findings, given.setting("router"))
+        _router(router, given, classes, packet)
         _routing(given, topology.record.name)
+        _bubble(router, topology.record.name, packet)
+        router.finish()
         _traffic(Fields(given.value("traffic"), findings, given.setting("traffic")), endpoints, packet)
     given.finish()
 
@@ -174,8 +177,6 @@ def _router(given: Fields, configuration: Fields, classes: list[str], packet: in
     document["transit_priority"] = given.flag("intransit_priority", False)
     if "output_buffer_size" in given.values:
         document["output_buffer"] = min(given.whole("output_buffer_size", 1) * vcs, 65_534)
-    if given.flag("bubble", False) and given.findings.document["topology"]["kind"] == "torus":
-        given.refuse("bubble", "cannot be expressed with dimension order; expected false")
     _policies(given)
     for key in ("allow_request_busy_port", "neglect_busy_output", "output_prioritize_lowest_label"):
         if key in given.values:
@@ -190,7 +191,6 @@ def _router(given: Fields, configuration: Fields, classes: list[str], packet: in
     for key, values in zip(("endpoint", *classes), (servers, *others), strict=True):
         values |= link
         given.findings.put(f"router.links.{key}", values)
-    given.finish()
 
 
 def _links(configuration: Fields, count: int) -> list[Document]:
@@ -275,6 +275,28 @@ def _routing(configuration: Fields, topology: str) -> None:
         configuration.findings.refuse(setting, expected)
     configuration.findings.put("routing", document, str(given.record))
     given.finish()
+
+
+def _bubble(router: Fields, topology: str, packet: int) -> None:
+    """Room that packets leave in the rings that they enter."""
+    if not router.flag("bubble", False):
+        return
+    if topology != "Torus":
+        router.drop("bubble", "where there are no rings, a packet needs no more room than its own")
+        return
+    routing = router.findings.document["routing"]
+    if routing.get("kind") != "dimension_order":
+        router.refuse("bubble", "cannot be expressed but with DOR; expected false")
+    elif router.record.name != "InputOutput":
+        router.refuse("bubble", f"cannot be expressed in {router.record.name}, which grants all at once; expected false")
+    elif router.whole("flit_size", 1) < packet:
+        router.refuse("flit_size", f"expected {packet}, that of a packet, with bubble")
+    elif router.whole("buffer_size", 1) < 2 * packet:
+        router.refuse("buffer_size", f"expected at least {2 * packet}, two packets, with bubble")
+    else:
+        router.findings.put("routing.rings", "bubble", router.setting("bubble"))
+        if "output_buffer_size" in router.values:
+            router.drop("output_buffer_size", "a packet that enters a ring needs room for another there, too")
 
 
 def _innermost(record: Any) -> str:

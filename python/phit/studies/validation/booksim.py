@@ -77,7 +77,8 @@ def scenario(row: Row, *, drained: bool = True) -> Document:
         "cycles": int(row["measured_cycles"]),
         "count": "generated" if drained else "delivered",
     }
-    return {key: document[key] for key in ("topology", "router", "routing", "traffic")} | {"measure": measure}
+    tables = ("topology", "router", "routing", "queueing", "traffic")
+    return {key: document[key] for key in tables if key in document} | {"measure": measure}
 
 
 def curves(folder: Path) -> list[Case]:
@@ -106,12 +107,20 @@ OPTIONS = {
     "mesh88_channels": "8x8 mesh, uniform, rules for virtual channels",
     "mesh88_sharing": "8x8 mesh, channels that share the buffer of a port",
     "mesh88_classes": "8x8 mesh, two classes of packets",
+    "mesh88_noq": "8x8 mesh, next-hop output queueing",
+    "torus88_noq": "8x8 torus, uniform, next-hop output queueing",
+    "mesh88_orders": "8x8 mesh, either order of dimensions",
+    "mesh88_romm": "8x8 mesh, ROMM",
+    "torus88_balanced": "8x8 torus, balanced use of virtual channels",
     "mesh88_connections": "8x8 mesh, uniform, the crossbar connects ports for a packet",
     "ff44_allocators": "4x4 flattened butterfly of 64, uniform, allocators",
     "ff44_valiant": "4x4 flattened butterfly of 64, Valiant",
     "ff44_ugal": "4x4 flattened butterfly of 64, UGAL",
 }
 """The series of runs that differ in an option, and what they are."""
+
+ROUTINGS = ("mesh88_orders",)
+"""Of these, those in which the routing function differs."""
 
 FULL = 1.0
 """The load of a full link, in phits/(endpoint·cycle)."""
@@ -127,7 +136,9 @@ def options(folder: Path) -> list[Case]:
         allocation = ("routing_delay", "speculative", "vc_allocator", "sw_allocator")
         buffers = ("num_vcs", "vc_buf_size", "buffer_policy", "private_buf_size", "max_held_slots")
         classes = ("injection_rate", "class_priority") if "classes=" in row["overrides"] else ()
-        keys = (*classes, *speedups, *allocation, *channels, *buffers, "wait_for_tail_credit", "traffic", "packet_size")
+        routing = ("routing_function",) if row["series"] in ROUTINGS else ()
+        router_keys = (*speedups, *allocation, *channels, *buffers)
+        keys = (*classes, *routing, *router_keys, "wait_for_tail_credit", "traffic", "packet_size")
         changed = [f"{key}={given[key]}" for key in keys if f"{key}=" in row["overrides"]]
         load = float(row["offered_flits_node_cycle"])
         # These are no curves of which the saturation is known: latencies are judged at all loads.

@@ -480,6 +480,7 @@ impl<'a> Plan<'a> {
             isolating: if division.shared { division.queues as u16 } else { 1 },
             packet_size: self.traffic.packet_sizes().1.into(),
             ticks_per_cycle: self.config.links.ticks_per_cycle,
+            ahead: self.queueing.looks_ahead(),
             table: self.table.clone(),
         })
     }
@@ -592,6 +593,7 @@ impl<'a> Plan<'a> {
                 wants: routing.wants(),
                 detours: self.routing.reserved() > 0,
                 transparent: queueing.transparent(),
+                looks_ahead: self.queueing.looks_ahead(),
                 managed: manager.is_some(),
                 first_leads: manager.as_ref().is_some_and(|manager| manager.first_leads()),
                 lasting: routing.tables().is_some() && queueing.by_destination(),

@@ -128,6 +128,7 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> FabricParams for RouterParams
         check_room(&self.links, demands, unit, what, switching)?;
         fits("router.output_buffer".into(), self.output_buffer, unit, what, switching)?;
         self.sharing(demands, unit)?;
+        self.room(demands)?;
         self.assumptions(demands)
     }
 
@@ -165,6 +166,28 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> RouterParams<A> {
             () => return Ok(()),
         };
         Err(ScenarioError::new("router.allocation_rounds", self.allocation_rounds, expected))
+    }
+
+    /// No more than one packet that comes to an output in a tick, where its room is counted on.
+    fn room(&self, demands: &Demands<'_>) -> Result<(), ScenarioError> {
+        if !demands.routing.counts_on_room() {
+            return Ok(());
+        }
+        let kind = demands.routing_kind;
+        if self.output_speedup > 1 {
+            let expected = format!("expected 1 with routing {kind:?}, which counts on the room that it has found");
+            return Err(ScenarioError::new("router.output_speedup", self.output_speedup, expected));
+        }
+        match self.allocator.shared().matches() {
+            true => Ok(()),
+            false => {
+                let expected = format!(
+                    "expected one that grants an output to one packet with routing {kind:?}, which counts on the room \
+                     that it has found"
+                );
+                Err(ScenarioError::missing("router.allocator", expected))
+            }
+        }
     }
 
     /// Rules of a stage in which virtual channels are allocated, which there must be.
@@ -229,6 +252,34 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> RouterParams<A> {
     }
 }
 
+/// Queues chosen by the hop after next: hops that are told ahead, and a virtual channel for every output at least.
+fn looks_ahead(demands: &Demands<'_>, vcs: &[u16]) -> Result<(), ScenarioError> {
+    let Demands { topology, routing, queueing_kind: kind, .. } = *demands;
+    if !routing.told_ahead() {
+        let expected = format!(
+            "with queueing.kind = {kind:?} it must be known which hop a packet will take at the next router; it is \
+             with: {}",
+            (demands.routings)(|routing| routing.told_ahead())
+        );
+        return Err(ScenarioError::new("routing.kind", format!("{:?}", demands.routing_kind), expected));
+    }
+    if topology.faulty().is_some() {
+        let expected = format!("expected none with queueing.kind = {kind:?}: hops are not what they are without");
+        return Err(ScenarioError::missing("topology.faults", expected));
+    }
+    let radix = (0..topology.routers()).map(|router| topology.ports(router)).max().unwrap_or(1);
+    let needed = routing.vcs_needed(topology).0;
+    for ((class, &vcs), needed) in topology.classes().iter().zip(vcs).zip(needed) {
+        let least = u32::from(radix) * u32::from(needed.max(1));
+        if u32::from(vcs) < least {
+            let expected =
+                format!("expected at least {least} with queueing.kind = {kind:?}: one for each of {radix} outputs");
+            return Err(ScenarioError::new(format!("router.links.{class}.vcs"), vcs, expected));
+        }
+    }
+    Ok(())
+}
+
 impl<A> RouterParams<A> {
     /// Sources that send packets again hear of a loss no sooner than anybody could.
     fn retransmission(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
@@ -260,6 +311,9 @@ impl<A> RouterParams<A> {
             whole_packets,
         };
         params.check(&fit).map_err(|e| e.under("queueing"))?;
+        if params.looks_ahead() {
+            looks_ahead(demands, &vcs)?;
+        }
         let division = params.division(topology);
         for (class, vcs) in topology.classes().iter().zip(&vcs) {
             let all = u32::from(*vcs).saturating_mul(division.queues);

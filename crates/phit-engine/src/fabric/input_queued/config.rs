@@ -210,6 +210,8 @@ impl Compiled {
             prefers_empty: _,
             endpoints_keep: _,
             in_turn: _,
+            // Not transparent, and in no lists.
+            looks_ahead: _,
             kernel: _,
             progress: _,
             // What a kernel may know of.
@@ -395,6 +397,8 @@ pub(crate) struct Settings {
     pub every_cycle: bool,
     /// The queueing organisation leaves the choice of queue to the routing mechanism.
     pub transparent: bool,
+    /// It asks for the hop after next.
+    pub looks_ahead: bool,
     /// The queue organisation is managed.
     pub managed: bool,
     /// Queues that wait stand in lists, see [`super::wait_lists`]: there are
@@ -573,6 +577,7 @@ impl Settings {
             wants,
             detours,
             transparent,
+            looks_ahead,
             managed,
             first_leads,
             lasting,
@@ -632,10 +637,11 @@ impl Settings {
             // Heads that are decided about together depend on one another.
             every_cycle: config.redecide_every_cycle || wants.batch,
             transparent,
+            looks_ahead,
             managed,
             first_leads,
             lasting,
-            lists: single && !transparent && !managed && plain_crossbar && !wants.redecide && !wants.batch,
+            lists: single && !transparent && !looks_ahead && !managed && plain_crossbar && !wants.redecide && !wants.batch,
             admits: config.admittance.is_some(),
             queues: config.buffers.division.queues,
             ideal,
@@ -708,6 +714,8 @@ pub(crate) struct Policies<'a> {
     pub detours: bool,
     /// The queue organisation leaves the choice of queue to the routing mechanism.
     pub transparent: bool,
+    /// It asks for the hop after next.
+    pub looks_ahead: bool,
     /// The queue organisation is managed.
     pub managed: bool,
     /// It puts the first queue of an input before the others.

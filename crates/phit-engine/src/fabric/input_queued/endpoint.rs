@@ -6,6 +6,7 @@ use super::partition::Partition;
 use crate::engine::{NONE, Tick};
 use crate::fabric::input_queued::params::InjectionQueue;
 use crate::fabric::links::align;
+use crate::fabric::seams::queueing::Lanes;
 use crate::fabric::seams::routing::Injection;
 use crate::fabric::sources::Sources;
 use crate::packet::Packet;
@@ -164,6 +165,11 @@ impl Partition {
         if !K::WHOLE && endpoint.sent > 0 {
             return Some(endpoint.lane).filter(fits);
         }
+        if K::EXTRAS && !K::LISTS && self.settings.looks_ahead {
+            let Lanes { first, count } = self.entered(endpoint, packet);
+            let lanes = first..first + count;
+            return self.choose_lane::<K>(endpoint.channel, endpoint.lane, lanes, packet.destination, size);
+        }
         if !K::BARE && !self.settings.transparent {
             let router = self.routers.number(endpoint.router);
             if let Some(lane) = self.queueing.inject(router, packet.destination) {
@@ -171,6 +177,17 @@ impl Partition {
             }
         }
         self.choose_lane::<K>(endpoint.channel, endpoint.lane, 0..count, packet.destination, size, |_| true)
+    }
+
+    /// The injection queues that a packet may enter that will have been generated there.
+    #[cold]
+    #[inline(never)]
+    fn entered(&self, endpoint: &Endpoint, generated: Generated) -> Lanes {
+        let (destination_router, ejection_port) = self.known.attachment(&*self.topology, generated.destination);
+        let birth = generated.cycle * self.settings.ticks_per_cycle;
+        let packet = Packet::new(endpoint.number, generated.destination);
+        let packet = Packet { birth, destination_router, ejection_port, ..packet };
+        self.queueing.enters(&*self.topology, self.routers.number(endpoint.router), &packet)
     }
 
     /// The queue among `lanes` for a flit of `size` phits to `destination`, of those whose first has its credits in

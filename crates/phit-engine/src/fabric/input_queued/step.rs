@@ -514,8 +514,11 @@ impl Partition {
     /// Notes `hop` as the decision for the head of `queue`; `first` is the router's first port.
     #[inline(always)]
     fn decide<K: Kernel>(&mut self, router: u32, first: u32, queue: u32, hop: Hop) {
-        let mut lanes =
-            if K::BARE || self.settings.transparent { Lanes::from(hop) } else { self.select(router, queue, hop) };
+        let mut lanes = match () {
+            () if K::BARE || self.settings.transparent => Lanes::from(hop),
+            () if K::EXTRAS && !K::LISTS && self.settings.looks_ahead => self.look_ahead(router, queue, hop),
+            () => self.select(router, queue, hop),
+        };
         if K::EXTRAS && self.settings.exchanges {
             let output = first + u32::from(hop.port);
             let class = self.tables.outputs.get(output as usize).map_or(0, |output| output.class);
@@ -549,6 +552,14 @@ impl Partition {
                 self.queueing.select(&*self.topology, next, packet, hop)
             }
         }
+    }
+
+    /// The queues of the next input port for the head of `queue`, by the hop that it will take behind that.
+    #[cold]
+    #[inline(never)]
+    fn look_ahead(&self, router: u32, queue: u32, hop: Hop) -> Lanes {
+        let packet = &self.packets[self.queues[queue].first];
+        self.queueing.ahead(&*self.topology, self.routers.number(router), packet, hop)
     }
 
     /// The ejection hop of `packet` if it has reached its destination's router.

@@ -53,6 +53,7 @@ fn with_routing(mut simulation: Simulation, routing: impl Fn() -> Box<dyn Routin
                 wants,
                 detours: false,
                 transparent: old.transparent,
+                looks_ahead: old.looks_ahead,
                 managed: old.managed,
                 first_leads: old.first_leads,
                 lasting: false,

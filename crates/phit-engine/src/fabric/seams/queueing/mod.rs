@@ -10,6 +10,7 @@
 //! small folder each.
 
 use crate::error::ScenarioError;
+use crate::fabric::seams::routing::Proof;
 use crate::measure::{Observable, Total};
 use crate::packet::Packet;
 use crate::topology::{Hop, RouteTable, Routers, Topology};
@@ -51,6 +52,18 @@ pub trait Queueing: Send {
     /// leave the choice to `router.injection_queue`.
     fn inject(&self, _router: u32, _destination: u32) -> Option<u16> {
         None
+    }
+
+    /// The queues that `packet` may enter by `hop` from `router` ([`QueueingParams::looks_ahead`]); that of an endpoint
+    /// if it is ejected.
+    fn ahead(&self, _topology: &dyn Topology, _router: u32, _packet: &Packet, hop: Hop) -> Lanes {
+        hop.into()
+    }
+
+    /// The queues of its injection port that an endpoint of `router` may put `packet` into
+    /// ([`QueueingParams::looks_ahead`]).
+    fn enters(&self, _topology: &dyn Topology, _router: u32, _packet: &Packet) -> Lanes {
+        Lanes::one(0)
     }
 
     /// True if all packets of a queue have one destination.
@@ -170,6 +183,19 @@ pub trait QueueingParams {
     /// True if the organisation leaves buffers as they are: one queue for each virtual channel.
     fn undivided(&self) -> bool {
         false
+    }
+    /// True if the organisation chooses by the hop that a packet will take at the next router, and leaves buffers as
+    /// they are: the routing mechanism's hops must be told ahead ([`RoutingParams::told_ahead`]), and
+    /// [`Queueing::ahead`] and [`Queueing::enters`] are called in place of the others.
+    ///
+    /// [`RoutingParams::told_ahead`]: crate::fabric::seams::routing::RoutingParams::told_ahead
+    fn looks_ahead(&self) -> bool {
+        false
+    }
+    /// Why packets cannot wait for one another for ever, if channels are not those that the routing mechanism says: of
+    /// one whose hops are told ahead.
+    fn proof(&self) -> Option<Proof> {
+        None
     }
     /// True if the organisation sends control messages.
     fn sends_messages(&self) -> bool {

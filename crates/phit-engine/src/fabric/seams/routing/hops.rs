@@ -1,7 +1,7 @@
 //! What kernels and mechanisms alike do with a packet that comes to the front of a queue.
 
 use crate::engine::{NONE, Rng};
-use crate::packet::{GROUP, Packet};
+use crate::packet::{GROUP, HopState, Packet};
 use crate::topology::{Hop, Leg, Topology};
 
 /// In [`Hop::port`]: the packet is discarded where it stands, because no way is left.
@@ -12,6 +12,13 @@ pub(crate) const DISCARD: u16 = u16::MAX;
 pub fn minimal_hop(topology: &dyn Topology, at: u32, packet: &Packet, vcs: &[u8], rng: &mut Rng) -> Hop {
     const LEG: Leg = Leg { index: 0, of: 1, to_group: false };
     topology.minimal_hop(at, packet.destination_router, LEG, packet.hop_state(), vcs, rng)
+}
+
+/// The hop that a packet will take at router `at` by [`minimal_hop`], or takes now: where hops are told ahead, every
+/// router breaks its ties by the packet's own stream.
+#[inline]
+pub(crate) fn told_ahead(topology: &dyn Topology, at: u32, packet: &Packet, state: HopState, vcs: &[u8]) -> Hop {
+    topology.minimal_hop(at, packet.destination_router, Leg::ONLY, state, vcs, &mut packet.rng(at))
 }
 
 /// Moves a packet to its next leg if it has reached the intermediate router or group that it was heading for.

@@ -17,7 +17,7 @@ mod proof;
 mod view;
 
 pub use hops::minimal_hop;
-pub(crate) use hops::{DISCARD, advance_leg, one_channel};
+pub(crate) use hops::{DISCARD, advance_leg, one_channel, told_ahead};
 pub(crate) use outputs::{Buffers, Granted, Output, OutputBuffer, OutputTables, OutputVc};
 pub use proof::{Adaptive, Channels, Legs, Proof, Routes, Standing, Step};
 pub use view::{Injection, Payload, RouterView, Site, View};
@@ -169,6 +169,8 @@ pub struct RoutingContext {
     pub packet_size: u32,
     /// Ticks per link cycle.
     pub ticks_per_cycle: Tick,
+    /// A queue organisation asks for hops ahead of time ([`RoutingParams::told_ahead`]).
+    pub ahead: bool,
     /// The routing tables, for a mechanism that has them ([`RoutingParams::table`]).
     pub table: Option<Arc<RouteTable>>,
 }
@@ -218,12 +220,22 @@ pub trait RoutingParams {
     fn per_network(&self) -> bool {
         false
     }
+    /// True if its hops can be told before a packet is there: they are those of `told_ahead`, where the context asks for
+    /// that.
+    fn told_ahead(&self) -> bool {
+        false
+    }
     /// True if decisions read how full buffers are, each virtual channel's by itself.
     fn reads_buffers(&self) -> bool {
         true
     }
     /// True if it compares the buffers of all links between routers, which must then be equal.
     fn compares_buffers(&self) -> bool {
+        false
+    }
+    /// True if the room that a decision has found must still be there when the packet is granted: an output takes one
+    /// packet in a tick.
+    fn counts_on_room(&self) -> bool {
         false
     }
     /// Packets for which the buffer of a link between routers must have room.

@@ -16,6 +16,9 @@ pub enum Proof {
     /// Packets enter a ring only if they leave room in it, and no rings wait for one another in a circle
     /// (`proof/bubble.rs`).
     Bubble(Escape),
+    /// Packets go in dimension order and enter a ring only if they leave room in it, in whichever channel
+    /// (`proof/bubble.rs`).
+    Rings,
     /// Packets follow the mechanism's tables, each in the layer of its route, and no channels wait for one another in a
     /// circle (`proof/tables.rs`).
     Tables,

@@ -1,0 +1,181 @@
+//! O1TURN: dimension order, lowest or highest dimension first.
+
+use super::ugal::Before;
+use super::{Injection, Routing, RoutingContext, RoutingParams, View};
+use crate::error::ScenarioError;
+use crate::fabric::seams::routing::{Adaptive, Proof, RouterView, Site, Standing, Step, Wants};
+use crate::packet::{HopState, Packet};
+use crate::topology::{Hop, Leg, Topology};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
+
+/// By what a packet chooses its order of dimensions.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Choice {
+    /// By chance, each with probability 1/2 (O1TURN).
+    #[default]
+    Random,
+    /// When the endpoint sends it, the order whose first output has fewer phits charged against its virtual channels,
+    /// as they were when the cycle before had ended; by chance if both have as many (BookSim's `adaptive_xy_yx`).
+    Occupancy,
+}
+
+/// Minimal routing on a grid: a packet takes its dimensions in ascending order or in descending order, as it chooses at
+/// its source (Seo, Ali, Lim, Rafique and Thottethodi, "Near-optimal worst-case throughput routing for two-dimensional
+/// mesh networks", ISCA 2005).
+///
+/// Each order has half of the virtual channels to itself, the ascending one the lower half, and is dimension order and
+/// free of deadlock there.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct O1turn {
+    /// By what a packet chooses its order.
+    pub choice: Choice,
+}
+
+/// In [`Packet::flags`]: the order of this packet, 0 for the ascending one.
+const DESCENDING: u8 = 1;
+
+/// The virtual channels of an order: the topology divides them evenly as it does for a route of two legs.
+fn channels_of(order: u8) -> Leg {
+    Leg { index: order, of: 2, to_group: false }
+}
+
+/// The router at which a packet from `at` to `to` has gone all the way in the highest dimension in which they differ.
+fn corner(sides: &[u32], at: u32, to: u32) -> u32 {
+    let (mut found, mut stride) = (at, 1);
+    for side in sides {
+        let (x, y) = (at / stride % side, to / stride % side);
+        if x != y {
+            found = at - x * stride + y * stride;
+        }
+        stride *= side;
+    }
+    found
+}
+
+impl RoutingParams for O1turn {
+    fn check(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
+        match topology.grid() {
+            Some(_) => Ok(()),
+            None => {
+                let expected = "needs a topology with dimensions: mesh, torus or hyperx";
+                Err(ScenarioError::new("kind", "\"o1turn\"", expected))
+            }
+        }
+    }
+
+    fn vcs_needed(&self, topology: &dyn Topology) -> (Vec<u8>, String) {
+        let (needed, why) = topology.vcs_needed(channels_of(0));
+        (needed, format!("{why}, and each order of dimensions has half of them"))
+    }
+
+    fn proof(&self) -> Proof {
+        Proof::Steps(vec![Box::new(Orders)])
+    }
+
+    fn reads_buffers(&self) -> bool {
+        self.choice == Choice::Occupancy
+    }
+
+    fn per_network(&self) -> bool {
+        self.choice == Choice::Random
+    }
+
+    fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
+        let sides = context.topology.grid().unwrap_or_default().to_vec();
+        let before = (self.choice == Choice::Occupancy).then(|| Before::new(context));
+        Box::new(Rule { sides, before })
+    }
+}
+
+struct Rule {
+    sides: Vec<u32>,
+    /// The queues as they were, if they are asked for.
+    before: Option<Before>,
+}
+
+impl Rule {
+    /// The router to which a packet of this order goes next, along one dimension, or the first of them.
+    fn towards(&self, order: u8, at: u32, to: u32) -> u32 {
+        if order == DESCENDING { corner(&self.sides, at, to) } else { to }
+    }
+}
+
+impl Routing for Rule {
+    fn wants(&self) -> Wants {
+        let early = self.before.is_some();
+        Wants { sends: early, occupancy: early, after_grants: early, ..Wants::default() }
+    }
+
+    fn inject(&mut self, at: &mut Injection<'_>, packet: &mut Packet) {
+        packet.flags = at.rng.below(2) as u8;
+    }
+
+    fn sends(&mut self, at: &RouterView<'_>, packet: &mut Packet) {
+        let Some(before) = self.before.as_ref().filter(|_| packet.destination_router != at.router) else { return };
+        let occupied = [0, DESCENDING].map(|order| {
+            let to = self.towards(order, at.router, packet.destination_router);
+            let (leg, state, mut rng) = (channels_of(order), packet.hop_state(), packet.rng(at.router));
+            before.phits(at, at.topology.minimal_hop(at.router, to, leg, state, at.vcs(), &mut rng).port)
+        });
+        match occupied[0].cmp(&occupied[1]) {
+            Ordering::Less => packet.flags = 0,
+            Ordering::Greater => packet.flags = DESCENDING,
+            // The coin has been thrown.
+            Ordering::Equal => {}
+        }
+    }
+
+    fn occupancy_changed(&mut self, at: &mut Site<'_>) {
+        if let Some(before) = &mut self.before {
+            before.note(at);
+        }
+    }
+
+    fn route(&mut self, view: &mut View<'_>, _: u16, _: u16, packet: &mut Packet) -> Option<Hop> {
+        let (order, at) = (packet.flags, view.router);
+        let to = self.towards(order, at, packet.destination_router);
+        // Half a ring from where it goes, it takes the direction whose queue it has looked at.
+        let mut rng = packet.rng(at);
+        let state = packet.hop_state();
+        Some(view.topology.minimal_hop(at, to, channels_of(order), state, view.vcs(), &mut rng))
+    }
+}
+
+/// The hops of both orders, to be followed: what is noted in a packet is its order, from 1 on; 0 before it has chosen.
+struct Orders;
+
+impl Adaptive for Orders {
+    fn steps(&self, topology: &dyn Topology, packet: &Standing, vcs: &[u8], out: &mut Vec<Step>) {
+        let &Standing { at, to, came, hops, memo } = packet;
+        let state = HopState { came_by: came.0, came_in: came.1, leg_hops: hops };
+        let mut found = Vec::new();
+        for order in (0..=DESCENDING).filter(|order| memo == 0 || memo == u32::from(*order) + 1) {
+            let next = if order == DESCENDING { corner(topology.grid().unwrap_or_default(), at, to) } else { to };
+            topology.minimal_hops(at, next, channels_of(order), state, vcs, &mut found);
+            let memo = u32::from(order) + 1;
+            out.extend(found.drain(..).map(|hop| Step { hop, memo, escape: true }));
+        }
+    }
+
+    fn longest(&self, topology: &dyn Topology) -> u32 {
+        topology.diameter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_corner_is_where_the_highest_dimension_has_been_taken() {
+        // (1, 2, 3) of 3 x 4 x 5 to (2, 0, 3), and back.
+        let at = |x: u32, y: u32, z: u32| x + 3 * (y + 4 * z);
+        assert_eq!(corner(&[3, 4, 5], at(1, 2, 3), at(2, 0, 3)), at(1, 0, 3));
+        assert_eq!(corner(&[3, 4, 5], at(2, 0, 3), at(1, 2, 4)), at(2, 0, 4));
+        assert_eq!(corner(&[3, 4, 5], at(1, 0, 3), at(2, 0, 3)), at(2, 0, 3));
+    }
+}
