@@ -556,7 +556,85 @@ def test_numbers_of_classes_are_of_all_packets(tmp_path: Path) -> None:
     assert found == pytest.approx({"accepted_load": 0.1, "latency_mean": 17, "hops_mean": 2.25})
 
 
-UNLIKE = {"subnets": 2, "link_failures": 1, "noq": 1, "buffer_policy": "feedback", "router": "event", "classes": 9} | {
+AHEAD = {**MESH, "routing_delay": 0, "noq": 1}
+
+
+@pytest.mark.parametrize(
+    ("keys", "channels"),
+    [
+        (AHEAD, 5),
+        ({**AHEAD, "topology": "torus", "routing_function": "dim_order"}, 10),
+        ({**AHEAD, "topology": "cmesh", "c": 4, "xr": 2, "yr": 2, "routing_function": "dor_no_express"}, 8),
+        ({**AHEAD, "topology": "flatfly", "c": 4, "xr": 2, "yr": 2, "x": 4, "y": 4, "routing_function": "ran_min"}, 10),
+        ({**AHEAD, "topology": "fly", "k": 8, "n": 1, "routing_function": "dest_tag"}, 8),
+    ],
+)
+def test_channels_are_shared_out_among_outputs(tmp_path: Path, keys: dict[str, Any], channels: int) -> None:
+    found = imported(tmp_path, **keys, num_vcs=channels, injection_rate=0.05)
+    assert found.document["queueing"] == {"kind": "noq"}
+    assert found.comments["queueing"] == "noq = 1"
+    complete(found.document)
+    said = refused(tmp_path, **keys, num_vcs=channels - 1)
+    assert f"num_vcs = {channels - 1}: expected at least {channels} with noq" in said
+
+
+@pytest.mark.parametrize(
+    ("keys", "named"),
+    [
+        ({"routing_delay": 1}, "routing_delay = 1: expected 0"),
+        ({"routing_function": "valiant"}, "noq = 1: cannot be expressed with routing_function = valiant"),
+        ({"use_read_write": 1}, "noq = 1: cannot be expressed with use_read_write"),
+    ],
+)
+def test_what_cannot_be_known_ahead_is_refused(tmp_path: Path, keys: dict[str, Any], named: str) -> None:
+    assert named in refused(tmp_path, **{**AHEAD, "num_vcs": 16, **keys})
+
+
+RINGS = {"topology": "torus", "k": "4", "n": "2", "routing_function": "dim_order_bal"}
+
+
+@pytest.mark.parametrize(
+    ("keys", "routing"),
+    [
+        ({"routing_function": "xy_yx"}, {"kind": "o1turn"}),
+        ({"routing_function": "adaptive_xy_yx"}, {"kind": "o1turn", "choice": "occupancy"}),
+        ({"routing_function": "romm"}, {"kind": "valiant", "stop": "minimal"}),
+        ({"routing_function": "min_adapt"}, {"kind": "minimal_adaptive", "ways": "lowest"}),
+        ({"routing_function": "planar_adapt"}, {"kind": "dimension_order"}),
+        (RINGS, {"kind": "dimension_order", "rings": "balanced"}),
+    ],
+)
+def test_routing_functions_of_grids(tmp_path: Path, keys: dict[str, Any], routing: Document) -> None:
+    found = imported(tmp_path, **{**MESH, **keys}, num_vcs=4, injection_rate=0.05, sample_period=300)
+    assert found.document["routing"] == routing
+    result = phit.run(found.document)
+    assert result["accepted_load"] == pytest.approx(0.05, rel=0.25)
+    # All of them are minimal.
+    mean = 2 * (1 if keys is RINGS else 1.25)
+    assert result["hops_mean"] == pytest.approx(mean, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("keys", "named"),
+    [
+        ({"routing_function": "xy_yx", "num_vcs": 3}, "num_vcs = 3: expected an even number"),
+        ({"routing_function": "romm", "num_vcs": 1}, "num_vcs = 1: expected an even number"),
+        ({"routing_function": "min_adapt", "num_vcs": 1}, "num_vcs = 1: expected at least 2"),
+        ({"routing_function": "min_adapt", "speculative": 1}, "speculative = 1: cannot be expressed with min_adapt"),
+        ({"routing_function": "adaptive_xy_yx", "use_read_write": 1}, "adaptive_xy_yx: cannot be expressed with use_"),
+        ({"routing_function": "adaptive_xy_yx", "buffer_policy": "shared"}, "buffer_policy = shared: cannot be"),
+        ({**RINGS, "num_vcs": 3}, "num_vcs = 3: expected an even number"),
+        ({"routing_function": "planar_adapt", "num_vcs": 2}, "num_vcs = 2: expected at least 3"),
+        ({"routing_function": "chaos"}, "routing_function = chaos: cannot be expressed"),
+    ],
+)
+def test_routing_functions_with_what_they_are_not_expressed_with(
+    tmp_path: Path, keys: dict[str, Any], named: str
+) -> None:
+    assert named in refused(tmp_path, **{**MESH, **keys})
+
+
+UNLIKE = {"subnets": 2, "link_failures": 1, "buffer_policy": "feedback", "router": "event", "classes": 9} | {
     "internal_speedup": 1.0625
 }
 

@@ -189,6 +189,12 @@ fn cases() -> Vec<(&'static str, &'static str, Value)> {
         ("routing", "por", routing(json!({ "kind": "por", "mean": "all_dimensions" }))),
         ("routing", "goal", routing(json!({ "kind": "goal" }))),
         ("routing", "outflank", routing(json!({ "kind": "outflank", "delta": 1 }))),
+        ("routing", "minimal_adaptive", {
+            let mesh = topology(json!({ "kind": "mesh", "dims": [4, 3] }));
+            let stage = json!({ "router": { "vc_allocation": "stage", "vc_allocator": "islip" } });
+            let links = json!({ "router": { "links": { "default": { "vcs": 3 } } } });
+            with(with(with(mesh, stage), links), routing(json!({ "kind": "minimal_adaptive" })))
+        }),
         ("routing", "o1turn", {
             let mesh = topology(json!({ "kind": "mesh", "dims": [4, 3] }));
             with(mesh, routing(json!({ "kind": "o1turn", "choice": "occupancy" })))

@@ -9,11 +9,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Next-hop output queueing: the virtual channels of a port are shared out evenly among the outputs of its router, and
-/// a packet comes in one of the share of the output that it will take there, if that is known before (BookSim's `noq`).
-/// A packet for one output waits behind none for another, as with `voqsw`, but every channel is a whole virtual channel
-/// of the routing mechanism's: those that it permits on the hop after next are what is shared out, and all of them for
-/// a packet that will have arrived. Outputs are counted in the order of ports, those to endpoints last; channels that are
-/// left over stay empty.
+/// a packet comes in one of the share of the output that it will take there (BookSim's `noq`). Routing must be minimal
+/// and known in advance: `minimal` or `dimension_order`.
+///
+/// A packet for one output waits behind none for another, as with `voqsw`, but no virtual channel is divided. What is
+/// shared out are the channels that the packet may take at the router's output, so that two halves for a dateline are
+/// shared out each by itself; all of them for a packet that is at its destination there. Outputs are counted in the
+/// order of ports, those to endpoints last; channels that are left over stay empty.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Noq {}

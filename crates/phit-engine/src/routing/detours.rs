@@ -317,6 +317,9 @@ impl RoutingParams for Around {
     fn packets_per_buffer(&self) -> u32 {
         self.mechanism.packets_per_buffer()
     }
+    fn alternatives(&self) -> bool {
+        self.mechanism.alternatives()
+    }
     fn counts_on_room(&self) -> bool {
         self.mechanism.counts_on_room()
     }

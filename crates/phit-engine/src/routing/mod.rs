@@ -17,6 +17,7 @@ mod ladder;
 mod lash;
 mod layered;
 mod minimal;
+mod minimal_adaptive;
 mod o1turn;
 mod olm;
 mod par;
@@ -59,6 +60,7 @@ crate::registry::registry! {
         "tpr" => Tpr(tpr::Tpr),
         "clos" => Clos(clos::Clos),
         "dimension_order" => DimensionOrder(dimension_order::DimensionOrder),
+        "minimal_adaptive" => MinimalAdaptive(minimal_adaptive::MinimalAdaptive),
         "o1turn" => O1turn(o1turn::O1turn),
         "abr" => Abr(bubble::Abr),
         "por" => Por(bubble::Por),

@@ -85,6 +85,9 @@ impl Proving<'_> {
         let (argument, result) = match own.unwrap_or_else(|| routing.proof()) {
             Proof::Order(routes) => (ORDER, cdg::check_all(topology, &routes, vcs, messages)),
             Proof::Steps(mechanisms) => (ORDER, escape::check_all(topology, &mechanisms, vcs, messages)),
+            Proof::Escape(mechanism) if mechanism.stays_in_escape() => {
+                (DUATO, escape::check(topology, &*mechanism, vcs, messages))
+            }
             Proof::Escape(_) if !router.whole_packets() => {
                 let reason = "under wormhole switching a channel need not take all of a packet";
                 return json!({ "proved": null, "argument": ESCAPE, "reason": reason });
@@ -180,6 +183,8 @@ const ORDER: &str = "the virtual channels can be put in an order that rises alon
 const TABLES: &str = "no virtual channels wait for one another in a circle along the routes of the tables";
 const ESCAPE: &str =
     "a blocked packet may always take a hop to a higher virtual channel, which has room for whole packets";
+
+const DUATO: &str = "a blocked packet may always take an escape channel, and stays in these from there on";
 
 const DETOURS: &str =
     "packets may wait for those on detours, which have channels of their own and go up before they go down";

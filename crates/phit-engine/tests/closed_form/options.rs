@@ -810,3 +810,41 @@ fn rings_that_keep_a_bubble_move_on() {
         assert!(number(&outcome, "/accepted_load") > 0.2);
     }
 }
+
+#[test]
+fn adaptive_packets_take_all_minimal_ways() {
+    // From one corner of a square to the other there are two ways, over links of half a phit in a cycle. Heads that ask
+    // for channels of both outputs send what the endpoint can, one phit in a cycle; in dimension order it is half.
+    let accepted = |routing: &str, size: u32| {
+        let outcome = run(&json!({
+            "topology": { "kind": "mesh", "dims": [2, 2] },
+            "router": {
+                "switching": "wormhole", "vc_allocation": "stage", "vc_allocator": "islip", "output_buffer": 2,
+                "links": {
+                    "endpoint": { "vcs": 8, "buffer": 16, "bandwidth": 1 },
+                    "default": { "vcs": 4, "buffer": 16, "bandwidth": 0.5 },
+                },
+            },
+            "routing": routing,
+            "traffic": {
+                "load": 1, "packet_size": size, "process": "periodic",
+                "pattern": {
+                    "kind": "by_endpoint",
+                    "parts": [
+                        { "endpoints": [0], "pattern": { "kind": "shift", "offset": 3 } },
+                        { "endpoints": [1, 2, 3] },
+                    ],
+                },
+            },
+            "measure": { "warmup": 1000, "cycles": 10_000, "links": true },
+        }));
+        [carried(&outcome, 0, 1), carried(&outcome, 0, 2)]
+    };
+    for size in [1, 4] {
+        let ordered = accepted("dimension_order", size);
+        assert_close(ordered[0], 1.0, 0.01, "the only way is full");
+        assert_eq!(ordered[1], 0.0);
+        let both = accepted("minimal_adaptive", size);
+        assert!(both.iter().all(|used| *used > 0.95), "{size}: {both:?}");
+    }
+}

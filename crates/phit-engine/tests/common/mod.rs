@@ -306,6 +306,15 @@ pub fn random(choices: &[u32]) -> Value {
         let ranks = router["allocator"] != "maximum_matching";
         router["speculation"] = if ranks { draw.of(&["after", "alike"]) } else { "alike" }.into();
     }
+    let mut routing = routing;
+    let staged = router["vc_allocation"] == "stage" && !router["vc_allocator"].is_null();
+    let grid = topology["kind"] == "mesh" || topology["kind"] == "hyperx";
+    if staged && whole == 1 && routing == "minimal" && grid {
+        routing = json!("minimal_adaptive");
+        for class in graph.classes().iter().skip(1) {
+            router["links"][class]["vcs"] = json!(2 + draw.below(3));
+        }
+    }
     // A virtual channel for every output, of those that a packet may take.
     let mut queueing = queueing;
     let told = RoutingKind::from_value("", &routing).unwrap().params().told_ahead();

@@ -145,6 +145,7 @@ fn how_a_mechanism_is_asked_does_not_change_what_it_answers() {
                         period: if told { PERIOD } else { 0 },
                         settled: false,
                         ends_passing: false,
+                        alternatives: false,
                         ejects: false,
                     };
                     let mut value = mesh(switching, stage, load);

@@ -145,7 +145,10 @@ fn dimension_order_that_a_network_has_not() {
         }))
     };
     for (settings, expected) in [
-        (json!({ "switching": "wormhole" }), "router.switching = \"wormhole\": routing \"dimension_order\" leaves room"),
+        (
+            json!({ "switching": "wormhole" }),
+            "router.switching = \"wormhole\": routing \"dimension_order\" leaves room",
+        ),
         (json!({ "output_speedup": 2 }), "router.output_speedup = 2: expected 1 with routing \"dimension_order\""),
         (json!({ "allocator": "ideal" }), "router.allocator: expected one that grants an output to one packet with"),
         (json!({ "links": { "default": { "buffer": 15 } } }), "router.links.default.buffer = 15: "),
@@ -167,5 +170,35 @@ fn dimension_order_that_a_network_has_not() {
     assert_eq!(
         with(json!({ "kind": "single", "endpoints": 4 }), json!("o1turn")),
         "routing.kind = \"o1turn\": needs a topology with dimensions: mesh, torus or hyperx"
+    );
+}
+
+#[test]
+fn heads_that_ask_for_several_outputs_where_they_cannot() {
+    let with = |topology: Value, router: Value, queueing: &str| {
+        let mut router = router;
+        router["links"] = json!({ "default": { "vcs": 4 }, "endpoint": { "vcs": 1 } });
+        refusal(json!({
+            "topology": topology, "router": router, "routing": "minimal_adaptive", "queueing": queueing,
+            "traffic": { "load": 0.1 },
+        }))
+    };
+    let mesh = json!({ "kind": "mesh", "dims": [4, 4] });
+    let stage = json!({ "vc_allocation": "stage", "vc_allocator": "islip" });
+    assert_eq!(with(mesh.clone(), stage.clone(), "virtual_channels"), "accepted");
+    for (router, queueing, expected) in [
+        (json!({}), "virtual_channels", "router.vc_allocation = \"with_switch\": expected \"stage\" with routing"),
+        (json!({ "vc_allocation": "stage" }), "virtual_channels", "router.vc_allocator: expected an allocator with"),
+        (stage.clone(), "dbbm", "queueing.kind = \"dbbm\": expected \"virtual_channels\" with routing"),
+    ] {
+        let refused = with(mesh.clone(), router, queueing);
+        assert!(refused.starts_with(expected), "{refused}");
+    }
+    let preferring = json!({ "vc_allocation": "stage", "vc_allocator": "islip", "vc_preferred": "empty" });
+    let refused = with(mesh, preferring, "virtual_channels");
+    assert!(refused.starts_with("router.vc_preferred = \"empty\": expected \"any\" with routing"), "{refused}");
+    assert_eq!(
+        with(json!({ "kind": "torus", "dims": [4, 4] }), stage, "virtual_channels"),
+        "routing.kind = \"minimal_adaptive\": needs a mesh or hyperx"
     );
 }

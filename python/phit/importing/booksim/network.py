@@ -79,6 +79,8 @@ VALIANT: Document = {"kind": "valiant", "stop": "anywhere"}
 EITHER_ORDER: Document = {"kind": "o1turn"}
 MINIMAL_STOP: Document = VALIANT | {"stop": "minimal"}
 BALANCED: Document = ORDER | {"rings": "balanced"}
+MINIMAL_ADAPTIVE: Document = {"kind": "minimal_adaptive", "ways": "lowest"}
+"""Of several hops of one priority its sets keep the first."""
 PHASES: Document = {"kind": "dragonfly_phases"}
 FORETOLD = ("dor", "dim_order", "dor_no_express", "ran_min")
 """Routing functions all of whose hops are known when a packet is sent."""
@@ -118,6 +120,8 @@ def _mesh(given: Configuration) -> Network:
         "romm": MINIMAL_STOP,
         "xy_yx": EITHER_ORDER,
         "adaptive_xy_yx": EITHER_ORDER | {"choice": "occupancy"},
+        "min_adapt": MINIMAL_ADAPTIVE,
+        "planar_adapt": ORDER,
     }
     choice = _choose(given, choices)
     if choice == "valiant":
@@ -126,9 +130,20 @@ def _mesh(given: Configuration) -> Network:
         _two_halves(given, "half of them for each half of a route")
     elif choice in ("xy_yx", "adaptive_xy_yx"):
         _two_halves(given, "half of them for each order of dimensions")
-    if choice == "adaptive_xy_yx" and given.whole("use_read_write"):
+    elif choice == "min_adapt":
+        _least_vcs(given, 2, "one of them for escape")
+        for key in ("speculative", "vc_prioritize_empty"):
+            if given.whole(key) > 0:
+                given.refuse(key, "cannot be expressed with min_adapt; expected 0")
+    if choice in ("adaptive_xy_yx", "min_adapt") and given.whole("use_read_write"):
         given.refuse("routing_function", "cannot be expressed with use_read_write; expected another")
-    return Network(_size(sides), {"default": 1}, outputs=_foretold(choice, 2 * len(sides) + 1))
+    network = Network(_size(sides), {"default": 1}, outputs=_foretold(choice, 2 * len(sides) + 1))
+    if choice == "planar_adapt":
+        # Of the hops of one priority its sets keep the first, here dimension order in the last third of the channels.
+        vcs = given.whole("num_vcs")
+        _least_vcs(given, 3, "a third of them for each part of an adaptive plane")
+        network.vcs = {"default": vcs - 2 * (vcs // 3)}
+    return network
 
 
 def _foretold(choice: str, outputs: int) -> int:

@@ -111,6 +111,7 @@ OPTIONS = {
     "torus88_noq": "8x8 torus, uniform, next-hop output queueing",
     "mesh88_orders": "8x8 mesh, either order of dimensions",
     "mesh88_romm": "8x8 mesh, ROMM",
+    "mesh88_adaptive": "8x8 mesh, adaptive as its sets of hops leave it",
     "torus88_balanced": "8x8 torus, balanced use of virtual channels",
     "mesh88_connections": "8x8 mesh, uniform, the crossbar connects ports for a packet",
     "ff44_allocators": "4x4 flattened butterfly of 64, uniform, allocators",
@@ -119,7 +120,7 @@ OPTIONS = {
 }
 """The series of runs that differ in an option, and what they are."""
 
-ROUTINGS = ("mesh88_orders",)
+ROUTINGS = ("mesh88_orders", "mesh88_adaptive")
 """Of these, those in which the routing function differs."""
 
 FULL = 1.0

@@ -717,6 +717,7 @@ impl<'a> Plan<'a> {
             grants: Vec::new(),
             losers: Vec::new(),
             heads: Vec::new(),
+            alternatives: Vec::new(),
             waiting: Vec::new(),
             discards: Vec::new(),
             severed: Default::default(),

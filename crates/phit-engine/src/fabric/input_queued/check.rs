@@ -129,6 +129,7 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> FabricParams for RouterParams
         fits("router.output_buffer".into(), self.output_buffer, unit, what, switching)?;
         self.sharing(demands, unit)?;
         self.room(demands)?;
+        self.alternatives(demands)?;
         self.assumptions(demands)
     }
 
@@ -186,6 +187,32 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> RouterParams<A> {
                      that it has found"
                 );
                 Err(ScenarioError::missing("router.allocator", expected))
+            }
+        }
+    }
+
+    /// Heads that ask for virtual channels of several outputs: an allocator that they can ask.
+    fn alternatives(&self, demands: &Demands<'_>) -> Result<(), ScenarioError> {
+        if !demands.routing.alternatives() {
+            return Ok(());
+        }
+        let with = format!("with routing {:?}, whose heads ask for channels of several outputs", demands.routing_kind);
+        if self.vc_allocation != VcAllocation::Stage {
+            let value =
+                if self.vc_allocation == VcAllocation::Speculative { "\"speculative\"" } else { "\"with_switch\"" };
+            return Err(ScenarioError::new("router.vc_allocation", value, format!("expected \"stage\" {with}")));
+        }
+        if self.vc_allocator.is_none() {
+            return Err(ScenarioError::missing("router.vc_allocator", format!("expected an allocator {with}")));
+        }
+        if self.vc_preferred != VcPreferred::Any {
+            return Err(ScenarioError::new("router.vc_preferred", "\"empty\"", format!("expected \"any\" {with}")));
+        }
+        match demands.queueing.undivided() {
+            true => Ok(()),
+            false => {
+                let kind = format!("{:?}", demands.queueing_kind);
+                Err(ScenarioError::new("queueing.kind", kind, format!("expected \"virtual_channels\" {with}")))
             }
         }
     }

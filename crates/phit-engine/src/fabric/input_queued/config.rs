@@ -263,7 +263,8 @@ impl Compiled {
             || turns > 0
             || shares
             || ranked != (false, false);
-        let rare = ideal || exchanges || classes || repeats || wants.ejects || wants.sends || wants.after_grants;
+        let asked = wants.ejects || wants.sends || wants.after_grants || wants.alternatives;
+        let rare = ideal || exchanges || classes || repeats || asked;
         let extras = odd || rare;
         let usual = transparent && immediate && !managed && !admits && !rare;
         let bare = usual && !odd;
@@ -641,7 +642,13 @@ impl Settings {
             managed,
             first_leads,
             lasting,
-            lists: single && !transparent && !looks_ahead && !managed && plain_crossbar && !wants.redecide && !wants.batch,
+            lists: single
+                && !transparent
+                && !looks_ahead
+                && !managed
+                && plain_crossbar
+                && !wants.redecide
+                && !wants.batch,
             admits: config.admittance.is_some(),
             queues: config.buffers.division.queues,
             ideal,

@@ -5,6 +5,7 @@
 
 mod admittance;
 mod again;
+mod alternatives;
 mod audit;
 mod breakdown;
 mod build;

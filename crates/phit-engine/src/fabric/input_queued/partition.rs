@@ -29,7 +29,7 @@ use crate::engine::{Event, NONE, Rng, Table, Tick, Wheel};
 use crate::fabric::seams::allocator::{Allocator, Request};
 use crate::fabric::seams::probe::Probes;
 use crate::fabric::seams::queueing::{Branch, Manager, Queueing};
-use crate::fabric::seams::routing::{Head, Outgoing, Routing, Watches};
+use crate::fabric::seams::routing::{Alternative, Head, Outgoing, Routing, Watches};
 use crate::measure::{Collector, Total};
 use crate::packet::Arena;
 use crate::topology::{Known, RouteTable, Routers, Topology};
@@ -144,6 +144,8 @@ pub struct Partition {
     /// The requests of this tick that are not granted.
     pub(crate) losers: Vec<Request>,
     pub(crate) heads: Vec<Head>,
+    /// The hops for which a head asks at once.
+    pub(crate) alternatives: Vec<Alternative>,
     pub(crate) waiting: Vec<Waiting>,
     /// Queues whose first packet is discarded in this tick.
     pub(crate) discards: Vec<u32>,
@@ -377,7 +379,7 @@ impl Partition {
         let mut tables = tables_of!(self, Self {
             routers, times, allocator, rngs, inputs, queues, progress, tables, latest, next_credit,
             neighbours, endpoints, injection_rngs, injection_bounds, candidates, looking, again, lists, senders,
-            packets, wheel, collector, requests, sharing, grants, losers, heads, waiting, changed, changing, reviews,
+            packets, wheel, collector, requests, sharing, grants, losers, heads, alternatives, waiting, changed, changing, reviews,
             reviewing, ways_back, held, watched, wakes, outgoing, free_messages;
             index, config, topology, known, traffic, unit, routing, tabled, settings, queueing, manager, vc_allocator,
             admittances, widest, next_look, now, outbox, coming, slices, offered_phits, next_period, probes, next_probe,

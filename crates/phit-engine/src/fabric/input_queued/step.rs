@@ -1,5 +1,6 @@
 //! One tick of the routers: route the heads that need it, gather requests, allocate, transfer.
 
+use super::alternatives::AFTER;
 use super::config::{AFTER_ALL, Kernel};
 use super::control::router_view;
 use super::events::kind;
@@ -317,6 +318,10 @@ impl Partition {
         let granted = match vcs {
             0 if K::HELD => {
                 Some(vc).filter(|vc| self.tables.channels[output.vc + u32::from(*vc)].credits >= size as i32)
+            }
+            _ if K::EXTRAS && !K::STAGED && K::HELD && self.settings.wants.alternatives && output.class != 0 => {
+                self.ask_of_several(queue, size);
+                return Look::Again;
             }
             _ if K::STAGED || K::HELD && self.vc_allocator.is_some() => {
                 let &Input { queues, router, number, .. } = &self.inputs[port];
@@ -659,6 +664,19 @@ impl Partition {
         (0..count.into()).map(free).fold(0, |all, one| all | one)
     }
 
+    /// Which of `count` channels from `first` on, of an output of `class`, a head of `size` phits may ask for: their
+    /// places.
+    pub(super) fn askable(&self, first: u32, count: u16, (class, size): (u8, u32)) -> u64 {
+        let mut free = self.free_channels(first, count);
+        if self.settings.reuse_when_empty {
+            free &= self.reusable_channels(first, count, class);
+        }
+        if self.settings.full_is_taken {
+            free &= self.channels_with_room(first, count, size);
+        }
+        free
+    }
+
     /// Which of `count` channels from `first` on, of an output of `class`, may be given to a packet: their places.
     #[cold]
     fn reusable_channels(&self, first: u32, count: u16, class: u8) -> u64 {
@@ -689,7 +707,8 @@ impl Partition {
             };
             let won = |head: &Waiting, channel: u32| {
                 let q = &mut queues[head.queue];
-                q.vc = (channel - outputs[q.output].vc) as u16;
+                // Of one that has asked at several outputs it is said afterwards.
+                q.vc = channel.wrapping_sub(outputs[q.output].vc) as u16;
                 q.vcs = 0;
                 owners[channel] = head.queue;
             };
@@ -700,13 +719,16 @@ impl Partition {
                     let class = |head: &Waiting, channel: u32| {
                         let full = settings.full[head.class as usize % MOST_CLASSES];
                         let after = settings.prefers_empty && !is_empty(pools, channels, channel, full);
-                        if after { AFTER_ALL } else { 0 }
+                        if after || head.class & AFTER != 0 { AFTER_ALL } else { 0 }
                     };
                     asked.allocate((now, router, first_channel), waiting, (birth, class), won);
                 }
             }
         }
-        if settings.shares {
+        if settings.wants.alternatives {
+            self.settle_alternatives();
+        }
+        if self.settings.shares {
             self.open_in_pools();
         }
         self.waiting.clear();

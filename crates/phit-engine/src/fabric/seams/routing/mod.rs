@@ -39,6 +39,15 @@ pub struct Head {
     pub hop: Option<Hop>,
 }
 
+/// One of several hops for which a head asks at once.
+#[derive(Debug, Clone, Copy)]
+pub struct Alternative {
+    /// The hop, with all the virtual channels that the head would take.
+    pub hop: Hop,
+    /// It comes after the others.
+    pub after: bool,
+}
+
 /// The routing mechanism of one partition's routers; it owns whatever state the mechanism keeps for them.
 ///
 /// The engine advances a packet from one leg to the next when it reaches its intermediate router or group, and ejects
@@ -59,6 +68,10 @@ pub trait Routing: Send {
 
     /// Next hop of a packet at the head of input (`port`, `queue`); `None` to be asked again in the next tick.
     fn route(&mut self, view: &mut View<'_>, port: u16, queue: u16, packet: &mut Packet) -> Option<Hop>;
+
+    /// Appends to `out` all the hops for which the head of `packet` asks, of which [`Self::route`] has said one: where
+    /// virtual channels are allocated in a stage of their own, it takes whichever it gets ([`Wants::alternatives`]).
+    fn alternatives(&self, _at: &RouterView<'_>, _packet: &Packet, _out: &mut Vec<Alternative>) {}
 
     /// Decides for all heads of one router that wait for a decision in this tick, in order of port and queue. Ejections
     /// are not among them.
@@ -147,6 +160,8 @@ pub struct Wants {
     pub settled: bool,
     /// A packet that passes its destination's router ends there, whatever it was to visit first.
     pub ends_passing: bool,
+    /// Call [`Routing::alternatives`]: heads ask for channels of several outputs at once.
+    pub alternatives: bool,
     /// Call [`Routing::ejection`]: a packet is ejected in the channel that it names, or the last there is, not in any.
     pub ejects: bool,
 }
@@ -231,6 +246,10 @@ pub trait RoutingParams {
     }
     /// True if it compares the buffers of all links between routers, which must then be equal.
     fn compares_buffers(&self) -> bool {
+        false
+    }
+    /// True if heads ask for virtual channels of several outputs at once ([`Wants::alternatives`]).
+    fn alternatives(&self) -> bool {
         false
     }
     /// True if the room that a decision has found must still be there when the packet is granted: an output takes one

@@ -145,4 +145,10 @@ pub trait Adaptive: Send {
     }
     /// Links on its longest route.
     fn longest(&self, topology: &dyn Topology) -> u32;
+    /// True if a packet that has taken an escape hop takes none but these from there on: a flit of it never waits, in a
+    /// channel of these, for one that is none of these, so that packets may stand in several channels (Duato, IEEE TPDS
+    /// 1993).
+    fn stays_in_escape(&self) -> bool {
+        false
+    }
 }

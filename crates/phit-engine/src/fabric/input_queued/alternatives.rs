@@ -1,0 +1,71 @@
+//! Heads that ask for virtual channels of several outputs at once, and take whichever they get.
+//!
+//! Such a head stands several times among those that wait for the stage, once for each of its hops. The output that it
+//! has been routed to is one of them; when it has got a channel, it is the one of that channel.
+
+use super::control::router_view;
+use super::partition::Partition;
+use super::state::{Input, Output};
+use super::vc_allocation::Waiting;
+use crate::engine::bits::{bit, for_each_member};
+use crate::fabric::seams::routing::{Alternative, RouterView};
+use crate::packet::MOST_CLASSES;
+
+/// In [`Waiting::class`]: after the head's other requests.
+pub(super) const AFTER: u8 = MOST_CLASSES as u8;
+
+impl Partition {
+    /// Lets the head of `queue`, of a flit of `size` phits, ask for the free channels of all its hops.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn ask_of_several(&mut self, queue: u32, size: u32) {
+        let q = &self.queues[queue];
+        let packet = q.first;
+        let &Input { queues, router, number, .. } = &self.inputs[q.port];
+        let ports = self.settings.turns;
+        let number = match ports {
+            0 => u32::from(number) * self.widest + queue - queues,
+            _ => (queue - queues) * ports + u32::from(number),
+        };
+        let mut alternatives = std::mem::take(&mut self.alternatives);
+        let at = router_view!(self, router);
+        self.routing.alternatives(&at, &self.packets[packet], &mut alternatives);
+        for Alternative { hop, after } in alternatives.drain(..) {
+            let place = u32::from(hop.port);
+            let output = &self.tables.outputs[self.tables.first_port[router] + place];
+            let (first, class) = (output.vc + u32::from(hop.vc), output.class);
+            let free = self.askable(first, hop.vcs.into(), (output.class, size));
+            if free != 0 {
+                let class = if after { class | AFTER } else { class };
+                let (count, output) = (hop.vcs, bit(place));
+                self.waiting.push(Waiting { queue, packet, router, number, first, count, free, output, class });
+            }
+        }
+        self.alternatives = alternatives;
+    }
+
+    /// Of those that have got a channel, notes of which output it is.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn settle_alternatives(&mut self) {
+        for &Waiting { queue, router, first, free, .. } in &self.waiting {
+            let mut won = None;
+            for_each_member(free, 64, |place| {
+                if self.tables.owners[first + place] == queue {
+                    won = Some(first + place);
+                }
+            });
+            let Some(channel) = won else { continue };
+            let ports = self.tables.first_port[router]..self.tables.first_port[router + 1];
+            let of_channel = |port: &u32| {
+                let &Output { vc, vcs, .. } = &self.tables.outputs[*port];
+                (vc..vc + u32::from(vcs)).contains(&channel)
+            };
+            if let Some(output) = ports.into_iter().find(of_channel) {
+                let q = &mut self.queues[queue];
+                q.output = output;
+                q.vc = (channel - self.tables.outputs[output].vc) as u16;
+            }
+        }
+    }
+}
