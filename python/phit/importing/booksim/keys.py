@@ -42,8 +42,10 @@ _TAKEN = _all(
     (
         "routing_function",
         "none",
-        "`dor`, `dim_order`, `dim_order_bal`, `xy_yx`, `adaptive_xy_yx`, `romm`, `min_adapt`, `planar_adapt`, `valiant`, "
-        "`dor_no_express`, `ran_min`, `ugal`, `nca`, `anca`, `min`, `dest_tag`",
+        (
+            "`dor`, `dim_order`, `dim_order_bal`, `xy_yx`, `adaptive_xy_yx`, `romm`, `min_adapt`, `planar_adapt`, "
+            "`valiant`, `dor_no_express`, `ran_min`, `ugal`, `nca`, `anca`, `min`, `dest_tag`"
+        ),
     ),
     ("use_noc_latency", 1, "the links' latencies follow the floor plan; 0: one cycle each"),
     ("x", 8, "routers along the floor plan; with the next three the numbering of endpoints and the lengths of links"),

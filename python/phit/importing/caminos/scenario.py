@@ -288,7 +288,9 @@ def _bubble(router: Fields, topology: str, packet: int) -> None:
     if routing.get("kind") != "dimension_order":
         router.refuse("bubble", "cannot be expressed but with DOR; expected false")
     elif router.record.name != "InputOutput":
-        router.refuse("bubble", f"cannot be expressed in {router.record.name}, which grants all at once; expected false")
+        router.refuse(
+            "bubble", f"cannot be expressed in {router.record.name}, which grants all at once; expected false"
+        )
     elif router.whole("flit_size", 1) < packet:
         router.refuse("flit_size", f"expected {packet}, that of a packet, with bubble")
     elif router.whole("buffer_size", 1) < 2 * packet:
