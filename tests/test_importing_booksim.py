@@ -584,6 +584,7 @@ def test_channels_are_shared_out_among_outputs(tmp_path: Path, keys: dict[str, A
         ({"routing_delay": 1}, "routing_delay = 1: expected 0"),
         ({"routing_function": "valiant"}, "noq = 1: cannot be expressed with routing_function = valiant"),
         ({"use_read_write": 1}, "noq = 1: cannot be expressed with use_read_write"),
+        ({"classes": 2}, "noq = 1: cannot be expressed with classes"),
     ],
 )
 def test_what_cannot_be_known_ahead_is_refused(tmp_path: Path, keys: dict[str, Any], named: str) -> None:

@@ -198,6 +198,8 @@ def _next_hop_queueing(given: Configuration, network: Network) -> None:
         given.refuse("routing_delay", "expected 0 with noq, as BookSim does itself")
     if given.whole("use_read_write"):
         given.refuse("noq", "cannot be expressed with use_read_write; expected 0")
+    if given.whole("classes") > 1:
+        given.refuse("noq", "cannot be expressed with classes; expected 0")
     if not network.outputs:
         given.refuse("noq", f"cannot be expressed with {given['routing_function']}; expected 0")
     least = network.outputs * network.halves

@@ -166,9 +166,8 @@ impl Partition {
             return Some(endpoint.lane).filter(fits);
         }
         if K::EXTRAS && !K::LISTS && self.settings.looks_ahead {
-            let Lanes { first, count } = self.entered(endpoint, packet);
-            let lanes = first..first + count;
-            return self.choose_lane::<K>(endpoint.channel, endpoint.lane, lanes, packet.destination, size);
+            let (lanes, all) = (self.entered(endpoint, packet), |_| true);
+            return self.choose_lane::<K>(endpoint.channel, endpoint.lane, lanes, packet.destination, size, all);
         }
         if !K::BARE && !self.settings.transparent {
             let router = self.routers.number(endpoint.router);
@@ -182,12 +181,14 @@ impl Partition {
     /// The injection queues that a packet may enter that will have been generated there.
     #[cold]
     #[inline(never)]
-    fn entered(&self, endpoint: &Endpoint, generated: Generated) -> Lanes {
+    fn entered(&self, endpoint: &Endpoint, generated: Generated) -> Range<u16> {
         let (destination_router, ejection_port) = self.known.attachment(&*self.topology, generated.destination);
         let birth = generated.cycle * self.settings.ticks_per_cycle;
         let packet = Packet::new(endpoint.number, generated.destination);
         let packet = Packet { birth, destination_router, ejection_port, ..packet };
-        self.queueing.enters(&*self.topology, self.routers.number(endpoint.router), &packet)
+        let router = self.routers.number(endpoint.router);
+        let Lanes { first, count } = self.queueing.enters(&*self.topology, router, &packet);
+        first..first + count
     }
 
     /// The queue among `lanes` for a flit of `size` phits to `destination`, of those whose first has its credits in
