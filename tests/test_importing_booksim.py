@@ -622,11 +622,11 @@ def test_routing_functions_of_grids(tmp_path: Path, keys: dict[str, Any], routin
         ({"routing_function": "romm", "num_vcs": 1}, "num_vcs = 1: expected an even number"),
         ({"routing_function": "min_adapt", "num_vcs": 1}, "num_vcs = 1: expected at least 2"),
         ({"routing_function": "min_adapt", "speculative": 1}, "speculative = 1: cannot be expressed with min_adapt"),
-        ({"routing_function": "adaptive_xy_yx", "use_read_write": 1}, "adaptive_xy_yx: cannot be expressed with use_"),
-        ({"routing_function": "adaptive_xy_yx", "buffer_policy": "shared"}, "buffer_policy = shared: cannot be"),
+        ({"routing_function": "adaptive_xy_yx", "use_read_write": 1}, "'adaptive_xy_yx': cannot be expressed with use"),
+        ({"routing_function": "adaptive_xy_yx", "buffer_policy": "shared"}, "buffer_policy = 'shared': cannot be"),
         ({**RINGS, "num_vcs": 3}, "num_vcs = 3: expected an even number"),
         ({"routing_function": "planar_adapt", "num_vcs": 2}, "num_vcs = 2: expected at least 3"),
-        ({"routing_function": "chaos"}, "routing_function = chaos: cannot be expressed"),
+        ({"routing_function": "chaos"}, "routing_function = 'chaos': cannot be expressed"),
     ],
 )
 def test_routing_functions_with_what_they_are_not_expressed_with(

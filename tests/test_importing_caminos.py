@@ -168,7 +168,7 @@ def test_rings_keep_a_bubble(tmp_path: Path) -> None:
     assert any("needs room for another there, too" in warning for warning in found.warnings)
     # Any channel, of whatever number, serves.
     single = imported(tmp_path, TORUS.replace("virtual_channels: 2", "virtual_channels: 1"))
-    result = phit.run(single.document, {"traffic.load": 1.0})
+    result = phit.run({**single.document, "traffic": {**single.document["traffic"], "load": 1.0}})
     assert 0.2 < result["accepted_load"] < 1
     assert phit.verify(single.document)["proved"]
     without = imported(tmp_path, TORUS.replace("bubble: true", "bubble: false"))

@@ -83,7 +83,7 @@ impl Rule {
         let mut along = |to: u32| {
             found.clear();
             topology.minimal_hops(at, to, Leg::ONLY, state, vcs, &mut found);
-            found.iter().next().map(|hop| (hop.port, vcs[usize::from(topology.port(at, hop.port).class)]))
+            found.first().map(|hop| (hop.port, vcs[usize::from(topology.port(at, hop.port).class)]))
         };
         if let Some((port, _)) = along(to) {
             see(Hop { port, vc: 0, vcs: 1 });
