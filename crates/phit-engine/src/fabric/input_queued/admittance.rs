@@ -1,7 +1,7 @@
 //! Admittance queues: one for each destination at every endpoint, in front of its injection queues.
 
-use super::config::{General, Kernel};
 use super::events::kind;
+use super::kernel::{General, Kernel};
 use super::partition::Partition;
 use crate::engine::NONE;
 use crate::fabric::links::{Phits, align};

@@ -3,9 +3,9 @@
 //! Where a packet is lost, a word of it goes to its source, which is there when the time is over; the source then sends
 //! it before whatever it has not sent yet. The packet itself says how often that has happened.
 
-use super::config::Kernel;
 use super::events::kind;
 use super::exchange::Kind;
+use super::kernel::Kernel;
 use super::partition::Partition;
 use crate::engine::{Event, NONE, Tick};
 use crate::fabric::links::align;

@@ -7,7 +7,7 @@
 //!
 //! A router that breaks is all its links, and an endpoint the link to it; it generates nothing as long as it is broken.
 
-use super::config::{General, Kernel};
+use super::kernel::{General, Kernel};
 use super::partition::Partition;
 use super::severed::Cut;
 use super::state::{BROKEN, Output};

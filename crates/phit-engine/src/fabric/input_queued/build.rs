@@ -3,7 +3,7 @@
 use super::admittance::Admittance;
 use super::again::Repeats;
 use super::candidates::Candidates;
-use super::config::{Config, Policies, Settings, Times};
+use super::config::Config;
 use super::connections::Connections;
 use super::endpoint::Endpoint;
 use super::exchange::Exchange;
@@ -14,6 +14,7 @@ use super::partition::Partition;
 use super::paths::Paths;
 use super::pools::Pools;
 use super::rounds;
+use super::settings::{Policies, Settings, Times};
 use super::state::{BROKEN, Input, Output, OutputBuffer, OutputTables, OutputVc, Progress, Queue, SINK};
 use super::streams::Streams;
 use super::vc_allocation::{Arbiters, Asked, VcAllocator};

@@ -5,7 +5,7 @@
 //! ends with the tail, when the packet's next flit is not there yet, or when that flit has no credit or no room: then
 //! the ports are idle for a tick.
 
-use super::config::Kernel;
+use super::kernel::Kernel;
 use super::partition::Partition;
 use crate::engine::{NONE, Table};
 use crate::fabric::seams::allocator::Request;

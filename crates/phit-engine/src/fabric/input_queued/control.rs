@@ -1,8 +1,8 @@
 //! What mechanisms learn besides the heads that they decide about: heads and tails, periods, changed occupancies, and
 //! control messages from neighbours.
 
-use super::config::General;
 use super::events::kind;
+use super::kernel::General;
 use super::partition::Partition;
 use super::state::BROKEN;
 use crate::engine::{Event, NONE, Tick};

@@ -1,7 +1,7 @@
 //! Endpoints: the source queue and the injection link of each.
 
-use super::config::Kernel;
 use super::events::kind;
+use super::kernel::Kernel;
 use super::partition::Partition;
 use crate::engine::{NONE, Tick};
 use crate::fabric::input_queued::params::InjectionQueue;

@@ -1,6 +1,6 @@
 //! What events do: packets come to a queue and to its front, ports and channels become free.
 
-use super::config::Kernel;
+use super::kernel::Kernel;
 use super::partition::Partition;
 use super::severed::Cut;
 use super::state::{Output, Progress, Queue, TAIL_PENDING};

@@ -5,9 +5,9 @@
 //! waits for the other's virtual channels. Nothing here crosses from one endpoint to another but packets.
 
 use super::again::{Again, Ending};
-use super::config::{General, Kernel};
 use super::endpoint::Endpoint;
 use super::events::{kind, pack_credit};
+use super::kernel::{General, Kernel};
 use super::partition::Partition;
 use crate::engine::{Event, Tick};
 use crate::fabric::links::align;

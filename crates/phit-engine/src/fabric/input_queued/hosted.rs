@@ -1,7 +1,7 @@
 //! Endpoints that execute a program, in place of drawing traffic.
 
-use super::config::General;
 use super::events::kind;
+use super::kernel::General;
 use super::partition::Partition;
 use crate::engine::{Event, Tick};
 use crate::fabric::executor::{Executor, Word};

@@ -1,8 +1,8 @@
 //! What managed queue organisations do to a partition (see [`Manager`]).
 
-use super::config::{General, Single};
 use super::control::{Message, Party};
 use super::events::kind;
+use super::kernel::{General, Single};
 use super::partition::Partition;
 use super::state::Queue;
 use crate::engine::{NONE, Tick};

@@ -21,6 +21,7 @@ mod events;
 mod exchange;
 mod follow;
 mod hosted;
+mod kernel;
 mod mail;
 mod managed;
 mod needs;
@@ -32,6 +33,7 @@ mod partition;
 mod paths;
 mod pools;
 mod rounds;
+mod settings;
 mod severed;
 mod snapshot;
 mod speculation;
@@ -49,7 +51,7 @@ pub use network::InputQueued;
 pub(crate) use params::{RouterParams, Switching};
 pub use partition::Partition;
 #[cfg(test)]
-pub(crate) use {config::General, control::router_view, events::kind, state::TAIL_PENDING};
+pub(crate) use {control::router_view, events::kind, kernel::General, state::TAIL_PENDING};
 
 #[cfg(test)]
 mod tests;

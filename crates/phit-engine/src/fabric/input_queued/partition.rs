@@ -4,19 +4,21 @@ use super::admittance::Admittance;
 use super::again::Repeats;
 use super::breakdown::Outage;
 use super::candidates::Candidates;
-use super::config::{
-    Adaptive, AdaptiveAlike, Batched, BatchedAlike, Compiled, Config, Fixed, General, Kernel, Listed, ListedBare,
-    Managed, Plain, Settings, Single, Staged, StagedExtras, Times,
-};
+use super::config::Config;
 use super::connections::Connections;
 use super::control::Message;
 use super::endpoint::Endpoint;
 use super::events::kind;
 use super::exchange::Exchange;
 use super::hosted::Hosted;
+use super::kernel::{
+    Adaptive, AdaptiveAlike, Batched, BatchedAlike, Compiled, Fixed, General, Kernel, Listed, ListedBare, Managed,
+    Plain, Single, Staged, StagedExtras,
+};
 use super::mail::{Mail, SLICES, Slice, Slices, Timed};
 use super::paths::Paths;
 use super::pools::Pools;
+use super::settings::{Settings, Times};
 use super::severed::Severed;
 use super::state::{Input, OutputTables, Progress, Queue};
 use super::streams::Streams;

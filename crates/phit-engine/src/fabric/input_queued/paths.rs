@@ -7,7 +7,7 @@
 //! [`Input::busy`]: super::state::Input::busy
 //! [`Output::busy`]: super::state::Output::busy
 
-use super::config::Kernel;
+use super::kernel::Kernel;
 use super::partition::Partition;
 use crate::engine::{Table, Tick};
 use crate::fabric::seams::allocator::Request;

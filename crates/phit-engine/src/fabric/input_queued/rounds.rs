@@ -7,7 +7,7 @@
 //!
 //! [`RouterView::occupancy_before`]: crate::fabric::seams::routing::RouterView::occupancy_before
 
-use super::config::Kernel;
+use super::kernel::Kernel;
 use super::partition::Partition;
 use crate::engine::{Table, Tick};
 use crate::fabric::seams::allocator::Request;

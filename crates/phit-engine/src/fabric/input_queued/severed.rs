@@ -9,9 +9,9 @@
 //!
 //! A head for which no way is left is thrown away in the same way with everything that comes behind it.
 
-use super::config::Kernel;
 use super::events::{kind, pack_credit};
 use super::exchange::Kind;
+use super::kernel::Kernel;
 use super::partition::Partition;
 use super::state::{BROKEN, SINK, TAIL_PENDING};
 use crate::engine::{Event, NONE, Tick};

@@ -1,12 +1,13 @@
 //! One tick of the routers: route the heads that need it, gather requests, allocate, transfer.
 
 use super::alternatives::AFTER;
-use super::config::{AFTER_ALL, Kernel};
 use super::control::router_view;
 use super::events::kind;
 use super::exchange::Kind;
+use super::kernel::Kernel;
 use super::partition::Partition;
 use super::pools::is_empty;
+use super::settings::AFTER_ALL;
 use super::speculation::{SPECULATIVE, lose_in_vain};
 use super::state::{Input, Output, OutputBuffer, Progress, Queue};
 use super::vc_allocation::{VcAllocator, Waiting};

@@ -3,8 +3,8 @@
 //! An endpoint sends a flit at a time over the one link to its router, of the class with the highest priority that can
 //! send one; classes of equal priority take turns. Flits of two packets never mix in one injection queue.
 
-use super::config::{General, Kernel};
 use super::exchange::Sending;
+use super::kernel::{General, Kernel};
 use super::partition::Partition;
 use crate::engine::Tick;
 use crate::fabric::links::align;

@@ -1,8 +1,8 @@
 //! Networks with a routing mechanism that deadlocks, and the order of packets.
 
 use crate::engine::{NONE, Rng, Stream};
-use crate::fabric::input_queued::config::{Policies, Settings};
 use crate::fabric::input_queued::events::kind;
+use crate::fabric::input_queued::settings::{Policies, Settings};
 use crate::fabric::input_queued::stuck::find_cycle;
 use crate::packet::Packet;
 use crate::routing::{Routing, View};

@@ -3,12 +3,13 @@
 //! Credits and room in the output buffer were taken with the grant, so nothing can stop the flit any more: when it
 //! starts on the link, when it arrives and when its credit is back are known here, and are filed at once.
 
-use super::config::{Kernel, Settings, Times};
 use super::events::{kind, pack_credit};
 use super::exchange::Kind;
+use super::kernel::Kernel;
 use super::mail::Timed;
 use super::pace::Pace;
 use super::partition::Partition;
+use super::settings::{Settings, Times};
 use super::state::{BROKEN, Input, Progress, SINK, TAIL_PENDING};
 use crate::engine::{Event, NONE, Tick};
 use crate::fabric::links::align;

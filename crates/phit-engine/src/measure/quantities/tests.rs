@@ -149,6 +149,11 @@ fn everything() -> Vec<Outcome> {
             "traffic": { "requests": { "outstanding": 2, "count": 9 } },
             "measure": { "warmup": 0, "cycles": 400 },
         })),
+        outcome(json!({
+            "topology": { "kind": "mesh", "dims": [2, 2] },
+            "traffic": { "load": 0.5, "classes": [{}, { "name": "second" }] },
+            "measure": { "warmup": 0, "cycles": 400, "histogram": true },
+        })),
         // What is lost is sent once more, and lost again while routing does not know.
         outcome(json!({
             "topology": {
