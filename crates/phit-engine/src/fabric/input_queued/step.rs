@@ -1,24 +1,17 @@
 //! One tick of the routers: route the heads that need it, gather requests, allocate, transfer.
 
-use super::alternatives::AFTER;
-use super::control::router_view;
 use super::events::kind;
-use super::exchange::Kind;
 use super::kernel::Kernel;
 use super::partition::Partition;
-use super::pools::is_empty;
-use super::settings::AFTER_ALL;
 use super::speculation::{SPECULATIVE, lose_in_vain};
 use super::state::{Input, Output, OutputBuffer, Progress, Queue};
-use super::vc_allocation::{VcAllocator, Waiting};
+use super::vc_allocation::Waiting;
 use super::wait_lists::Waits;
 use crate::engine::bits::{bit, short_bit};
 use crate::engine::{NONE, Tick};
 use crate::fabric::seams::allocator::Request;
-use crate::fabric::seams::queueing::Lanes;
-use crate::fabric::seams::routing::{DISCARD, Head, RouterView, View, Watched, advance_leg};
+use crate::fabric::seams::routing::Watched;
 use crate::packet::{MOST_CLASSES, Packet};
-use crate::topology::{Hop, Leg};
 
 /// What becomes of a queue that was looked at.
 enum Look {
@@ -39,18 +32,6 @@ enum Look {
 /// The requests that have not been granted.
 fn lost(requests: &[Request]) -> impl Iterator<Item = &Request> {
     requests.iter().filter(|request| !request.granted)
-}
-
-/// What the routing mechanism sees of a router: a macro, because it borrows single fields of the partition.
-macro_rules! view {
-    ($self:ident, $router:expr) => {{
-        let mut at = router_view!($self, $router);
-        if K::ALIKE {
-            // As the settings say, which the kernel need not ask.
-            at.backlog = Some(&$self.settings.backlog);
-        }
-        View { at, rng: &mut $self.rngs[$router], watched: &mut $self.watched }
-    }};
 }
 
 impl Partition {
@@ -431,63 +412,6 @@ impl Partition {
         self.tables.channels[channel].credits >= size as i32 && (!K::HELD || self.tables.owners[channel] == NONE)
     }
 
-    /// Asks the routing mechanism about the head of `queue` and notes the answer there: no output if there is none.
-    #[inline(always)]
-    fn route<K: Kernel>(&mut self, router: u32, number: u16, port: u32, queue: u32, lane: u32) {
-        let packet = self.queues[queue].first;
-        if self.settings.wants::<K>().redecide {
-            self.watched.clear();
-        }
-        let first = port - u32::from(number);
-        if let Some(table) = self.tabled.as_ref().filter(|_| K::TABLES) {
-            // They lead to the endpoint, too.
-            let out = table.port(self.routers.number(router), self.packets[packet].destination);
-            let lanes = match K::MANAGED {
-                // Packets come into the first queue of a buffer.
-                true => Lanes::one(0),
-                false => self.select(router, queue, Hop { port: out, vc: 0, vcs: 1 }),
-            };
-            return self.note::<K>(router, first, queue, out, lanes);
-        }
-        if let Some(hop) = self.ejection::<K>(router, packet) {
-            return self.decide::<K>(router, first, queue, hop);
-        }
-        let hop = if K::SETTLED || self.settings.wants.settled {
-            let (at, packet) = (self.routers.number(router), &self.packets[packet]);
-            let (config, rngs) = (&self.config, &mut self.rngs);
-            let hop = self.known.with_leg_hop(
-                &*self.topology,
-                (at, packet.destination_router, Leg::ONLY),
-                || packet.hop_state(),
-                move || (&config.buffers.vcs[..], &mut rngs[router]),
-                |hop| match K::SETTLED {
-                    // There is nothing else to be done, for any topology: a hop is neither laid out nor handed on.
-                    true => {
-                        self.queues[queue].decide(first, hop.into(), hop.port);
-                        None
-                    }
-                    false => Some(hop),
-                },
-            );
-            let Some(hop) = hop else { return };
-            hop
-        } else {
-            let mut view = view!(self, router);
-            if K::EXTRAS && self.settings.networks > 1 {
-                view.at.network = u32::from(Kind::of(&self.packets[packet]) == Kind::Reply);
-            }
-            match self.routing.route(&mut view, number, lane as u16, &mut self.packets[packet]) {
-                Some(hop) if hop.port != DISCARD => hop,
-                answer => {
-                    self.queues[queue].output = NONE;
-                    self.discards.extend(answer.map(|_| queue));
-                    return;
-                }
-            }
-        };
-        self.decide::<K>(router, first, queue, hop);
-    }
-
     /// True if the earlier grants of this tick have left room for `grant`, and its channel to it.
     #[cold]
     #[inline(never)]
@@ -509,230 +433,6 @@ impl Partition {
         }
         let capacity = self.settings.output_buffer;
         self.tables.buffers[output].held + size <= capacity || self.expire(output, size, capacity).is_none()
-    }
-
-    /// True if `channel` of an output of `class`, which no packet holds, may be given to one.
-    pub(super) fn reusable(&self, channel: u32, class: u8) -> bool {
-        let full = self.settings.full[class as usize % MOST_CLASSES];
-        !self.settings.reuse_when_empty || is_empty(self.pools.as_deref(), &self.tables.channels, channel, full)
-    }
-
-    /// Notes `hop` as the decision for the head of `queue`; `first` is the router's first port.
-    #[inline(always)]
-    fn decide<K: Kernel>(&mut self, router: u32, first: u32, queue: u32, hop: Hop) {
-        let mut lanes = match () {
-            () if K::BARE || self.settings.transparent => Lanes::from(hop),
-            () if K::EXTRAS && !K::LISTS && self.settings.looks_ahead => self.look_ahead(router, queue, hop),
-            () => self.select(router, queue, hop),
-        };
-        if K::EXTRAS && self.settings.exchanges {
-            let output = first + u32::from(hop.port);
-            let class = self.tables.outputs.get(output as usize).map_or(0, |output| output.class);
-            lanes.first += self.first_channel(self.queues[queue].first, class);
-        }
-        self.note::<K>(router, first, queue, hop.port, lanes);
-    }
-
-    /// Notes `lanes` of output `port` of `router` as the decision for the head of `queue`.
-    #[inline(always)]
-    fn note<K: Kernel>(&mut self, router: u32, first: u32, queue: u32, port: u16, lanes: Lanes) {
-        // The tables are not checked from here on: a mechanism that names what does not exist must be stopped here.
-        if !K::SETTLED {
-            let channels = u32::from(lanes.first) + u32::from(lanes.count);
-            let leads = |output: &Output| output.router == router && channels <= u32::from(output.vcs);
-            let output = first + u32::from(port);
-            let there = lanes.count > 0 && self.tables.outputs.get(output as usize).is_some_and(leads);
-            assert!(there, "the routing mechanism chose {lanes:?} of port {port}, which router {router} does not have");
-        }
-        self.queues[queue].decide(first, lanes, port);
-    }
-
-    /// The queues of the next input port for the head of `queue`, by the queue organisation's rule.
-    #[inline(never)]
-    fn select(&self, router: u32, queue: u32, hop: Hop) -> Lanes {
-        // Whether the mechanism names a port that exists is checked afterwards.
-        match self.neighbours.get((self.tables.first_port[router] + u32::from(hop.port)) as usize) {
-            None | Some(&NONE) => hop.into(),
-            Some(&next) => {
-                let packet = &self.packets[self.queues[queue].first];
-                self.queueing.select(&*self.topology, next, packet, hop)
-            }
-        }
-    }
-
-    /// The queues of the next input port for the head of `queue`, by the hop that it will take behind that.
-    #[cold]
-    #[inline(never)]
-    fn look_ahead(&self, router: u32, queue: u32, hop: Hop) -> Lanes {
-        let packet = &self.packets[self.queues[queue].first];
-        self.queueing.ahead(&*self.topology, self.routers.number(router), packet, hop)
-    }
-
-    /// The ejection hop of `packet` if it has reached its destination's router.
-    #[inline(always)]
-    fn ejection<K: Kernel>(&mut self, router: u32, packet: u32) -> Option<Hop> {
-        let router = self.routers.number(router);
-        let packet = &mut self.packets[packet];
-        // Minimal routes have one leg.
-        if !K::SETTLED && !self.settings.wants::<K>().heads {
-            advance_leg(&*self.topology, router, packet);
-        }
-        if packet.destination_router != router {
-            return None;
-        }
-        if !K::SETTLED && packet.intermediate != NONE {
-            if !self.settings.wants::<K>().ends_passing {
-                return None;
-            }
-            packet.intermediate = NONE;
-        }
-        if K::EXTRAS && self.settings.wants.ejects {
-            let vc = self.routing.ejection(packet).min(self.settings.ejection_vcs - 1);
-            return Some(Hop { port: packet.ejection_port, vc, vcs: 1 });
-        }
-        Some(Hop { port: packet.ejection_port, vc: 0, vcs: self.settings.ejection_vcs })
-    }
-
-    /// Lets a mechanism that decides for a whole router do so, router by router, for the heads of the queues `looking`.
-    #[inline(never)]
-    fn route_batches<K: Kernel>(&mut self, looking: &[u32]) {
-        let mut heads = std::mem::take(&mut self.heads);
-        let mut latest = NONE;
-        for &queue in looking {
-            let q = &self.queues[queue];
-            let (packet, decided, held) = (q.first, q.output != NONE, q.vcs == 0);
-            let &Input { busy, queues, number, router, .. } = &self.inputs[q.port];
-            let lane = queue - queues;
-            let busy = match K::EXTRAS && self.settings.several_paths {
-                true => self.input_path_busy(q.port, lane),
-                false => busy,
-            };
-            if router != latest {
-                if !heads.is_empty() {
-                    self.route_heads::<K>(latest, &mut heads);
-                }
-                latest = router;
-            }
-            if packet == NONE || busy > self.now {
-                continue;
-            }
-            if self.settings.progress::<K>() {
-                let Progress { eligible, sent, .. } = self.progress[queue];
-                let again = self.settings.wants::<K>().redecide && sent == 0 && !held;
-                if eligible > self.now || decided && !again {
-                    continue;
-                }
-            } else if decided && !self.settings.wants::<K>().redecide {
-                continue;
-            }
-            match self.ejection::<K>(router, packet) {
-                Some(hop) => {
-                    self.decide::<K>(router, self.tables.first_port[router], queue, hop);
-                }
-                None => heads.push(Head { port: number, queue: lane as u16, packet, hop: None }),
-            }
-        }
-        if !heads.is_empty() {
-            self.route_heads::<K>(latest, &mut heads);
-        }
-        self.heads = heads;
-    }
-
-    /// Lets the mechanism decide for the undecided heads of `router`, and forgets them.
-    #[inline(never)]
-    fn route_heads<K: Kernel>(&mut self, router: u32, heads: &mut Vec<Head>) {
-        let first = self.tables.first_port[router];
-        let mut view = view!(self, router);
-        self.routing.route_all(&mut view, heads, &mut self.packets);
-        for head in heads.drain(..) {
-            let queue = self.inputs[first + u32::from(head.port)].queues + u32::from(head.queue);
-            match head.hop {
-                Some(hop) if hop.port != DISCARD => {
-                    self.decide::<K>(router, first, queue, hop);
-                }
-                answer => {
-                    self.queues[queue].output = NONE;
-                    self.discards.extend(answer.map(|_| queue));
-                }
-            }
-        }
-    }
-
-    /// Which of `count` channels from `first` on nobody holds: a set of their places.
-    #[inline(always)]
-    fn free_channels(&self, first: u32, count: u16) -> u64 {
-        let free = |place: u32| u64::from(self.tables.owners[first + place] == NONE) << place;
-        (0..count.into()).map(free).fold(0, |all, one| all | one)
-    }
-
-    /// Which of `count` channels from `first` on, of an output of `class`, a head of `size` phits may ask for: their
-    /// places.
-    pub(super) fn askable(&self, first: u32, count: u16, (class, size): (u8, u32)) -> u64 {
-        let mut free = self.free_channels(first, count);
-        if self.settings.reuse_when_empty {
-            free &= self.reusable_channels(first, count, class);
-        }
-        if self.settings.full_is_taken {
-            free &= self.channels_with_room(first, count, size);
-        }
-        free
-    }
-
-    /// Which of `count` channels from `first` on, of an output of `class`, may be given to a packet: their places.
-    #[cold]
-    fn reusable_channels(&self, first: u32, count: u16, class: u8) -> u64 {
-        let empty = |place: u32| u64::from(self.reusable(first + place, class)) << place;
-        (0..count.into()).map(empty).fold(0, |all, one| all | one)
-    }
-
-    /// Which of `count` channels from `first` on have room for `size` phits: their places.
-    #[cold]
-    fn channels_with_room(&self, first: u32, count: u16, size: u32) -> u64 {
-        let room = |place: u32| u64::from(self.tables.channels[first + place].credits >= size as i32) << place;
-        (0..count.into()).map(room).fold(0, |all, one| all | one)
-    }
-
-    /// The VC allocation stage of all routers: winners hold their channel and request the crossbar from the next tick
-    /// on.
-    #[inline(never)]
-    fn allocate_channels(&mut self) {
-        let Some(allocator) = &mut self.vc_allocator else { return };
-        let (queues, owners, outputs) = (&mut self.queues, &mut self.tables.owners, &self.tables.outputs);
-        let (packets, rngs, now) = (&self.packets, &mut self.rngs, self.now);
-        let (channels, settings, pools) = (&self.tables.channels, &self.settings, self.pools.as_deref());
-        for waiting in self.waiting.chunk_by(|a, b| a.router == b.router) {
-            let first_channel = outputs[self.tables.first_port[waiting[0].router]].vc;
-            let birth = |head: &Waiting| match (settings.ranked.1, &self.streams) {
-                (true, Some(streams)) => streams.rank(&packets[head.packet]),
-                _ => packets[head.packet].birth,
-            };
-            let won = |head: &Waiting, channel: u32| {
-                let q = &mut queues[head.queue];
-                // Of one that has asked at several outputs it is said afterwards.
-                q.vc = channel.wrapping_sub(outputs[q.output].vc) as u16;
-                q.vcs = 0;
-                owners[channel] = head.queue;
-            };
-            match allocator {
-                VcAllocator::Arbiters(arbiters) => arbiters.allocate(first_channel, waiting, won),
-                VcAllocator::Asked(asked) => {
-                    let router = &mut rngs[waiting[0].router];
-                    let class = |head: &Waiting, channel: u32| {
-                        let full = settings.full[head.class as usize % MOST_CLASSES];
-                        let after = settings.prefers_empty && !is_empty(pools, channels, channel, full);
-                        if after || head.class & AFTER != 0 { AFTER_ALL } else { 0 }
-                    };
-                    asked.allocate((now, router, first_channel), waiting, (birth, class), won);
-                }
-            }
-        }
-        if settings.wants.alternatives {
-            self.settle_alternatives();
-        }
-        if self.settings.shares {
-            self.open_in_pools();
-        }
-        self.waiting.clear();
     }
 
     /// Lets `queue` wait until the output chosen for it changes, or one of those that its mechanism watches.

@@ -1,0 +1,94 @@
+//! Virtual channels that are given to packets in a stage of their own.
+
+use super::alternatives::AFTER;
+use super::partition::Partition;
+use super::pools::is_empty;
+use super::settings::AFTER_ALL;
+use super::vc_allocation::{VcAllocator, Waiting};
+use crate::engine::NONE;
+use crate::packet::MOST_CLASSES;
+
+impl Partition {
+    /// True if `channel` of an output of `class`, which no packet holds, may be given to one.
+    pub(super) fn reusable(&self, channel: u32, class: u8) -> bool {
+        let full = self.settings.full[class as usize % MOST_CLASSES];
+        !self.settings.reuse_when_empty || is_empty(self.pools.as_deref(), &self.tables.channels, channel, full)
+    }
+
+    /// Which of `count` channels from `first` on nobody holds: a set of their places.
+    #[inline(always)]
+    pub(super) fn free_channels(&self, first: u32, count: u16) -> u64 {
+        let free = |place: u32| u64::from(self.tables.owners[first + place] == NONE) << place;
+        (0..count.into()).map(free).fold(0, |all, one| all | one)
+    }
+
+    /// Which of `count` channels from `first` on, of an output of `class`, a head of `size` phits may ask for: their
+    /// places.
+    pub(super) fn askable(&self, first: u32, count: u16, (class, size): (u8, u32)) -> u64 {
+        let mut free = self.free_channels(first, count);
+        if self.settings.reuse_when_empty {
+            free &= self.reusable_channels(first, count, class);
+        }
+        if self.settings.full_is_taken {
+            free &= self.channels_with_room(first, count, size);
+        }
+        free
+    }
+
+    /// Which of `count` channels from `first` on, of an output of `class`, may be given to a packet: their places.
+    #[cold]
+    pub(super) fn reusable_channels(&self, first: u32, count: u16, class: u8) -> u64 {
+        let empty = |place: u32| u64::from(self.reusable(first + place, class)) << place;
+        (0..count.into()).map(empty).fold(0, |all, one| all | one)
+    }
+
+    /// Which of `count` channels from `first` on have room for `size` phits: their places.
+    #[cold]
+    pub(super) fn channels_with_room(&self, first: u32, count: u16, size: u32) -> u64 {
+        let room = |place: u32| u64::from(self.tables.channels[first + place].credits >= size as i32) << place;
+        (0..count.into()).map(room).fold(0, |all, one| all | one)
+    }
+
+    /// The VC allocation stage of all routers: winners hold their channel and request the crossbar from the next tick
+    /// on.
+    #[inline(never)]
+    pub(super) fn allocate_channels(&mut self) {
+        let Some(allocator) = &mut self.vc_allocator else { return };
+        let (queues, owners, outputs) = (&mut self.queues, &mut self.tables.owners, &self.tables.outputs);
+        let (packets, rngs, now) = (&self.packets, &mut self.rngs, self.now);
+        let (channels, settings, pools) = (&self.tables.channels, &self.settings, self.pools.as_deref());
+        for waiting in self.waiting.chunk_by(|a, b| a.router == b.router) {
+            let first_channel = outputs[self.tables.first_port[waiting[0].router]].vc;
+            let birth = |head: &Waiting| match (settings.ranked.1, &self.streams) {
+                (true, Some(streams)) => streams.rank(&packets[head.packet]),
+                _ => packets[head.packet].birth,
+            };
+            let won = |head: &Waiting, channel: u32| {
+                let q = &mut queues[head.queue];
+                // Of one that has asked at several outputs it is said afterwards.
+                q.vc = channel.wrapping_sub(outputs[q.output].vc) as u16;
+                q.vcs = 0;
+                owners[channel] = head.queue;
+            };
+            match allocator {
+                VcAllocator::Arbiters(arbiters) => arbiters.allocate(first_channel, waiting, won),
+                VcAllocator::Asked(asked) => {
+                    let router = &mut rngs[waiting[0].router];
+                    let class = |head: &Waiting, channel: u32| {
+                        let full = settings.full[head.class as usize % MOST_CLASSES];
+                        let after = settings.prefers_empty && !is_empty(pools, channels, channel, full);
+                        if after || head.class & AFTER != 0 { AFTER_ALL } else { 0 }
+                    };
+                    asked.allocate((now, router, first_channel), waiting, (birth, class), won);
+                }
+            }
+        }
+        if settings.wants.alternatives {
+            self.settle_alternatives();
+        }
+        if self.settings.shares {
+            self.open_in_pools();
+        }
+        self.waiting.clear();
+    }
+}
