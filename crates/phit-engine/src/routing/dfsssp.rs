@@ -1,20 +1,24 @@
 //! DFSSSP: balanced shortest routes, moved to further layers until no layer has a circle.
 
-use super::layered::{Dependencies, Layered, MOST_LAYERS, Made, apart, shortest, too_many_layers};
+use super::layered::{Dependencies, Layered, MOST_LAYERS, Made, TOGETHER, Tree, shortest, too_many_layers};
 use crate::engine::{NONE, poll};
 use crate::error::ScenarioError;
-use crate::topology::{Layers, RouteTable, Topology, Wires};
+use crate::topology::{Layers, MOST_ENTRIES, RouteTable, Topology, Wires};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Deadlock-free single-source-shortest-path routing, DFSSSP (J. Domke, T. Hoefler and W. E. Nagel, "Deadlock-free
 /// oblivious routing for arbitrary topologies", IPDPS 2011): shortest routes, of which each destination's take those
-/// links that the routes before use least. All begin in the first layer; as long as its dependencies have a circle, the
-/// routes of that dependency of the circle that the fewest routes share move to the next layer, and so on with that. A
-/// layer is a virtual channel; there must be as many as the network takes.
+/// links that the routes before use least. All begin in the first layer; as long as its dependencies have a circle, that
+/// dependency of the circle is cut that the fewest routes share. Then the links have an order, and the routes with a
+/// dependency against it move to the next layer, and so on with that. A layer is a virtual channel; there must be as
+/// many as the network takes.
 ///
-/// Deterministic.
+/// Deterministic. A dependency that is cut takes its routes off the counts of the others; but where millions of routes
+/// are in a layer only one that many of them share does so. In the paper all routes of cut dependencies move, some of
+/// which the order allows to stay: it takes a few layers more.
 ///
 /// ```toml
 /// [routing]
@@ -28,183 +32,409 @@ pub struct Dfsssp {
     made: Made,
 }
 
-/// The routes, each in a layer, and how many of the last two layers share each dependency.
-struct Routes<'a> {
-    wires: &'a Wires,
-    table: &'a RouteTable,
-    dependencies: Dependencies,
-    /// By source, then destination.
-    layers: Vec<u8>,
-    /// Routes of the layer at hand, by dependency.
-    here: Vec<u32>,
-    /// Those of the next one.
-    next: Vec<u32>,
-    moved: u64,
-    /// Dependencies of links on links that the last moves have left without routes.
-    opened: Vec<(u32, u32)>,
+/// Routes of one layer that are many: their counts are followed less closely.
+const MANY: u64 = 1 << 22;
+
+/// A router on the routes to a destination. Those of one destination stand together, every one before those behind it:
+/// the destination, then each of the routers that send to it with all that send over that one.
+#[derive(Debug, Clone, Copy)]
+struct Node {
+    /// Of the link by which packets leave on the next link of their way; `NONE` if that is where they arrive.
+    dependency: u32,
+    /// How many nodes before this one that of the next router is; 0 at the destination.
+    up: u16,
+    /// The router, and the marks `WAITS` and `GONE`. A table has no more than 2^14 routers.
+    router: u16,
 }
 
-/// A link in a search for circles.
-#[derive(Debug, Clone, Copy)]
-struct Visit {
-    link: u32,
-    /// The port of the far end that is looked at next.
-    port: u16,
+/// The route that begins here has no layer yet.
+const WAITS: u16 = 1 << 15;
+/// It has been taken off the counts of this layer.
+const GONE: u16 = 1 << 14;
+const _: () = assert!(MOST_ENTRIES <= (GONE as u64) * (GONE as u64), "routers fit below the marks");
+
+/// The routes that have no layer yet.
+struct Routes<'a> {
+    wires: &'a Wires,
+    dependencies: Dependencies,
+    nodes: Vec<Node>,
+    /// The destinations, and where their nodes end.
+    trees: Vec<(u32, usize)>,
+    /// Routes that share each dependency.
+    shared: Vec<u32>,
+    /// By destination, in the order of `trees`, then source.
+    layers: Vec<u8>,
+    /// By router, for what is found out about the nodes of one destination.
+    places: Vec<u16>,
+    counts: Vec<u32>,
 }
 
 impl<'a> Routes<'a> {
-    fn new(wires: &'a Wires, table: &'a RouteTable) -> Result<Self, ScenarioError> {
+    fn new(wires: &'a Wires) -> Self {
         let dependencies = Dependencies::new(wires);
         let routers = wires.routers() as usize;
-        let count = dependencies.count();
-        let mut routes = Self {
+        let entries = wires.hosts().count() * routers;
+        Self {
             wires,
-            table,
+            shared: vec![0; dependencies.count()],
             dependencies,
-            layers: vec![0; routers * routers],
-            here: vec![0; count],
-            next: vec![0; count],
-            moved: 0,
-            opened: Vec::new(),
-        };
-        for from in wires.hosts() {
-            for to in wires.hosts().filter(|&to| to != from) {
-                let mut held = None;
-                let mut at = from;
-                while at != to {
-                    let port = table.towards(at, to);
-                    let Some(place) = wires.place(at, port) else { return Err(apart(at, to)) };
-                    if let Some(held) = held {
-                        routes.here[routes.dependencies.on(held, port)] += 1;
-                    }
-                    held = Some(place);
-                    at = wires.far(place).router;
-                }
-            }
+            nodes: Vec::with_capacity(entries),
+            trees: Vec::new(),
+            layers: Vec::with_capacity(entries),
+            places: vec![0; routers],
+            counts: vec![0; routers],
         }
-        Ok(routes)
     }
 
-    /// Divides the routes among layers without circles.
+    /// Adds the routes to a destination, those routers left out that no packets come through.
+    fn add(&mut self, tree: &Tree<'_>) {
+        let Some((&to, others)) = tree.order.split_first() else { return };
+        let wires = self.wires;
+        let next = |router: u32| wires.far(tree.chosen[router as usize]).router as usize;
+        let passed = || others.iter().copied().filter(|&router| tree.passing[router as usize] > 0);
+        tree.order.iter().for_each(|&router| self.counts[router as usize] = 1);
+        for router in passed().rev() {
+            self.counts[next(router)] += self.counts[router as usize];
+        }
+        let base = self.nodes.len();
+        let root = Node { dependency: NONE, up: 0, router: to as u16 };
+        self.nodes.resize(base + self.counts[to as usize] as usize, root);
+        self.layers.resize(self.layers.len() + wires.routers() as usize, 0);
+        // What stands in `counts` of a router is from here on where the next one that sends to it goes.
+        self.places[to as usize] = 0;
+        self.counts[to as usize] = 1;
+        for router in passed() {
+            let (at, above) = (router as usize, next(router));
+            let place = self.counts[above];
+            self.counts[above] += self.counts[at];
+            self.counts[at] = place + 1;
+            self.places[at] = place as u16;
+            let dependency = if above == to as usize {
+                NONE
+            } else {
+                let port = tree.chosen[above] - wires.first(above as u32);
+                self.dependencies.on(tree.chosen[at], port as u16) as u32
+            };
+            let waits = if wires.endpoints(router) > 0 { WAITS } else { 0 };
+            let up = place as u16 - self.places[above];
+            self.nodes[base + place as usize] = Node { dependency, up, router: router as u16 | waits };
+        }
+        self.trees.push((to, self.nodes.len()));
+    }
+
+    /// Divides the routes among layers without circles: rows by source, then destination.
     fn divide(mut self) -> Result<Vec<u8>, ScenarioError> {
-        for layer in 0.. {
-            self.moved = 0;
-            self.clear(layer);
-            if self.moved == 0 {
-                break;
+        let agrees = vec![!0; self.shared.len().div_ceil(64)];
+        // All wait for the first layer: what shares each dependency is counted.
+        let mut waiting = self.sort(&agrees, None);
+        for layer in 0..MOST_LAYERS {
+            let order = self.order(waiting);
+            let agrees = self.agreeing(&order);
+            waiting = self.sort(&agrees, Some(layer as u8));
+            if waiting == 0 {
+                self.nodes = Vec::new();
+                return Ok(self.rows());
             }
-            if u32::from(layer) + 1 == MOST_LAYERS {
-                return Err(too_many_layers());
-            }
-            std::mem::swap(&mut self.here, &mut self.next);
-            self.next.fill(0);
         }
-        Ok(self.layers)
+        Err(too_many_layers())
     }
 
-    /// Moves routes from a layer to the next until its dependencies have no circle: a search in depth, which goes on
-    /// from where a circle was opened. What it has left behind reaches no circle, and loses nothing but dependencies.
-    fn clear(&mut self, layer: u8) {
-        const NEW: u32 = NONE;
-        const LEFT: u32 = NONE - 1;
-        // Each link's place on the way of the search, or one of these.
-        let mut state = vec![NEW; self.wires.places()];
-        let mut way: Vec<Visit> = Vec::new();
-        for start in 0..self.wires.places() as u32 {
-            if state[start as usize] != NEW || self.wires.far(start).router == NONE {
+    /// By dependency, a bit: true if an order of links has the link that is held before the other one.
+    fn agreeing(&self, order: &[u32]) -> Vec<u64> {
+        let mut agrees = vec![0; self.shared.len().div_ceil(64)];
+        for place in 0..self.wires.places() as u32 {
+            let there = self.wires.far(place).router;
+            if there == NONE {
                 continue;
             }
-            state[start as usize] = 0;
-            way.push(Visit { link: start, port: 0 });
-            while let Some(visit) = way.last_mut() {
-                poll();
-                let (link, there) = (visit.link, self.wires.far(visit.link).router);
-                let Some(next) = self.wires.place(there, visit.port) else {
-                    state[link as usize] = LEFT;
-                    way.pop();
-                    continue;
-                };
-                let port = visit.port;
-                visit.port += 1;
-                if self.here[self.dependencies.on(link, port)] == 0 {
-                    continue;
-                }
-                match state[next as usize] {
-                    LEFT => {}
-                    NEW => {
-                        state[next as usize] = way.len() as u32;
-                        way.push(Visit { link: next, port: 0 });
-                    }
-                    first => {
-                        self.open(&way[first as usize..], layer);
-                        // The way is no longer one behind a dependency that is gone.
-                        let on_way = |&(held, wanted): &(u32, u32)| {
-                            let place = state[held as usize];
-                            way.get(place as usize + 1).is_some_and(|visit| visit.link == wanted).then_some(place)
-                        };
-                        if let Some(last) = self.opened.iter().filter_map(on_way).min() {
-                            way.drain(last as usize + 1..).for_each(|visit| state[visit.link as usize] = NEW);
+            for (wanted, _) in self.wires.leaving(there) {
+                let dependency = self.dependencies.on(place, (wanted - self.wires.first(there)) as u16);
+                let agree = order[place as usize] < order[wanted as usize];
+                agrees[dependency / 64] |= u64::from(agree) << (dependency % 64);
+            }
+        }
+        agrees
+    }
+
+    /// Puts the routes all of whose dependencies agree into a layer, counts what the others share, and drops the
+    /// nodes that none of these comes through. The number of the others.
+    fn sort(&mut self, agrees: &[u64], layer: Option<u8>) -> u64 {
+        let Self { nodes, shared, layers, places, counts, .. } = self;
+        let routers = places.len();
+        shared.fill(0);
+        let (mut start, mut kept, mut waiting) = (0, 0, 0);
+        for (tree, layers) in self.trees.iter_mut().zip(layers.chunks_mut(routers)) {
+            poll();
+            let end = tree.1;
+            // Of the nodes of this destination: 1 if all dependencies from here on agree.
+            places[0] = 1;
+            counts[0] = 0;
+            for at in 1..end - start {
+                let Node { dependency, up, router } = nodes[start + at];
+                let agree = dependency == NONE || agrees[dependency as usize / 64] >> (dependency % 64) & 1 == 1;
+                let all = places[at - usize::from(up)] & u16::from(agree);
+                places[at] = all;
+                counts[at] = 0;
+                if router & WAITS != 0 {
+                    let router = router & !(WAITS | GONE);
+                    match layer.filter(|_| all == 1) {
+                        Some(layer) => {
+                            layers[usize::from(router)] = layer;
+                            nodes[start + at].router = router;
+                        }
+                        None => {
+                            counts[at] = 1;
+                            nodes[start + at].router = router | WAITS;
                         }
                     }
                 }
             }
+            for at in (1..end - start).rev() {
+                let (node, count) = (nodes[start + at], counts[at]);
+                counts[at - usize::from(node.up)] += count;
+                if node.dependency != NONE {
+                    shared[node.dependency as usize] += count;
+                }
+            }
+            waiting += u64::from(counts[0]);
+            // Now the places that the nodes get.
+            (places[0], nodes[kept]) = (0, nodes[start]);
+            let mut next = 1;
+            for at in 1..end - start {
+                if counts[at] > 0 {
+                    let node = nodes[start + at];
+                    places[at] = next;
+                    let up = next - places[at - usize::from(node.up)];
+                    nodes[kept + usize::from(next)] = Node { up, ..node };
+                    next += 1;
+                }
+            }
+            start = end;
+            kept += usize::from(next);
+            tree.1 = kept;
         }
+        nodes.truncate(kept);
+        waiting
     }
 
-    /// Opens a circle of links: the routes of its dependency that the fewest share move to the next layer.
-    fn open(&mut self, circle: &[Visit], layer: u8) {
-        let link = |place: usize| circle[place % circle.len()].link;
-        let shared = |&place: &usize| {
-            let port = self.wires.owner(link(place + 1)).1;
-            self.here[self.dependencies.on(link(place), port)]
-        };
-        let Some(weakest) = (0..circle.len()).min_by_key(shared) else { return };
-        let (held, wanted) = (link(weakest), link(weakest + 1));
-        let ((router, port), (behind, next_port)) = (self.wires.owner(held), self.wires.owner(wanted));
-        let mut sources = Vec::new();
+    /// An order of links with which the dependencies agree that are left when all circles are opened, each at its
+    /// weakest one: a search in depth, which goes on from there. What it has left behind it reaches no circle.
+    fn order(&mut self, waiting: u64) -> Vec<u32> {
         let wires = self.wires;
-        let table = self.table;
-        self.opened.clear();
-        for to in table.columns_over(router, port).filter(|&to| behind != to && table.towards(behind, to) == next_port)
-        {
-            // All routers whose way to this one leads over the two links.
-            sources.clear();
-            sources.push(router);
-            while let Some(from) = sources.pop() {
+        let list = List::new(self, self.least(waiting));
+        let link = |place: u32| {
+            let Range { start, end } = self.dependencies.of(place);
+            let shift = match wires.far(place).router {
+                NONE => 0,
+                there => wires.first(there).wrapping_sub(self.dependencies.on(place, 0) as u32),
+            };
+            Link { state: NEW, next: start, end, shift }
+        };
+        let mut links: Vec<Link> = (0..wires.places() as u32).map(link).collect();
+        let mut order = vec![0; links.len()];
+        let mut last = links.len() as u32;
+        let (mut way, mut emptied): (Vec<Visit>, Vec<u32>) = (Vec::new(), Vec::new());
+        for start in 0..links.len() as u32 {
+            if links[start as usize].state != NEW {
+                continue;
+            }
+            links[start as usize].state = 0;
+            way.push(Visit::new(start));
+            while let Some(&Visit { link: held, .. }) = way.last() {
                 poll();
-                if wires.endpoints(from) > 0 && self.layer(from, to) == layer {
-                    self.shift(from, to);
+                let (here, at) = (way.len() - 1, &mut links[held as usize]);
+                if at.next == at.end {
+                    at.state = LEFT;
+                    last -= 1;
+                    order[held as usize] = last;
+                    way.pop();
+                    continue;
                 }
-                let before = wires.incoming(from).iter().map(|&place| wires.owner(place));
-                sources
-                    .extend(before.filter(|&(from, port)| self.table.towards(from, to) == port).map(|(from, _)| from));
+                let dependency = at.next;
+                at.next += 1;
+                let wanted = dependency.wrapping_add(at.shift);
+                let shared = self.shared[dependency as usize];
+                if shared == 0 || links[wanted as usize].state == LEFT {
+                    continue;
+                }
+                let mut weaker = (here as u32).wrapping_sub(1);
+                while weaker != NONE && way[weaker as usize].shared >= shared {
+                    weaker = way[weaker as usize].weaker;
+                }
+                way[here] = Visit { link: held, dependency, shared, weaker };
+                let first = links[wanted as usize].state;
+                if first == NEW {
+                    links[wanted as usize].state = way.len() as u32;
+                    way.push(Visit::new(wanted));
+                    continue;
+                }
+                // A circle.
+                let mut weakest = here as u32;
+                while (first..NONE).contains(&way[weakest as usize].weaker) {
+                    weakest = way[weakest as usize].weaker;
+                }
+                let cut = way[weakest as usize].dependency;
+                emptied.clear();
+                self.take_off(&list, cut, &mut emptied);
+                self.shared[cut as usize] = 0;
+                // The way is none any more behind a dependency that no route has.
+                let on_way = |&dependency: &u32| {
+                    let place = links[self.dependencies.held(dependency) as usize].state;
+                    way.get(place as usize).is_some_and(|visit| visit.dependency == dependency).then_some(place)
+                };
+                let end = emptied.iter().filter_map(on_way).min().unwrap_or(weakest).min(weakest);
+                for visit in way.drain(end as usize + 1..) {
+                    let link = &mut links[visit.link as usize];
+                    link.state = NEW;
+                    // It looks again at the dependency that it has taken, if any.
+                    link.next -= u32::from(visit.dependency != NONE);
+                }
+            }
+        }
+        order
+    }
+
+    /// How many routes share a dependency at least whose routes are taken off the counts when it is cut. Where few
+    /// routes wait it is all of them; where there are many, they are some of many, and so are those of the others: to
+    /// follow each would take longer than all the rest, and the weakest ones are nearly the same.
+    fn least(&self, waiting: u64) -> u32 {
+        let some = self.shared.iter().filter(|&&shared| shared > 0).count() as u64;
+        let all: u64 = self.shared.iter().map(|&shared| u64::from(shared)).sum();
+        // From none at all to half as many again as the mean.
+        let least = all as f64 / some.max(1) as f64 * (waiting as f64 / MANY as f64).min(1.5);
+        (least as u32).max(1)
+    }
+
+    /// Takes the routes of a listed dependency off the counts; adds the dependencies that no routes are left of.
+    fn take_off(&mut self, list: &List, dependency: u32, emptied: &mut Vec<u32>) {
+        let Self { nodes, shared, counts, .. } = self;
+        let mut less = |dependency: u32, count: u32| {
+            let shared = &mut shared[dependency as usize];
+            // One that is cut has none any more.
+            if *shared > 0 {
+                *shared -= count;
+                if *shared == 0 {
+                    emptied.push(dependency);
+                }
+            }
+        };
+        for &first in list.of(dependency) {
+            poll();
+            let first = first as usize;
+            // The node and all that send over it.
+            let mut end = first + 1;
+            while nodes.get(end).is_some_and(|node| node.up > 0 && end - usize::from(node.up) >= first) {
+                end += 1;
+            }
+            let mut count = 0;
+            counts[..end - first].fill(0);
+            for at in (first..end).rev() {
+                let node = &mut nodes[at];
+                count = counts[at - first] + u32::from(node.router & (WAITS | GONE) == WAITS);
+                node.router |= GONE;
+                if count > 0 {
+                    less(node.dependency, count);
+                    if at > first {
+                        counts[at - usize::from(node.up) - first] += count;
+                    }
+                }
+            }
+            let mut at = first;
+            while count > 0 {
+                at -= usize::from(nodes[at].up);
+                match nodes[at].dependency {
+                    NONE => break,
+                    dependency => less(dependency, count),
+                }
             }
         }
     }
 
-    fn layer(&self, from: u32, to: u32) -> u8 {
-        self.layers[from as usize * self.wires.routers() as usize + to as usize]
-    }
-
-    /// Moves a route to the next layer.
-    fn shift(&mut self, from: u32, to: u32) {
-        self.layers[from as usize * self.wires.routers() as usize + to as usize] += 1;
-        self.moved += 1;
-        let (mut held, mut at) = (None, from);
-        while at != to {
-            let port = self.table.towards(at, to);
-            let Some(place) = self.wires.place(at, port) else { return };
-            if let Some(held) = held {
-                let dependency = self.dependencies.on(held, port);
-                self.here[dependency] -= 1;
-                self.next[dependency] += 1;
-                if self.here[dependency] == 0 {
-                    self.opened.push((held, place));
+    /// The layers by source, then destination.
+    fn rows(&self) -> Vec<u8> {
+        let routers = self.places.len();
+        let mut rows = vec![0; routers * routers];
+        // Columns of one line of a cache at a time.
+        for (trees, layers) in self.trees.chunks(TOGETHER).zip(self.layers.chunks(TOGETHER * routers)) {
+            poll();
+            for (from, row) in rows.chunks_mut(routers).enumerate() {
+                for (column, &(to, _)) in trees.iter().enumerate() {
+                    row[to as usize] = layers[column * routers + from];
                 }
             }
-            held = Some(place);
-            at = self.wires.far(place).router;
         }
+        rows
+    }
+}
+
+/// A link in a search for circles.
+#[derive(Debug, Clone, Copy)]
+struct Link {
+    /// Its place on the way of the search, or `NEW` or `LEFT`.
+    state: u32,
+    /// The dependency that is looked at next. What is before it leads to no circle any more.
+    next: u32,
+    /// Where its dependencies end.
+    end: u32,
+    /// What makes the place of the other link of a dependency's number.
+    shift: u32,
+}
+
+const NEW: u32 = NONE;
+const LEFT: u32 = NONE - 1;
+
+/// A link on the way of a search, and the dependency on the next one.
+#[derive(Debug, Clone, Copy)]
+struct Visit {
+    link: u32,
+    dependency: u32,
+    /// Routes that share it, or shared it when the search took it.
+    shared: u32,
+    /// The last one before it on the way that fewer routes share; `NONE` if there is none.
+    weaker: u32,
+}
+
+impl Visit {
+    /// A link that has taken no dependency yet.
+    fn new(link: u32) -> Self {
+        Self { link, dependency: NONE, shared: 0, weaker: NONE }
+    }
+}
+
+/// The nodes that have each of some dependencies.
+struct List {
+    /// By dependency, where its nodes begin, and those of the next one.
+    starts: Vec<u32>,
+    nodes: Vec<u32>,
+}
+
+impl List {
+    /// Those of the dependencies that so many routes share.
+    fn new(routes: &Routes<'_>, least: u32) -> Self {
+        let listed = || {
+            let all = (0..).zip(&routes.nodes).filter(|(_, node)| node.dependency != NONE);
+            all.filter(|(_, node)| routes.shared[node.dependency as usize] >= least)
+        };
+        let mut starts = vec![0; routes.shared.len() + 1];
+        listed().for_each(|(_, node)| starts[node.dependency as usize] += 1);
+        // Where each ends, from which its nodes are entered backwards.
+        let mut sum = 0;
+        for start in &mut starts {
+            sum += *start;
+            *start = sum;
+        }
+        let mut nodes = vec![0; sum as usize];
+        for (at, node) in listed() {
+            let start = &mut starts[node.dependency as usize];
+            *start -= 1;
+            nodes[*start as usize] = at;
+        }
+        Self { starts, nodes }
+    }
+
+    fn of(&self, dependency: u32) -> &[u32] {
+        let dependency = dependency as usize;
+        &self.nodes[self.starts[dependency] as usize..self.starts[dependency + 1] as usize]
     }
 }
 
@@ -212,8 +442,9 @@ impl Layered for Dfsssp {
     fn tables(&self, topology: &dyn Topology) -> Result<Arc<RouteTable>, ScenarioError> {
         self.made.of_links("dfsssp", topology, (), || {
             let wires = Wires::new(topology);
-            let table = shortest(topology, &wires)?;
-            let rows = Routes::new(&wires, &table)?.divide()?;
+            let mut routes = Routes::new(&wires);
+            let table = shortest(topology, &wires, |tree| routes.add(tree))?;
+            let rows = routes.divide()?;
             Ok(table.with_layers(Layers { rows, ..Layers::ONE }))
         })
     }

@@ -30,7 +30,7 @@ pub struct Lash {
 
 fn make(topology: &dyn Topology) -> Result<RouteTable, ScenarioError> {
     let wires = Wires::new(topology);
-    let table = shortest(topology, &wires)?;
+    let table = shortest(topology, &wires, |_| {})?;
     let dependencies = Dependencies::new(&wires);
     let routers = wires.routers() as usize;
     let mut rows = vec![0u8; routers * routers];

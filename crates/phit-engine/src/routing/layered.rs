@@ -8,6 +8,7 @@ use crate::packet::Packet;
 use crate::topology::{Crossing, Hop, MOST_ENTRIES, NO_PORT, Peer, RouteTable, Topology, Wire, Wires};
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Most layers: a virtual channel each.
@@ -241,6 +242,7 @@ pub(super) struct Balance<'a> {
     loads: Vec<u64>,
     /// Of the chosen way from each router, the sum of these.
     costs: Vec<u64>,
+    /// By router, the place of the link of that way; all ones if there is none.
     chosen: Vec<u32>,
     /// Endpoints whose packets go through each router.
     sources: Vec<u64>,
@@ -259,7 +261,7 @@ struct Columns {
 }
 
 /// Columns that are entered together: a byte each, they fill a line of a cache.
-const TOGETHER: usize = 64;
+pub(super) const TOGETHER: usize = 64;
 
 impl Columns {
     fn new(table: RouteTable, routers: u32) -> Self {
@@ -316,21 +318,33 @@ impl<'a> Balance<'a> {
     /// least used up to the end, and of equal ones that of the lowest port.
     pub(super) fn tree(&mut self, order: &[u32], leads: impl Fn(u32, Wire) -> bool) {
         let Some((&to, others)) = order.split_first() else { return };
-        let ports = self.columns.next(to);
         self.costs[to as usize] = 0;
         for &router in others {
             let ways = self.wires.leaving(router).filter(|(_, wire)| leads(router, *wire));
             let cost =
                 |(place, wire): (u32, Wire)| (self.costs[wire.router as usize] + self.loads[place as usize], place);
-            let Some((cost, place)) = ways.map(cost).min() else { continue };
+            let (cost, place) = ways.map(cost).min().unwrap_or((0, NONE));
             self.costs[router as usize] = cost;
             self.chosen[router as usize] = place;
-            ports[router as usize] = (place - self.wires.first(router)) as u16;
+        }
+        self.settle(order);
+    }
+
+    /// Enters the chosen ways of all routers but the first of `order`, to which they lead, into the table, and counts
+    /// what their links carry.
+    fn settle(&mut self, order: &[u32]) {
+        let Some((&to, others)) = order.split_first() else { return };
+        let ports = self.columns.next(to);
+        for &router in others {
             self.sources[router as usize] = self.wires.endpoints(router).into();
         }
         self.sources[to as usize] = 0;
         for &router in others.iter().rev() {
             let place = self.chosen[router as usize];
+            if place == NONE {
+                continue;
+            }
+            ports[router as usize] = (place - self.wires.first(router)) as u16;
             let passing = self.sources[router as usize];
             self.loads[place as usize] += passing * u64::from(self.wires.endpoints(to));
             self.sources[self.wires.far(place).router as usize] += passing;
@@ -338,52 +352,123 @@ impl<'a> Balance<'a> {
     }
 }
 
+/// The routes to one router.
+pub(super) struct Tree<'a> {
+    /// The routers that have a way, first the one to which it leads, every other behind the next one on its way.
+    pub(super) order: &'a [u32],
+    /// By router, the place of the link that it takes.
+    pub(super) chosen: &'a [u32],
+    /// By router, the endpoints whose packets come from it or go through it; those of the first router are left out.
+    pub(super) passing: &'a [u64],
+}
+
 /// Shortest routes between all routers with endpoints, balanced over the links: for one destination after another, of
 /// the shortest paths that which the routes before use least (T. Hoefler, T. Schneider and A. Lumsdaine, "Optimized
-/// routing for large-scale InfiniBand networks", Hot Interconnects 2009).
-pub(super) fn shortest(topology: &dyn Topology, wires: &Wires) -> Result<RouteTable, ScenarioError> {
+/// routing for large-scale InfiniBand networks", Hot Interconnects 2009). Each destination's are shown to `each`.
+pub(super) fn shortest(
+    topology: &dyn Topology,
+    wires: &Wires,
+    mut each: impl FnMut(&Tree<'_>),
+) -> Result<RouteTable, ScenarioError> {
     let mut balance = Balance::new(wires, empty(topology)?);
-    let (mut distances, mut order) = (Vec::new(), Vec::new());
+    let routers = wires.routers() as usize;
+    // The links that lead to each router, in one list: where they come from, and their places.
+    let (mut ends, mut links) = (vec![0], Vec::new());
+    for router in 0..wires.routers() {
+        links.extend(wires.incoming(router).iter().map(|&place| (wires.owner(place).0, place)));
+        ends.push(links.len());
+    }
+    let (mut distances, mut order) = (vec![NONE; routers], Vec::with_capacity(routers));
     for to in wires.hosts() {
-        wires.towards(to, &mut distances, &mut order);
+        poll();
+        distances.fill(NONE);
+        distances[to as usize] = 0;
+        order.clear();
+        order.push(to);
+        balance.costs[to as usize] = 0;
+        let mut next = 0;
+        // All ways of a router lead to such as are nearer, which have their turn before it: when it comes, its own is
+        // chosen.
+        while let Some(&router) = order.get(next) {
+            let at = router as usize;
+            next += 1;
+            let (distance, cost) = (distances[at] + 1, balance.costs[at]);
+            for &(before, place) in &links[ends[at]..ends[at + 1]] {
+                let known = distances[before as usize];
+                if known < distance {
+                    continue;
+                }
+                let way = (cost + balance.loads[place as usize], place);
+                if known == NONE {
+                    distances[before as usize] = distance;
+                    order.push(before);
+                } else if (balance.costs[before as usize], balance.chosen[before as usize]) <= way {
+                    continue;
+                }
+                (balance.costs[before as usize], balance.chosen[before as usize]) = way;
+            }
+        }
         if let Some(from) = wires.hosts().find(|&from| distances[from as usize] == NONE) {
             return Err(apart(from, to));
         }
-        balance.tree(&order, |at, wire| distances[wire.router as usize] + 1 == distances[at as usize]);
+        balance.settle(&order);
+        each(&Tree { order: &order, chosen: &balance.chosen, passing: &balance.sources });
     }
     Ok(balance.into_table())
 }
 
-/// Dependencies of links on links, numbered: a packet that came over one link leaves over the next.
+/// Dependencies of links on links, numbered: a packet that came over one link leaves over the next. Those of one link
+/// stand together, by the port of the other.
 #[derive(Debug)]
 pub(super) struct Dependencies {
-    starts: Vec<u32>,
-    count: usize,
+    /// By place: the number of the first one, and that of the next link's.
+    ends: Vec<u32>,
+    /// By place, what makes a number of a port of the far end.
+    shifts: Vec<u32>,
 }
 
 impl Dependencies {
     pub(super) fn new(wires: &Wires) -> Self {
-        let mut count = 0;
-        let mut start = |place: u32| {
-            let start = count;
-            count += match wires.far(place).router {
-                NONE => 0,
-                router => wires.ports(router),
-            };
-            start
+        // Ports of endpoints, at either end of a router's, have no numbers.
+        let ports = |router: u32| {
+            let first = wires.first(router);
+            let mut links = wires.leaving(router).map(|(place, _)| place - first);
+            let low = links.next().unwrap_or(0);
+            low..links.last().unwrap_or(low) + 1
         };
-        let starts = (0..wires.places() as u32).map(&mut start).collect();
-        Self { starts, count: count as usize }
+        let ports: Vec<_> = (0..wires.routers()).map(ports).collect();
+        let (mut ends, mut shifts) = (vec![0u32], Vec::new());
+        for place in 0..wires.places() as u32 {
+            let start = ends[place as usize];
+            let ports = match wires.far(place).router {
+                NONE => 0..0,
+                router => ports[router as usize].clone(),
+            };
+            shifts.push(start.wrapping_sub(ports.start));
+            ends.push(start + (ports.end - ports.start));
+        }
+        Self { ends, shifts }
     }
 
     /// Number of all.
     pub(super) fn count(&self) -> usize {
-        self.count
+        self.ends.last().map_or(0, |&end| end as usize)
+    }
+
+    /// Those of the link at a place.
+    #[inline]
+    pub(super) fn of(&self, place: u32) -> Range<u32> {
+        self.ends[place as usize]..self.ends[place as usize + 1]
+    }
+
+    /// The place of the link that a dependency is of.
+    pub(super) fn held(&self, dependency: u32) -> u32 {
+        self.ends.partition_point(|&end| end <= dependency) as u32 - 1
     }
 
     /// That of the link at a place on the one that leaves its far end by a port.
     #[inline]
     pub(super) fn on(&self, place: u32, port: u16) -> usize {
-        self.starts[place as usize] as usize + usize::from(port)
+        self.shifts[place as usize].wrapping_add(port.into()) as usize
     }
 }
