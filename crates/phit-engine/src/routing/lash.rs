@@ -1,7 +1,7 @@
 //! LASH: shortest routes, each in the first layer in which it closes no circle.
 
 use super::layered::{Dependencies, Layered, MOST_LAYERS, Made, apart, shortest, too_many_layers};
-use crate::engine::poll;
+use crate::engine::{NONE, poll};
 use crate::error::ScenarioError;
 use crate::topology::{Layers, RouteTable, Topology, Wires};
 use schemars::JsonSchema;
@@ -31,31 +31,38 @@ pub struct Lash {
 fn make(topology: &dyn Topology) -> Result<RouteTable, ScenarioError> {
     let wires = Wires::new(topology);
     let table = shortest(topology, &wires, |_| {})?;
-    let dependencies = Dependencies::new(&wires);
+    let graph = Graph::new(&wires);
     let routers = wires.routers() as usize;
     let mut rows = vec![0u8; routers * routers];
-    let mut layers: Vec<Layer<'_>> = Vec::new();
-    let mut path = Vec::new();
+    let (mut layers, mut standings): (Vec<Layer>, Vec<Vec<Standing>>) = (Vec::new(), Vec::new());
+    let mut route = Route::default();
     for from in wires.hosts() {
         for to in wires.hosts().filter(|&to| to != from) {
-            path.clear();
-            let mut at = from;
-            while at != to {
-                // The table has a route between any two of these routers.
-                let Some(place) = wires.place(at, table.towards(at, to)) else { return Err(apart(at, to)) };
-                path.push(place);
-                at = wires.far(place).router;
-            }
-            let layer = match layers.iter_mut().position(|layer| layer.take(&path)) {
-                Some(layer) => layer,
-                None if layers.len() as u32 == MOST_LAYERS => return Err(too_many_layers()),
-                None => {
-                    // Alone in its layer no route closes a circle.
-                    let mut layer = Layer::new(&wires, &dependencies);
-                    layer.take(&path);
-                    layers.push(layer);
-                    layers.len() - 1
+            poll();
+            route.follow(&graph, &table, from, to)?;
+            let layer = 'found: loop {
+                for (standings, first) in standings.iter_mut().zip((0..).step_by(TOGETHER)) {
+                    let (mut there, mut refused) = (u16::MAX, 0);
+                    for &dependency in &route.dependencies {
+                        let standing = standings[dependency as usize];
+                        there &= standing.present;
+                        refused |= standing.refused;
+                    }
+                    let others = (0..TOGETHER.min(layers.len() - first)).filter(|bit| refused >> bit & 1 == 0);
+                    for bit in others {
+                        if there >> bit & 1 == 1 || layers[first + bit].take(&graph, &route, standings, bit) {
+                            break 'found first + bit;
+                        }
+                    }
                 }
+                // Alone in a layer no route closes a circle.
+                if layers.len() as u32 == MOST_LAYERS {
+                    return Err(too_many_layers());
+                }
+                if layers.len() % TOGETHER == 0 {
+                    standings.push(vec![Standing::default(); graph.dependencies.count()]);
+                }
+                layers.push(Layer::new(&graph));
             };
             rows[from as usize * routers + to as usize] = layer as u8;
         }
@@ -63,121 +70,317 @@ fn make(topology: &dyn Topology) -> Result<RouteTable, ScenarioError> {
     Ok(table.with_layers(Layers { rows, ..Layers::ONE }))
 }
 
-/// A layer: its dependencies, and its links in an order that agrees with them.
-///
-/// A dependency that agrees with the order needs no search; for another the links between its two are put in order
-/// anew, which shows a circle if there is one (D. J. Pearce and P. H. J. Kelly, "A dynamic topological sort algorithm
-/// for directed acyclic graphs", Journal of Experimental Algorithmics 2006).
-struct Layer<'a> {
-    wires: &'a Wires,
-    dependencies: &'a Dependencies,
-    /// By dependency: it is there.
-    present: Vec<bool>,
-    /// By dependency: it would close a circle. Dependencies only come, so it always will.
-    refused: Vec<bool>,
-    /// The place of each link in the order.
-    order: Vec<u32>,
-    /// By link, the last search that came to it.
-    seen: Vec<u32>,
-    search: u32,
+/// Layers of which a dependency has its standings in one word.
+const TOGETHER: usize = 16;
+
+/// What a dependency is to some layers, a bit each.
+#[derive(Debug, Clone, Copy, Default)]
+struct Standing {
+    /// It is there.
+    present: u16,
+    /// It would close a circle. Dependencies only come, so it always will.
+    refused: u16,
 }
 
-impl<'a> Layer<'a> {
-    fn new(wires: &'a Wires, dependencies: &'a Dependencies) -> Self {
-        Self {
-            wires,
-            dependencies,
-            present: vec![false; dependencies.count()],
-            refused: vec![false; dependencies.count()],
-            order: (0..wires.places() as u32).collect(),
-            seen: vec![0; wires.places()],
-            search: 0,
+/// The links, and which can follow which.
+struct Graph<'a> {
+    wires: &'a Wires,
+    dependencies: Dependencies,
+    /// By link, its rank among those that lead to the same router.
+    ranks: Vec<u32>,
+    /// Words of a set of links of one router.
+    words: usize,
+}
+
+impl<'a> Graph<'a> {
+    fn new(wires: &'a Wires) -> Self {
+        let mut ranks = vec![0; wires.places()];
+        let mut most = 1;
+        for router in 0..wires.routers() {
+            (0..).zip(wires.incoming(router)).for_each(|(rank, &place)| ranks[place as usize] = rank);
+            most = most.max(wires.incoming(router).len()).max(wires.ports(router) as usize);
+        }
+        Self { wires, dependencies: Dependencies::new(wires), ranks, words: most.div_ceil(64) }
+    }
+
+    /// The links behind one that a set of theirs holds.
+    fn behind<'s>(&self, link: u32, set: &'s [u64]) -> impl Iterator<Item = u32> + 's {
+        let first = self.wires.first(self.wires.far(link).router);
+        members(set).map(move |port| first + port as u32)
+    }
+
+    /// The links before one that a set of theirs holds.
+    fn before<'s>(&'s self, link: u32, set: &'s [u64]) -> impl Iterator<Item = u32> + 's {
+        let incoming = self.wires.incoming(self.wires.owner(link).0);
+        members(set).map(move |rank| incoming[rank])
+    }
+}
+
+/// The members of a set, in order.
+fn members(set: &[u64]) -> impl Iterator<Item = usize> + '_ {
+    (0..).step_by(64).zip(set).flat_map(|(first, &word)| {
+        let mut rest = word;
+        std::iter::from_fn(move || {
+            let member = (rest != 0).then(|| first + rest.trailing_zeros() as usize);
+            rest &= rest.wrapping_sub(1);
+            member
+        })
+    })
+}
+
+/// The links of a route, and the dependencies of each on the next.
+#[derive(Default)]
+struct Route {
+    links: Vec<u32>,
+    dependencies: Vec<u32>,
+}
+
+impl Route {
+    fn follow(&mut self, graph: &Graph<'_>, table: &RouteTable, from: u32, to: u32) -> Result<(), ScenarioError> {
+        let wires = graph.wires;
+        self.links.clear();
+        self.dependencies.clear();
+        let mut at = from;
+        while at != to {
+            let port = table.towards(at, to);
+            // The table has a route between any two of these routers.
+            let Some(place) = wires.place(at, port) else { return Err(apart(at, to)) };
+            self.dependencies.extend(self.links.last().map(|&held| graph.dependencies.on(held, port) as u32));
+            self.links.push(place);
+            at = wires.far(place).router;
+        }
+        Ok(())
+    }
+}
+
+/// A layer: its dependencies, and its links in an order that agrees with them.
+///
+/// A dependency that agrees with the order needs no search. For another one a search goes on from both its ends by turns,
+/// among the links between them: it ends when they meet, which shows a circle, or when one of them has come to an end;
+/// then what it has found is moved to the other side of the other end, and the order agrees (B. Haeupler, T. Kavitha,
+/// R. Mathew, S. Sen and R. E. Tarjan, "Incremental cycle detection, topological ordering, and strong component
+/// maintenance", ACM Transactions on Algorithms 2012). Most circles need no search either: they lead through one of 64
+/// marked links, and every link has a bit for each to which it leads, and for each that leads to it.
+struct Layer {
+    /// By link, a number that rises along the order, and the links after and before it there.
+    labels: Vec<u64>,
+    next: Vec<u32>,
+    last: Vec<u32>,
+    /// By link, the set of those on which it depends, and of those that depend on it.
+    behind: Vec<u64>,
+    before: Vec<u64>,
+    /// By link, the marked ones to which it leads, and those that lead to it; itself is one of both.
+    reached: Vec<u64>,
+    reaching: Vec<u64>,
+    /// By link, the last search that came to it.
+    seen: Vec<u32>,
+    searches: u32,
+}
+
+impl Layer {
+    fn new(graph: &Graph<'_>) -> Self {
+        let count = graph.wires.places();
+        let mut marks = vec![0; count];
+        // Links only: the order of the others says nothing.
+        let links: Vec<usize> = (0..count).filter(|&place| graph.wires.far(place as u32).router != NONE).collect();
+        for bit in 0..64 {
+            if let Some(&link) = links.get(links.len() * (2 * bit + 1) / 128) {
+                marks[link] |= 1 << bit;
+            }
+        }
+        let mut layer = Self {
+            labels: vec![0; count],
+            next: (1..count as u32).chain([NONE]).take(count).collect(),
+            last: (0..count as u32).map(|place| place.wrapping_sub(1)).collect(),
+            behind: vec![0; count * graph.words],
+            before: vec![0; count * graph.words],
+            reached: marks.clone(),
+            reaching: marks,
+            seen: vec![0; count],
+            searches: 0,
+        };
+        layer.number(0);
+        layer
+    }
+
+    /// Numbers the links, the first of which is this one, in their order.
+    fn number(&mut self, first: u32) {
+        let step = u64::MAX / (self.labels.len() as u64 + 1);
+        let (mut at, mut label) = (first, 0);
+        while at != NONE {
+            poll();
+            label += step;
+            self.labels[at as usize] = label;
+            at = self.next[at as usize];
         }
     }
 
     /// Adds the dependencies of a route if they close no circle; true if so.
-    fn take(&mut self, path: &[u32]) -> bool {
-        let on = |pair: &[u32]| self.dependencies.on(pair[0], self.wires.owner(pair[1]).1);
-        if path.windows(2).any(|pair| self.refused[on(pair)]) {
-            return false;
-        }
+    fn take(&mut self, graph: &Graph<'_>, route: &Route, standings: &mut [Standing], bit: usize) -> bool {
+        let pairs = || route.links.windows(2).map(|pair| (pair[0], pair[1])).zip(&route.dependencies);
+        // The dependencies that this route has added, by their places in it.
         let mut added = Vec::new();
-        for pair in path.windows(2) {
-            let dependency = self.dependencies.on(pair[0], self.wires.owner(pair[1]).1);
-            if self.present[dependency] {
+        for (place, ((held, wanted), &dependency)) in pairs().enumerate() {
+            if standings[dependency as usize].present >> bit & 1 == 1 {
                 continue;
             }
-            if !self.put_in_order(pair[0], pair[1]) {
+            if !self.put_in_order(graph, held, wanted) {
                 // With the others of this route it may close a circle that it does not close without them.
                 let with_others = !added.is_empty();
-                added.into_iter().for_each(|dependency: usize| self.present[dependency] = false);
-                self.refused[dependency] = !(with_others && self.put_in_order(pair[0], pair[1]));
+                for place in added {
+                    let place: usize = place;
+                    standings[route.dependencies[place] as usize].present &= !(1 << bit);
+                    self.toggle(graph, route.links[place], route.links[place + 1]);
+                }
+                if !(with_others && self.put_in_order(graph, held, wanted)) {
+                    standings[dependency as usize].refused |= 1 << bit;
+                }
                 return false;
             }
-            self.present[dependency] = true;
-            added.push(dependency);
+            standings[dependency as usize].present |= 1 << bit;
+            self.toggle(graph, held, wanted);
+            added.push(place);
         }
+        added.into_iter().for_each(|place| self.mark(graph, route.links[place], route.links[place + 1]));
         true
+    }
+
+    /// Adds a dependency to the sets of its links, or takes it from there.
+    fn toggle(&mut self, graph: &Graph<'_>, held: u32, wanted: u32) {
+        let (port, rank) = (usize::from(graph.wires.owner(wanted).1), graph.ranks[held as usize] as usize);
+        self.behind[held as usize * graph.words + port / 64] ^= 1 << (port % 64);
+        self.before[wanted as usize * graph.words + rank / 64] ^= 1 << (rank % 64);
+    }
+
+    /// Tells all links about the marked ones that a new dependency leads to, and from.
+    fn mark(&mut self, graph: &Graph<'_>, held: u32, wanted: u32) {
+        let Self { behind, before, reached, reaching, .. } = self;
+        let set = |link: u32| link as usize * graph.words..(link as usize + 1) * graph.words;
+        let (new, old) = (reached[wanted as usize], reaching[held as usize]);
+        spread(reached, held, new, |link| graph.before(link, &before[set(link)]));
+        spread(reaching, wanted, old, |link| graph.behind(link, &behind[set(link)]));
     }
 
     /// Changes the order so that `first` comes before `then`; false if there is none.
-    fn put_in_order(&mut self, first: u32, then: u32) -> bool {
-        let (low, high) = (self.order[then as usize], self.order[first as usize]);
+    fn put_in_order(&mut self, graph: &Graph<'_>, first: u32, then: u32) -> bool {
+        let Self { labels, behind, before, reached, reaching, seen, .. } = self;
+        let (low, high) = (labels[then as usize], labels[first as usize]);
         if high < low {
             return true;
         }
-        let Some(mut behind) = self.reach(then, |order| order <= high, Self::after, first) else { return false };
-        let Some(mut before) = self.reach(first, |order| order >= low, Self::before, then) else { return false };
-        behind.sort_unstable_by_key(|&link| self.order[link as usize]);
-        before.sort_unstable_by_key(|&link| self.order[link as usize]);
-        let moved: Vec<u32> = before.into_iter().chain(behind).collect();
-        let mut places: Vec<u32> = moved.iter().map(|&link| self.order[link as usize]).collect();
-        places.sort_unstable();
-        moved.into_iter().zip(places).for_each(|(link, place)| self.order[link as usize] = place);
+        let (from_then, to_first) = (reached[then as usize], reaching[first as usize]);
+        if from_then & to_first != 0 {
+            return false;
+        }
+        self.searches += 2;
+        let (ahead, back) = (self.searches - 1, self.searches);
+        seen[then as usize] = ahead;
+        seen[first as usize] = back;
+        let set = |link: u32| link as usize * graph.words..(link as usize + 1) * graph.words;
+        // What each search has found, at which of it it is, and how far it has come.
+        let (mut behind_then, mut at_behind, mut ahead_work) = (vec![then], 0, 0);
+        let (mut before_first, mut at_before, mut back_work) = (vec![first], 0, 0);
+        let is_behind = loop {
+            poll();
+            if at_behind == behind_then.len() {
+                break true;
+            }
+            if at_before == before_first.len() {
+                break false;
+            }
+            if ahead_work <= back_work {
+                let link = behind_then[at_behind];
+                at_behind += 1;
+                for next in graph.behind(link, &behind[set(link)]) {
+                    ahead_work += 1;
+                    let met = &mut seen[next as usize];
+                    if *met == back || reached[next as usize] & to_first != 0 {
+                        return false;
+                    }
+                    if *met != ahead && labels[next as usize] < high {
+                        *met = ahead;
+                        behind_then.push(next);
+                    }
+                }
+                ahead_work += 1;
+            } else {
+                let link = before_first[at_before];
+                at_before += 1;
+                for last in graph.before(link, &before[set(link)]) {
+                    back_work += 1;
+                    let met = &mut seen[last as usize];
+                    if *met == ahead || reaching[last as usize] & from_then != 0 {
+                        return false;
+                    }
+                    if *met != back && labels[last as usize] > low {
+                        *met = back;
+                        before_first.push(last);
+                    }
+                }
+                back_work += 1;
+            }
+        };
+        match is_behind {
+            true => self.displace(behind_then, |layer| (first, layer.next[first as usize])),
+            false => self.displace(before_first, |layer| (layer.last[then as usize], then)),
+        }
         true
     }
 
-    /// All links that `next` leads to from one, within bounds of the order; `None` if `end` is among them.
-    fn reach(
-        &mut self,
-        start: u32,
-        within: impl Fn(u32) -> bool,
-        next: impl Fn(&Self, u32, &mut Vec<u32>),
-        end: u32,
-    ) -> Option<Vec<u32>> {
-        self.search += 1;
-        self.seen[start as usize] = self.search;
-        let (mut found, mut around, mut at) = (vec![start], Vec::new(), 0);
-        while let Some(&link) = found.get(at) {
-            poll();
-            at += 1;
-            if link == end {
-                return None;
-            }
-            around.clear();
-            next(self, link, &mut around);
-            for &link in &around {
-                if self.seen[link as usize] != self.search && within(self.order[link as usize]) {
-                    self.seen[link as usize] = self.search;
-                    found.push(link);
-                }
+    /// Moves links, in the order that they have, to between two that stand side by side when these are gone.
+    fn displace(&mut self, mut links: Vec<u32>, between: impl Fn(&Self) -> (u32, u32)) {
+        links.sort_unstable_by_key(|&link| self.labels[link as usize]);
+        for &link in &links {
+            self.join(self.last[link as usize], self.next[link as usize]);
+        }
+        let (start, end) = between(self);
+        let low = self.labels.get(start as usize).map_or(0, |&label| label);
+        let high = self.labels.get(end as usize).map_or(u64::MAX, |&label| label);
+        let step = (high - low) / (links.len() as u64 + 1);
+        let (mut at, mut label) = (start, low);
+        for &link in &links {
+            label += step;
+            self.labels[link as usize] = label;
+            self.join(at, link);
+            at = link;
+        }
+        self.join(at, end);
+        if step == 0 {
+            let first =
+                std::iter::successors(Some(at), |&at| Some(self.last[at as usize]).filter(|&last| last != NONE));
+            if let Some(first) = first.last() {
+                self.number(first);
             }
         }
-        Some(found)
     }
 
-    /// The links on which one depends.
-    fn after(&self, link: u32, out: &mut Vec<u32>) {
-        let there = self.wires.far(link).router;
-        let on = |(place, _): &(u32, _)| self.present[self.dependencies.on(link, self.wires.owner(*place).1)];
-        out.extend(self.wires.leaving(there).filter(on).map(|(place, _)| place));
+    /// Has one link stand before another; all ones for none.
+    fn join(&mut self, first: u32, then: u32) {
+        if let Some(next) = self.next.get_mut(first as usize) {
+            *next = then;
+        }
+        if let Some(last) = self.last.get_mut(then as usize) {
+            *last = first;
+        }
     }
+}
 
-    /// The links that depend on one.
-    fn before(&self, link: u32, out: &mut Vec<u32>) {
-        let (router, port) = self.wires.owner(link);
-        let on = |place: &&u32| self.present[self.dependencies.on(**place, port)];
-        out.extend(self.wires.incoming(router).iter().filter(on));
+/// Adds marks to those of a link, and of all around it that they are new to.
+fn spread<I: Iterator<Item = u32>>(marks: &mut [u64], start: u32, new: u64, around: impl Fn(u32) -> I) {
+    let mut told = vec![];
+    if new & !marks[start as usize] != 0 {
+        marks[start as usize] |= new;
+        told.push(start);
+    }
+    while let Some(link) = told.pop() {
+        poll();
+        let new = marks[link as usize];
+        for other in around(link) {
+            if new & !marks[other as usize] != 0 {
+                marks[other as usize] |= new;
+                told.push(other);
+            }
+        }
     }
 }
 
