@@ -389,3 +389,86 @@ impl Layered for Lash {
         self.made.of_links("lash", topology, (), || make(topology))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::TopologyKind;
+    use serde_json::json;
+    use std::collections::BTreeMap;
+
+    /// True if `then` leads to `end`.
+    fn leads(layer: &BTreeMap<u32, Vec<u32>>, then: u32, end: u32) -> bool {
+        let (mut found, mut at) = (vec![then], 0);
+        while let Some(&link) = found.get(at) {
+            at += 1;
+            for &next in layer.get(&link).into_iter().flatten() {
+                if !found.contains(&next) {
+                    found.push(next);
+                }
+            }
+        }
+        found.contains(&end)
+    }
+
+    #[test]
+    fn every_route_is_in_the_first_layer_that_it_closes_no_circle_in() {
+        let mut most = 0;
+        // Two routers with 66 links each, two words of a set.
+        let star: Vec<[u32; 2]> = (2..68).flat_map(|leaf| [[0, leaf], [1, leaf]]).collect();
+        let endpoints: Vec<u32> = (0..68).map(|router| u32::from(router < 12 || router > 62)).collect();
+        for topology in [
+            json!({ "kind": "torus", "dims": [4, 5] }),
+            json!({ "kind": "jellyfish", "routers": 30, "links": 3, "endpoints_per_router": 2, "seed": 5 }),
+            json!({ "kind": "jellyfish", "routers": 40, "links": 5, "endpoints_per_router": 1, "seed": 6 }),
+            json!({ "kind": "slim_fly", "q": 4, "endpoints_per_router": 1 }),
+            json!({ "kind": "graph", "routers": 68, "endpoints": endpoints, "links": star }),
+        ] {
+            let topology = TopologyKind::from_value("topology", &topology).unwrap().build().unwrap();
+            let wires = Wires::new(&*topology);
+            let table = make(&*topology).unwrap();
+            let rows = &table.layers().unwrap().rows;
+            let mut layers: Vec<BTreeMap<u32, Vec<u32>>> = vec![BTreeMap::new(); 256];
+            for (from, to) in wires.hosts().flat_map(|from| wires.hosts().map(move |to| (from, to))) {
+                let (mut at, mut links) = (from, Vec::new());
+                while at != to {
+                    links.push(wires.place(at, table.towards(at, to)).unwrap());
+                    at = wires.far(links[links.len() - 1]).router;
+                }
+                let first = layers.iter_mut().position(|layer| {
+                    let mut with = layer.clone();
+                    links.windows(2).for_each(|pair| with.entry(pair[0]).or_default().push(pair[1]));
+                    let fits = links.windows(2).all(|pair| !leads(&with, pair[1], pair[0]));
+                    if fits {
+                        *layer = with;
+                    }
+                    fits
+                });
+                let layer = rows[(from * wires.routers() + to) as usize];
+                assert_eq!(first, Some(layer.into()), "from {from} to {to} of {topology:?}");
+                most = most.max(layer);
+            }
+        }
+        assert!(most > 1, "some network takes several layers: {most}");
+    }
+
+    #[test]
+    fn links_that_find_no_room_are_numbered_anew() {
+        let topology = json!({ "kind": "torus", "dims": [4, 4] });
+        let topology = TopologyKind::from_value("topology", &topology).unwrap().build().unwrap();
+        let wires = Wires::new(&*topology);
+        let graph = Graph::new(&wires);
+        let mut layer = Layer::new(&graph);
+        // Each is put right behind the first: room is halved, and gone after some 58 of them.
+        for turn in 0..200 {
+            let link = 1 + turn % 60;
+            layer.displace(vec![link], |layer| (0, layer.next[0]));
+            assert_eq!((layer.next[0], layer.last[link as usize]), (link, 0));
+            let next = |&at: &u32| Some(layer.next[at as usize]).filter(|&next| next != NONE);
+            let order: Vec<u32> = std::iter::successors(Some(0), next).collect();
+            assert_eq!(order.len(), wires.places());
+            assert!(order.is_sorted_by_key(|&link| layer.labels[link as usize]));
+            assert!(order.windows(2).all(|pair| layer.labels[pair[0] as usize] != layer.labels[pair[1] as usize]));
+        }
+    }
+}
