@@ -37,7 +37,8 @@ pub const fn repeated(times: u8) -> u8 {
     (times & MOST_REPEATS) << REPEATED
 }
 
-/// What [`Packet::misrouted`] is of a packet of the given class, of traffic that has classes: below [`MOST_TRAFFIC_CLASSES`].
+/// What [`Packet::misrouted`] is of a packet of the given class, of traffic that has classes: below
+/// [`MOST_TRAFFIC_CLASSES`].
 pub const fn classified(class: u8) -> u8 {
     repeated(class)
 }

@@ -15,8 +15,8 @@ pub enum Priority {
     None,
     /// Those of the packet generated first. The arbiters choose among packets of one cycle.
     Age,
-    /// Those of the packet whose class has the higher `priority`, of traffic that has classes. The arbiters choose among
-    /// packets of equal ones.
+    /// Those of the packet whose class has the higher `priority`, of traffic that has classes. The arbiters choose
+    /// among packets of equal ones.
     Class,
 }
 

@@ -11,9 +11,9 @@ use std::sync::Arc;
 
 /// Deadlock-free single-source-shortest-path routing, DFSSSP (J. Domke, T. Hoefler and W. E. Nagel, "Deadlock-free
 /// oblivious routing for arbitrary topologies", IPDPS 2011): shortest routes, of which each destination's take those
-/// links that the routes before use least. All begin in the first layer; as long as its dependencies have a circle, that
-/// dependency of the circle is cut that the fewest routes share. Then the links have an order, and the routes with a
-/// dependency against it move to the next layer, and so on with that. A layer is a virtual channel; there must be as
+/// links that the routes before use least. All begin in the first layer; as long as its dependencies have a circle,
+/// that dependency of the circle is cut that the fewest routes share. Then the links have an order, and the routes with
+/// a dependency against it move to the next layer, and so on with that. A layer is a virtual channel; there must be as
 /// many as the network takes.
 ///
 /// Deterministic. A dependency that is cut takes its routes off the counts of the others; but where millions of routes

@@ -20,10 +20,10 @@ pub enum Rings {
     /// middle of the line, either half, by chance, for those that will cross neither (BookSim's `dim_order_bal`): the
     /// halves are used more evenly.
     Balanced,
-    /// No halves: any, but a packet that enters a ring, from an endpoint or another dimension, needs room in the channel
-    /// for one of the largest packets besides itself. So a ring always has room for a packet, and moves on (Carrion,
-    /// Beivide, Gregorio and Vallejo, "A flow control mechanism to avoid message deadlock in k-ary n-cube networks",
-    /// HiPC 1997; CAMINOS' `bubble`). It takes the channel with most room. Packets move as a whole.
+    /// No halves: any, but a packet that enters a ring, from an endpoint or another dimension, needs room in the
+    /// channel for one of the largest packets besides itself. So a ring always has room for a packet, and moves on
+    /// (Carrion, Beivide, Gregorio and Vallejo, "A flow control mechanism to avoid message deadlock in k-ary n-cube
+    /// networks", HiPC 1997; CAMINOS' `bubble`). It takes the channel with most room. Packets move as a whole.
     Bubble,
 }
 

@@ -155,12 +155,12 @@ impl Route {
 
 /// A layer: its dependencies, and its links in an order that agrees with them.
 ///
-/// A dependency that agrees with the order needs no search. For another one a search goes on from both its ends by turns,
-/// among the links between them: it ends when they meet, which shows a circle, or when one of them has come to an end;
-/// then what it has found is moved to the other side of the other end, and the order agrees (B. Haeupler, T. Kavitha,
-/// R. Mathew, S. Sen and R. E. Tarjan, "Incremental cycle detection, topological ordering, and strong component
-/// maintenance", ACM Transactions on Algorithms 2012). Most circles need no search either: they lead through one of 64
-/// marked links, and every link has a bit for each to which it leads, and for each that leads to it.
+/// A dependency that agrees with the order needs no search. For another one a search goes on from both its ends by
+/// turns, among the links between them: it ends when they meet, which shows a circle, or when one of them has come to
+/// an end; then what it has found is moved to the other side of the other end, and the order agrees (B. Haeupler, T.
+/// Kavitha, R. Mathew, S. Sen and R. E. Tarjan, "Incremental cycle detection, topological ordering, and strong
+/// component maintenance", ACM Transactions on Algorithms 2012). Most circles need no search either: they lead through
+/// one of 64 marked links, and every link has a bit for each to which it leads, and for each that leads to it.
 struct Layer {
     /// By link, a number that rises along the order, and the links after and before it there.
     labels: Vec<u64>,

@@ -20,12 +20,13 @@ pub enum Ways {
     Lowest,
 }
 
-/// Any minimal hop on a mesh or HyperX, with an escape channel (Duato, "A new theory of deadlock-free adaptive routing in
-/// wormhole networks", IEEE TPDS 1993).
+/// Any minimal hop on a mesh or HyperX, with an escape channel (Duato, "A new theory of deadlock-free adaptive routing
+/// in wormhole networks", IEEE TPDS 1993).
 ///
-/// A head asks for the free virtual channels of all outputs on minimal ways at once, and takes what `router.vc_allocator`
-/// gives it; that needs `router.vc_allocation = "stage"`. Virtual channel 0 is the escape channel, in dimension order:
-/// it comes after the others where the allocator knows priorities, and a packet that has taken it stays in it.
+/// A head asks for the free virtual channels of all outputs on minimal ways at once, and takes what
+/// `router.vc_allocator` gives it; that needs `router.vc_allocation = "stage"`. Virtual channel 0 is the escape
+/// channel, in dimension order: it comes after the others where the allocator knows priorities, and a packet that has
+/// taken it stays in it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MinimalAdaptive {

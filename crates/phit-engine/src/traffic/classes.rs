@@ -8,9 +8,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// A class of packets. Every endpoint generates packets of all classes, which wait in a source queue for each class; they
-/// share the virtual channels of the network (Dally and Towles, *Principles and Practices of Interconnection Networks*,
-/// section 15.1).
+/// A class of packets. Every endpoint generates packets of all classes, which wait in a source queue for each class;
+/// they share the virtual channels of the network (Dally and Towles, *Principles and Practices of Interconnection
+/// Networks*, section 15.1).
 ///
 /// ```toml
 /// [traffic]
@@ -155,8 +155,8 @@ pub struct Classes {
 }
 
 impl Classes {
-    /// Fits the classes to a topology, see [`Traffic::build`]; `None` if there are none. Error paths are relative to the
-    /// table.
+    /// Fits the classes to a topology, see [`Traffic::build`]; `None` if there are none. Error paths are relative to
+    /// the table.
     pub(super) fn build(
         params: &TrafficParams,
         of_class: impl Fn(&TrafficParams, u64) -> Result<Traffic, ScenarioError>,

@@ -52,8 +52,8 @@ pub struct TrafficParams {
     /// Packets are requests, and their destinations answer them. If left out, nothing answers a packet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<RequestParams>,
-    /// Classes of packets, of which every endpoint generates those of each by itself: what they leave out is as the keys
-    /// beside say, and `load` is that of all together. If left out, all packets are of one class.
+    /// Classes of packets, of which every endpoint generates those of each by itself: what they leave out is as the
+    /// keys beside say, and `load` is that of all together. If left out, all packets are of one class.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 8))]
     pub classes: Vec<ClassParams>,

@@ -653,8 +653,8 @@ fn carried(outcome: &phit_engine::result::Outcome, from: u64, to: u64) -> f64 {
 
 #[test]
 fn o1turn_takes_either_order_of_dimensions() {
-    // Router 0 is (0, 0), 1 is (1, 0), 2 is (0, 1), 3 is (1, 1). Of the packets from 0 to 3 half come by either way, and
-    // nothing comes any other way; within five standard deviations.
+    // Router 0 is (0, 0), 1 is (1, 0), 2 is (0, 1), 3 is (1, 1). Of the packets from 0 to 3 half come by either way,
+    // and nothing comes any other way; within five standard deviations.
     let (load, cycles, size): (f64, f64, f64) = (0.5, 40_000.0, 2.0);
     let value = |routing: Value| {
         json!({
@@ -690,8 +690,8 @@ fn o1turn_takes_either_order_of_dimensions() {
 
 #[test]
 fn by_occupancy_a_packet_turns_first_where_less_waits() {
-    // A packet of endpoint 0 for the end of its row is on its way to router 1 when endpoint 1, at the same router, sends one
-    // to the other corner, in its row's column or the other: the packet takes the column.
+    // A packet of endpoint 0 for the end of its row is on its way to router 1 when endpoint 1, at the same router,
+    // sends one to the other corner, in its row's column or the other: the packet takes the column.
     let trace = (0..20).flat_map(|turn| [[100 * turn, 0, 4, PACKET], [100 * turn + 20, 1, 8, PACKET]]);
     let value = |choice: &str| {
         json!({
@@ -710,9 +710,9 @@ fn by_occupancy_a_packet_turns_first_where_less_waits() {
 #[test]
 fn who_may_take_either_half_of_a_ring_takes_both() {
     // A ring in which every router sends all it can to the next, in packets of L flits. A channel is given to the next
-    // packet when the credits of the last are back: in a dateline's half a packet of L flits takes L - 1 + R cycles. Who
-    // crosses neither the end nor the middle of the ring has another channel as often as a coin says, and what is sent
-    // there need not wait for that.
+    // packet when the credits of the last are back: in a dateline's half a packet of L flits takes L - 1 + R cycles.
+    // Who crosses neither the end nor the middle of the ring has another channel as often as a coin says, and what is
+    // sent there need not wait for that.
     let accepted = |rings: &str| {
         let value = json!({
             "topology": { "kind": "torus", "dims": [8] },
@@ -762,8 +762,8 @@ fn a_stop_on_a_minimal_route_costs_no_hop() {
 
 #[test]
 fn a_packet_that_enters_a_ring_leaves_room_for_another() {
-    // Every packet goes one hop: all of them enter a ring, so that of a buffer of B phits they have B - P, as if it were
-    // of that size and there were no bubble.
+    // Every packet goes one hop: all of them enter a ring, so that of a buffer of B phits they have B - P, as if it
+    // were of that size and there were no bubble.
     let accepted = |topology: Value, routing: Value, buffer: u32| {
         number(
             &run(&json!({

@@ -1,5 +1,5 @@
-//! Classes of packets: nothing is lost, no endpoint forgets what it has to send, the classes come to the whole; the same
-//! result however a run is executed; what cannot be is refused.
+//! Classes of packets: nothing is lost, no endpoint forgets what it has to send, the classes come to the whole; the
+//! same result however a run is executed; what cannot be is refused.
 
 use crate::common::{assert_close, number, run_with, simulation, with};
 use phit_engine::run::{self, Options};
@@ -38,13 +38,14 @@ fn variants() -> Vec<Value> {
         json!({ "router": { "allocator": { "kind": "separable_input_first", "priority": "class" } } }),
         json!({ "router": wormhole }),
         json!({ "router": with(wormhole.clone(), json!({ "connection": "packet" })) }),
-        json!({ "router": with(wormhole.clone(), json!({ "vc_reuse": "empty", "links": { "default": { "vcs": 1 } } })) }),
+        json!({ "router": with(wormhole.clone(),
+            json!({ "vc_reuse": "empty", "links": { "default": { "vcs": 1 } } })) }),
         json!({ "router": with(wormhole, json!({ "vc_allocation": "speculative",
             "allocator": { "kind": "wavefront", "priority": "class" } })) }),
         json!({ "router": booksim }),
         json!({ "router": { "injection_queue": "destination", "links": { "endpoint": { "vcs": 6 } } } }),
         json!({
-            "topology": { "kind": "dragonfly", "p": 2, "a": 4, "h": 2, "endpoints_per_router": null }, "routing": "ugal_l",
+            "topology": { "kind": "dragonfly" }, "routing": "ugal_l",
             "router": { "links": { "default": { "vcs": 4 } } }, "traffic": { "load": 0.4 },
         }),
         json!({ "topology": { "dims": [4, 4], "endpoints_per_router": 1 }, "traffic": { "changes": changes },
@@ -200,7 +201,8 @@ fn what_cannot_be_is_refused() {
             "traffic.classes[1].name = \"0\": expected another name",
         ),
         (
-            json!({ "traffic": { "classes": [{}, { "pattern": { "kind": "hotspot", "targets": [99], "share": 1 } }] } }),
+            json!({ "traffic":
+                { "classes": [{}, { "pattern": { "kind": "hotspot", "targets": [99], "share": 1 } }] } }),
             "traffic.classes[1].pattern.targets",
         ),
         (json!({ "traffic": { "pattern": "transpose", "classes": [{}] } }), "traffic.pattern"),

@@ -114,7 +114,8 @@ fn next_hop_queueing_without_knowing_the_next_hop_or_with_too_few_channels() {
          the next router; it is with: minimal, dimension_order"
     );
     let broken = json!({
-        "kind": "hyperx", "dims": [3, 2], "parallel": [2, 2], "faults": { "later": [{ "cycle": 9, "links": [[1, 2]] }] },
+        "kind": "hyperx", "dims": [3, 2], "parallel": [2, 2],
+        "faults": { "later": [{ "cycle": 9, "links": [[1, 2]] }] },
     });
     let refused = with(json!("minimal"), 20, json!({ "topology": broken }));
     assert!(refused.starts_with("topology.faults: expected none with queueing.kind = \"noq\""), "{refused}");

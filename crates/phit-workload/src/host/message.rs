@@ -45,7 +45,8 @@ pub struct Ready {
 pub struct Effects {
     /// A message that is sent, and the time at which its first byte leaves the host.
     pub sent: Option<(Message, u64)>,
-    /// The send of a message that its receive has taken now, if the sender waits for that: [`Hosts::taken`](super::Hosts::taken) tells it.
+    /// The send of a message that its receive has taken now, if the sender waits for that:
+    /// [`Hosts::taken`](super::Hosts::taken) tells it.
     pub taken: Option<Taken>,
     /// A message that a receive has taken, and when all of it was there for that.
     pub matched: Option<(Message, u64)>,

@@ -8,6 +8,7 @@ use super::connections::Connections;
 use super::endpoint::Endpoint;
 use super::exchange::Exchange;
 use super::hosted::Hosted;
+use super::layout::{Hosts, Layout, Sizes, endpoints_of};
 use super::mail::{Room, Slices};
 use super::params::RouterParams;
 use super::partition::Partition;
@@ -65,161 +66,6 @@ impl Deref for Plan<'_> {
     type Target = Blueprint;
     fn deref(&self) -> &Blueprint {
         self.blueprint
-    }
-}
-
-/// Which partition holds which routers, and where their ports and queues are in it.
-struct Layout<'a> {
-    parts: &'a [Routers],
-    /// By router: its partition.
-    homes: Vec<u32>,
-    /// By router: its first port and input queue in its partition. Output channels count as input queues do.
-    first: Vec<(u32, u32)>,
-    /// By router: its first port among the ports of all routers.
-    ports: Vec<u32>,
-    /// By port of the network: its first queue among those of its router.
-    lanes: Vec<u32>,
-    /// By port of the network: the router and the port whose output leads to it. Empty if the output of every port
-    /// leads to the port whose output leads back.
-    upstreams: Vec<Option<(u32, u16)>>,
-    /// By partition: how large its tables are.
-    sizes: Vec<Sizes>,
-    /// Of a network whose endpoints execute a program.
-    hosts: Option<Hosts>,
-    /// By endpoint its partition, where it must be known.
-    homes_of_endpoints: Arc<[u32]>,
-    /// Only how large tables are counts: indices lead anywhere.
-    sample: bool,
-}
-
-/// How large the tables of a partition are, into which others point.
-#[derive(Debug, Clone, Copy, Default)]
-struct Sizes {
-    /// Ports.
-    ports: u32,
-    /// Input queues.
-    queues: u32,
-    /// Endpoints.
-    endpoints: u32,
-}
-
-/// Which partition holds which ranks of a program, and what their hosts share.
-struct Hosts {
-    /// The ranks of each partition.
-    parts: Vec<Ranks>,
-    /// By rank: its partition.
-    homes: Arc<[u32]>,
-    /// By slot.
-    seats: Arc<[Seat]>,
-    /// By endpoint: the place of its slot among those of its partition, `NO_SLOT` if it has none.
-    slots: Arc<[u32]>,
-    ways: Arc<Ways>,
-}
-
-/// The endpoints of a router.
-fn endpoints_of(topology: &dyn Topology, router: u32) -> impl Iterator<Item = u32> {
-    (0..topology.ports(router)).filter_map(move |port| match topology.port(router, port).peer {
-        Peer::Endpoint(endpoint) => Some(endpoint),
-        Peer::Router { .. } | Peer::None => None,
-    })
-}
-
-impl<'a> Layout<'a> {
-    /// Of a few routers whose tables are made to see how large they are.
-    fn sample(parts: &'a [Routers]) -> Self {
-        let (homes, first, ports) = (Vec::new(), Vec::new(), Vec::new());
-        let (lanes, upstreams, sizes) = (Vec::new(), Vec::new(), Vec::new());
-        let (hosts, homes_of_endpoints) = (None, Arc::default());
-        Self { parts, homes, first, ports, lanes, upstreams, sizes, hosts, homes_of_endpoints, sample: true }
-    }
-
-    fn new(parts: &'a [Routers], topology: &dyn Topology, config: &Config) -> Self {
-        let routers = topology.routers() as usize;
-        let mut layout = Self {
-            parts,
-            homes: vec![0; routers],
-            first: vec![(0, 0); routers],
-            ports: Vec::with_capacity(routers),
-            lanes: Vec::new(),
-            upstreams: Vec::new(),
-            sizes: vec![Sizes::default(); parts.len()],
-            hosts: None,
-            homes_of_endpoints: Arc::default(),
-            sample: false,
-        };
-        for (part, home) in parts.iter().zip(0..) {
-            part.iter().for_each(|router| layout.homes[router as usize] = home);
-        }
-        let mut both_ways = true;
-        for router in 0..topology.routers() {
-            poll();
-            layout.ports.push(layout.lanes.len() as u32);
-            let size = &mut layout.sizes[layout.homes[router as usize] as usize];
-            layout.first[router as usize] = (size.ports, size.queues);
-            let mut lanes = 0;
-            for number in 0..topology.ports(router) {
-                let port = topology.port(router, number);
-                layout.lanes.push(lanes);
-                lanes += u32::from(config.links[port.class as usize].queues);
-                match port.peer {
-                    Peer::Router { router: to, port: into } => {
-                        both_ways &= topology.port(to, into).peer == Peer::Router { router, port: number };
-                    }
-                    Peer::Endpoint(_) => size.endpoints += 1,
-                    Peer::None => {}
-                }
-            }
-            size.ports += u32::from(topology.ports(router));
-            size.queues += lanes;
-        }
-        if !both_ways {
-            layout.upstreams = layout.upstreams(topology);
-        }
-        layout
-    }
-
-    /// For each port of the network, the port whose output leads to it.
-    fn upstreams(&self, topology: &dyn Topology) -> Vec<Option<(u32, u16)>> {
-        let mut upstreams = vec![None; self.lanes.len()];
-        for router in 0..topology.routers() {
-            for port in 0..topology.ports(router) {
-                if let Peer::Router { router: next, port: into } = topology.port(router, port).peer {
-                    upstreams[self.port(next, into)] = Some((router, port));
-                }
-            }
-        }
-        upstreams
-    }
-
-    fn partition_of(&self, router: u32) -> u32 {
-        if self.sample { 0 } else { self.homes[router as usize] }
-    }
-
-    /// The first port of a router in its partition.
-    fn first_port(&self, router: u32) -> u32 {
-        if self.sample { 0 } else { self.first[router as usize].0 }
-    }
-
-    /// The place of a port among the ports of all routers.
-    fn port(&self, router: u32, port: u16) -> usize {
-        self.ports[router as usize] as usize + usize::from(port)
-    }
-
-    /// First queue (equally: first channel) of a port.
-    fn queues(&self, router: u32, port: u16) -> u32 {
-        if self.sample {
-            return 0;
-        }
-        self.first[router as usize].1 + self.lanes[self.port(router, port)]
-    }
-
-    /// The port whose output leads to a port of `router`, whose own output leads to `peer`.
-    fn upstream(&self, router: u32, port: u16, peer: Peer) -> Option<(u32, u16)> {
-        match (self.upstreams.is_empty(), peer) {
-            (false, _) => self.upstreams[self.port(router, port)],
-            (true, Peer::Router { router, port }) => Some((router, port)),
-            (true, _) => None,
-        }
     }
 }
 
@@ -550,8 +396,8 @@ impl<'a> Plan<'a> {
         })
     }
 
-    /// What allocates so many `channels` to heads of so many `queues`, those of `routers` with up to `radix` ports of up
-    /// to `widest` queues each.
+    /// What allocates so many `channels` to heads of so many `queues`, those of `routers` with up to `radix` ports of
+    /// up to `widest` queues each.
     fn vc_allocator(&self, channels: u32, queues: u32, (routers, radix, widest): (u32, u32, u32)) -> VcAllocator {
         let width = radix * widest;
         let Some(asked) = &self.vc_allocator else {

@@ -24,6 +24,7 @@ mod follow;
 mod heads;
 mod hosted;
 mod kernel;
+mod layout;
 mod mail;
 mod managed;
 mod needs;

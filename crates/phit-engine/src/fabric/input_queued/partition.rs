@@ -381,7 +381,8 @@ impl Partition {
         let mut tables = tables_of!(self, Self {
             routers, times, allocator, rngs, inputs, queues, progress, tables, latest, next_credit,
             neighbours, endpoints, injection_rngs, injection_bounds, candidates, looking, again, lists, senders,
-            packets, wheel, collector, requests, sharing, grants, losers, heads, alternatives, waiting, changed, changing, reviews,
+            packets, wheel, collector, requests, sharing, grants, losers, heads, alternatives, waiting,
+            changed, changing, reviews,
             reviewing, ways_back, held, watched, wakes, outgoing, free_messages;
             index, config, topology, known, traffic, unit, routing, tabled, settings, queueing, manager, vc_allocator,
             admittances, widest, next_look, now, outbox, coming, slices, offered_phits, next_period, probes, next_probe,

@@ -44,7 +44,8 @@ impl Asked {
     }
 
     /// Matches the heads of a router with channels, the first of which is `first_channel`; calls `won(head, channel)`
-    /// for every pair. `birth` is the tick of generation of a head, or the rank of its class, `class` the rank of its request for a channel.
+    /// for every pair. `birth` is the tick of generation of a head, or the rank of its class, `class` the rank of its
+    /// request for a channel.
     pub(crate) fn allocate(
         &mut self,
         (now, rng, first_channel): (Tick, &mut Rng, u32),

@@ -235,8 +235,8 @@ pub trait RoutingParams {
     fn per_network(&self) -> bool {
         false
     }
-    /// True if its hops can be told before a packet is there: they are those of `told_ahead`, where the context asks for
-    /// that.
+    /// True if its hops can be told before a packet is there: they are those of `told_ahead`, where the context asks
+    /// for that.
     fn told_ahead(&self) -> bool {
         false
     }
