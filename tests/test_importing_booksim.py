@@ -530,6 +530,7 @@ def test_classes_have_priorities_where_those_of_classes_count(tmp_path: Path) ->
     ("keys", "named"),
     [
         ({"use_read_write": "{0,1}"}, "use_read_write = "),
+        ({"use_read_write": 2}, "use_read_write = "),
         ({"priority": "age"}, "priority = 'age'"),
         ({"priority": "class", "class_priority": "{0,256}"}, "class_priority = "),
         ({"injection_rate": "{0.1,3.5}"}, "injection_rate = "),

@@ -52,7 +52,7 @@ def _classes(given: Configuration, network: Network) -> None:
     if not isinstance(count, int) or not 1 <= count <= MOST_CLASSES:
         given.refuse("classes", f"expected 1 to {MOST_CLASSES}")
         return
-    if "1" in elements(str(given["use_read_write"].value)):
+    if any(each != "0" for each in elements(str(given["use_read_write"].value))):
         given.refuse("use_read_write", "cannot be expressed with several classes; expected 0")
         return
     before = len(given.findings.errors)
