@@ -4,8 +4,9 @@
 //! has been routed to is one of them; when it has got a channel, it is the one of that channel.
 
 use super::control::router_view;
+use super::kernel::General;
 use super::partition::Partition;
-use super::state::{Input, Output};
+use super::state::Output;
 use super::vc_allocation::Waiting;
 use crate::engine::bits::{bit, for_each_member};
 use crate::fabric::seams::routing::{Alternative, RouterView};
@@ -21,12 +22,8 @@ impl Partition {
     pub(super) fn ask_of_several(&mut self, queue: u32, size: u32) {
         let q = &self.queues[queue];
         let packet = q.first;
-        let &Input { queues, router, number, .. } = &self.inputs[q.port];
-        let ports = self.settings.turns;
-        let number = match ports {
-            0 => u32::from(number) * self.widest + queue - queues,
-            _ => (queue - queues) * ports + u32::from(number),
-        };
+        let router = self.inputs[q.port].router;
+        let number = self.turn_of::<General>(q.port, queue);
         let mut alternatives = std::mem::take(&mut self.alternatives);
         let at = router_view!(self, router);
         self.routing.alternatives(&at, &self.packets[packet], &mut alternatives);

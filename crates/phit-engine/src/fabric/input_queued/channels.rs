@@ -1,9 +1,11 @@
 //! Virtual channels that are given to packets in a stage of their own.
 
 use super::alternatives::AFTER;
+use super::kernel::Kernel;
 use super::partition::Partition;
 use super::pools::is_empty;
 use super::settings::AFTER_ALL;
+use super::state::Input;
 use super::vc_allocation::{VcAllocator, Waiting};
 use crate::engine::NONE;
 use crate::packet::MOST_CLASSES;
@@ -13,6 +15,17 @@ impl Partition {
     pub(super) fn reusable(&self, channel: u32, class: u8) -> bool {
         let full = self.settings.full[class as usize % MOST_CLASSES];
         !self.settings.reuse_when_empty || is_empty(self.pools.as_deref(), &self.tables.channels, channel, full)
+    }
+
+    /// The number of a queue of input `port` among those whose heads wait for the stage: the order in which they have
+    /// their turn.
+    #[inline(always)]
+    pub(super) fn turn_of<K: Kernel>(&self, port: u32, queue: u32) -> u32 {
+        let &Input { queues, number, .. } = &self.inputs[port];
+        match self.settings.turns {
+            ports if K::EXTRAS && ports > 0 => (queue - queues) * ports + u32::from(number),
+            _ => u32::from(number) * self.widest + queue - queues,
+        }
     }
 
     /// Which of `count` channels from `first` on nobody holds: a set of their places.
@@ -37,14 +50,14 @@ impl Partition {
 
     /// Which of `count` channels from `first` on, of an output of `class`, may be given to a packet: their places.
     #[cold]
-    pub(super) fn reusable_channels(&self, first: u32, count: u16, class: u8) -> u64 {
+    fn reusable_channels(&self, first: u32, count: u16, class: u8) -> u64 {
         let empty = |place: u32| u64::from(self.reusable(first + place, class)) << place;
         (0..count.into()).map(empty).fold(0, |all, one| all | one)
     }
 
     /// Which of `count` channels from `first` on have room for `size` phits: their places.
     #[cold]
-    pub(super) fn channels_with_room(&self, first: u32, count: u16, size: u32) -> u64 {
+    fn channels_with_room(&self, first: u32, count: u16, size: u32) -> u64 {
         let room = |place: u32| u64::from(self.tables.channels[first + place].credits >= size as i32) << place;
         (0..count.into()).map(room).fold(0, |all, one| all | one)
     }

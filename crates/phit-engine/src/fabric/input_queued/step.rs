@@ -306,20 +306,14 @@ impl Partition {
                 return Look::Again;
             }
             _ if K::STAGED || K::HELD && self.vc_allocator.is_some() => {
-                let &Input { queues, router, number, .. } = &self.inputs[port];
-                let number = match self.settings.turns {
-                    ports if K::EXTRAS && ports > 0 => (queue - queues) * ports + u32::from(number),
-                    _ => u32::from(number) * self.widest + queue - queues,
-                };
+                let router = self.inputs[port].router;
+                let number = self.turn_of::<K>(port, queue);
                 let first = output.vc + u32::from(vc);
                 let bit = bit(index - self.tables.first_port[router]);
-                let mut free = self.free_channels(first, vcs);
-                if K::EXTRAS && self.settings.reuse_when_empty {
-                    free &= self.reusable_channels(first, vcs, output.class);
-                }
-                if K::EXTRAS && self.settings.full_is_taken {
-                    free &= self.channels_with_room(first, vcs, size);
-                }
+                let free = match K::EXTRAS {
+                    true => self.askable(first, vcs, (output.class, size)),
+                    false => self.free_channels(first, vcs),
+                };
                 if free == 0 {
                     return sleep;
                 }
