@@ -192,6 +192,60 @@ def test_links_of_a_flattened_butterfly_have_their_lengths(tmp_path: Path) -> No
     assert latencies == {3 + 3 * (1 + (a > 0) + (b > 0)) + a + b for a in lengths for b in lengths}
 
 
+def test_lengths_of_a_cube_are_those_of_its_floor_plan(tmp_path: Path) -> None:
+    # Planes stand below one another: from one to the next it is as far as there are rows.
+    keys = {
+        "topology": "flatfly",
+        "k": 2,
+        "n": 3,
+        "c": 2,
+        "x": 2,
+        "y": 2,
+        "xr": 2,
+        "yr": 1,
+        "routing_function": "ran_min",
+    }
+    document = imported(tmp_path, **keys).document
+    assert document["topology"]["lengths"] == [2, 1, 2]
+    links = {name: link["latency"] for name, link in document["router"]["links"].items()}
+    assert links == {"endpoint": 1, "length1": 1, "length2": 2}
+    assert "where x is not k" in refused(tmp_path, **{**keys, "x": 4, "y": 4})
+    assert "7 can be expressed" in refused(tmp_path, **{**keys, "k": 6, "x": 6, "y": 6})
+
+
+LINE = {"topology": "flatfly", "k": 8, "n": 1, "c": 6, "x": 8, "y": 1, "xr": 6, "yr": 1, "routing_function": "ran_min"}
+
+
+def test_a_line_of_routers_needs_no_square(tmp_path: Path) -> None:
+    found = imported(tmp_path, **LINE, use_noc_latency=0, traffic="neighbor", injection_rate=0.1, sample_period=500)
+    assert found.document["topology"] == {"kind": "hyperx", "dims": [8], "endpoints_per_router": 6}
+    # A row of endpoints: each is its own number, and the next one of six is at another router.
+    assert phit.run(found.document)["hops_mean"] == pytest.approx(1 / 6, rel=0.05)
+    assert any("BookSim stops where x is not y" in str(warning) for warning in found.warnings)
+    assert "c = 6: expected c = xr * yr" in refused(tmp_path, **{**LINE, "xr": 5})
+    assert "x = 3: expected the 8 routers to fill rows of x" in refused(tmp_path, **{**LINE, "x": 3})
+
+
+@pytest.mark.parametrize(("width", "hops"), [(2, 1.5), (4, 1.0), (8, 1.5)])
+def test_rows_of_the_floor_plan_may_be_longer_or_shorter_than_those_of_the_routers(
+    tmp_path: Path, width: int, hops: float
+) -> None:
+    keys = {
+        "topology": "flatfly",
+        "k": 4,
+        "n": 2,
+        "c": 4,
+        "x": width,
+        "y": width,
+        "xr": 2,
+        "yr": 2,
+        "routing_function": "ran_min",
+    }
+    found = imported(tmp_path, **keys, use_noc_latency=0, traffic="neighbor", injection_rate=0.1, sample_period=2000)
+    # BookSim, which counts routers: 2.506, 2.006 and 2.501.
+    assert phit.run(found.document)["hops_mean"] == pytest.approx(hops, rel=0.01)
+
+
 def test_a_switch_whose_inputs_choose_among_outputs(tmp_path: Path) -> None:
     keys = {"topology": "fly", "k": 10, "n": 1, "routing_function": "dest_tag", "num_vcs": 8, "routing_delay": 0}
     allocator = {"vc_allocator": "separable_input_first", "sw_allocator": "separable_input_first"}
@@ -593,6 +647,7 @@ def test_what_cannot_be_known_ahead_is_refused(tmp_path: Path, keys: dict[str, A
 
 
 RINGS = {"topology": "torus", "k": "4", "n": "2", "routing_function": "dim_order_bal"}
+PLANE = {"topology": "flatfly", "c": 1, "x": 4, "y": 4, "xr": 1, "yr": 1}
 
 
 @pytest.mark.parametrize(
@@ -604,6 +659,8 @@ RINGS = {"topology": "torus", "k": "4", "n": "2", "routing_function": "dim_order
         ({"routing_function": "min_adapt"}, {"kind": "minimal_adaptive", "ways": "lowest"}),
         ({"routing_function": "planar_adapt"}, {"kind": "dimension_order"}),
         (RINGS, {"kind": "dimension_order", "rings": "balanced"}),
+        (PLANE | {"routing_function": "xyyx"}, {"kind": "o1turn"}),
+        (PLANE | {"routing_function": "adaptive_xyyx"}, {"kind": "o1turn", "choice": "occupancy"}),
     ],
 )
 def test_routing_functions_of_grids(tmp_path: Path, keys: dict[str, Any], routing: Document) -> None:
@@ -612,7 +669,7 @@ def test_routing_functions_of_grids(tmp_path: Path, keys: dict[str, Any], routin
     result = phit.run(found.document)
     assert result["accepted_load"] == pytest.approx(0.05, rel=0.25)
     # All of them are minimal.
-    mean = 2 * (1 if keys is RINGS else 1.25)
+    mean = 2 * {"torus": 1, "flatfly": 0.75}.get(str(keys.get("topology")), 1.25)
     assert result["hops_mean"] == pytest.approx(mean, rel=0.05)
 
 
@@ -626,6 +683,8 @@ def test_routing_functions_of_grids(tmp_path: Path, keys: dict[str, Any], routin
         ({"routing_function": "adaptive_xy_yx", "use_read_write": 1}, "'adaptive_xy_yx': cannot be expressed with use"),
         ({"routing_function": "adaptive_xy_yx", "buffer_policy": "shared"}, "buffer_policy = 'shared': cannot be"),
         ({**RINGS, "num_vcs": 3}, "num_vcs = 3: expected an even number"),
+        ({**PLANE, "routing_function": "xyyx", "num_vcs": 3}, "num_vcs = 3: expected an even number"),
+        ({**PLANE, "routing_function": "adaptive_xyyx", "use_read_write": 1}, "'adaptive_xyyx': cannot be expressed"),
         ({"routing_function": "planar_adapt", "num_vcs": 2}, "num_vcs = 2: expected at least 3"),
         ({"routing_function": "chaos"}, "routing_function = 'chaos': cannot be expressed"),
     ],
@@ -751,6 +810,16 @@ def test_a_printed_run_is_as_long_as_it_was(tmp_path: Path) -> None:
     file.write_text("Nothing of the kind", encoding="utf-8")
     with pytest.raises(phit.InputError, match="expected what"):
         recognised(file)
+
+
+def test_what_was_printed_is_a_configuration(tmp_path: Path, cli: Cli) -> None:
+    file = tmp_path / "out.txt"
+    file.write_text(PRINTED.format(latency=16.1, hops=3.5), encoding="utf-8")
+    status, out, err = cli("import", "booksim", file, "k=8")
+    assert status == 0, err
+    document = tomllib.loads(out)
+    # What stood on the command line goes over the file, and what stands on this one over both.
+    assert (document["traffic"]["load"], document["topology"]["dims"]) == (0.05, [8, 8])
 
 
 def test_import_prints_a_scenario_that_runs(tmp_path: Path, cli: Cli) -> None:

@@ -37,7 +37,7 @@ class Configuration:
         """What the files say, one after another, and then the settings `KEY=VALUE`."""
         found: list[Setting] = []
         for path in files:
-            found += grammar.settings(text_of(path), str(path), path)
+            found += grammar.of_file(text_of(path), path)
         for setting in settings:
             found += grammar.settings(f"{setting};", f"setting {quoted(setting)}")
         return cls(found, findings, files[0].parent if files else Path())

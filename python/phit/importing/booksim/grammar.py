@@ -68,6 +68,41 @@ def settings(text: str, where: str, path: Path | None = None) -> Iterator[Settin
         yield Setting(key.text, _value(parts[2], place), place)
 
 
+_BEGIN, _END = "BEGIN Configuration File: ", "END Configuration File: "
+_OVERRIDE = "OVERRIDE Parameter: "
+
+
+def of_file(text: str, path: Path) -> Iterator[Setting]:
+    """The settings of a configuration, or of one that stands in what the simulator has printed."""
+    if text.startswith(_BEGIN):
+        return iter(repeated(text, str(path)))
+    return settings(text, str(path), path)
+
+
+def repeated(output: str, where: str) -> list[Setting]:
+    """The settings of the files that the output repeats, then those on the command line, in their order."""
+    found: list[Setting] = []
+    inside: list[str] | None = None
+    for line in output.splitlines():
+        if line.startswith(_BEGIN):
+            inside = []
+        elif inside is not None and _END in line:
+            # The last character of the file comes twice.
+            rest = line.partition(_END)[0].rstrip()
+            found += settings(_once("\n".join([*inside, rest])), where)
+            inside = None
+        elif inside is not None:
+            inside.append(line)
+        elif line.startswith(_OVERRIDE):
+            found += settings(f"{line.removeprefix(_OVERRIDE)};", where)
+    return found
+
+
+def _once(body: str) -> str:
+    """The text without the second copy of its last character, if that is no blank."""
+    return body[:-1] if body.endswith(";;") else body
+
+
 def _value(token: Token, place: str) -> Value:
     if token.kind == "word":
         return token.text

@@ -77,6 +77,7 @@ def _choose(given: Configuration, choices: dict[str, Document]) -> str:
 ORDER: Document = {"kind": "dimension_order"}
 VALIANT: Document = {"kind": "valiant", "stop": "anywhere"}
 EITHER_ORDER: Document = {"kind": "o1turn"}
+EITHER_ORDER_FREER: Document = EITHER_ORDER | {"choice": "occupancy"}
 MINIMAL_STOP: Document = VALIANT | {"stop": "minimal"}
 BALANCED: Document = ORDER | {"rings": "balanced"}
 MINIMAL_ADAPTIVE: Document = {"kind": "minimal_adaptive", "ways": "lowest"}
@@ -119,7 +120,7 @@ def _mesh(given: Configuration) -> Network:
         "valiant": VALIANT,
         "romm": MINIMAL_STOP,
         "xy_yx": EITHER_ORDER,
-        "adaptive_xy_yx": EITHER_ORDER | {"choice": "occupancy"},
+        "adaptive_xy_yx": EITHER_ORDER_FREER,
         "min_adapt": MINIMAL_ADAPTIVE,
         "planar_adapt": ORDER,
     }
@@ -135,8 +136,8 @@ def _mesh(given: Configuration) -> Network:
         for key in ("speculative", "vc_prioritize_empty"):
             if given.whole(key) > 0:
                 given.refuse(key, "cannot be expressed with min_adapt; expected 0")
-    if choice in ("adaptive_xy_yx", "min_adapt") and given.whole("use_read_write"):
-        given.refuse("routing_function", "cannot be expressed with use_read_write; expected another")
+    if choice in ("adaptive_xy_yx", "min_adapt"):
+        _without_requests(given)
     network = Network(_size(sides), {"default": 1}, outputs=_foretold(choice, 2 * len(sides) + 1))
     if choice == "planar_adapt":
         # Of the hops of one priority its sets keep the first, here dimension order in the last third of the channels.
@@ -173,50 +174,52 @@ def _two_halves(given: Configuration, why: str) -> None:
         given.refuse("num_vcs", f"expected an even number: {why}")
 
 
+def _without_requests(given: Configuration) -> None:
+    if given.whole("use_read_write"):
+        given.refuse("routing_function", "cannot be expressed with use_read_write; expected another")
+
+
 def _latency(given: Configuration, planned: int) -> int:
     """Of links that take `planned` cycles by the floor plan."""
     return planned if given.whole("use_noc_latency") == 1 else 1
 
 
 def _concentration(given: Configuration) -> tuple[int, int]:
-    """Endpoints of a router along one side of their square, and in all."""
+    """Endpoints of a router, in a rectangle of the floor plan: how many across, how many down."""
     endpoints = check_range(given, "c", 1, 256)
-    side = check_range(given, "xr", 1, 16)
-    if given["yr"].value != side or side * side != endpoints:
-        given.refuse("c", "expected c = xr * yr and xr = yr, as BookSim does itself")
-    if given["x"].value != given["y"].value:
-        given.refuse("x", "expected x = y, as BookSim does itself")
-    return side, endpoints
+    across, down = check_range(given, "xr", 1, 256), check_range(given, "yr", 1, 256)
+    if across * down != endpoints:
+        given.refuse("c", "expected c = xr * yr, as BookSim does itself")
+    return across, down
 
 
-def _plan(routers: int, width: int, side: int) -> list[int] | None:
+def _plan(routers: int, width: int, across: int, down: int) -> list[int] | None:
     """Phit's number of each endpoint where BookSim numbers them row by row over a floor plan.
 
-    The routers stand in rows of `width`, the endpoints of each in a square of `side`.
+    The routers stand in full rows of `width`, the endpoints of each in a rectangle of `across` by `down`.
     """
-    if side == 1:
-        return None
-    found = [0] * (routers * side * side)
+    found = [0] * (routers * across * down)
     for router in range(routers):
-        for y in range(side):
-            for x in range(side):
-                place = width * side * (side * (router // width) + y) + side * (router % width) + x
+        for y in range(down):
+            for x in range(across):
+                place = width * across * (down * (router // width) + y) + across * (router % width) + x
                 if place < len(found):
-                    found[place] = (router * side + y) * side + x
-    return found
+                    found[place] = (router * down + y) * across + x
+    return None if found == list(range(len(found))) else found
 
 
 def _cmesh(given: Configuration) -> Network:
     sides = [check_range(given, "k", 2, 1 << 10)] * 2
     if given["n"].value != 2:
         given.refuse("n", "expected 2")
-    side, endpoints = _concentration(given)
-    if endpoints != 4:
+    side, down = _concentration(given)
+    endpoints = side * down
+    if endpoints != 4 or side != down:
         given.refuse("c", "expected 4: BookSim's own network is broken for others")
     topology: Document = {"kind": "mesh", "dims": sides, "endpoints_per_router": endpoints}
     given.findings.put("topology", topology, given["topology"], given["k"], given["n"], given["c"])
     choice = _choose(given, {"dor_no_express": ORDER})
-    numbering = _plan(sides[0] * sides[1], sides[0], side)
+    numbering = _plan(sides[0] * sides[1], sides[0], side, down)
     latencies, outputs = {"default": _latency(given, side)}, _foretold(choice, 4 + endpoints)
     return Network(_size(sides, endpoints), latencies, numbering=numbering, outputs=outputs)
 
@@ -224,43 +227,57 @@ def _cmesh(given: Configuration) -> Network:
 def _flatfly(given: Configuration) -> Network:
     dimensions, routers = check_range(given, "n", 1, 4), check_range(given, "k", 2, 256)
     sides = [routers] * dimensions
-    side, endpoints = _concentration(given)
+    across, down = _concentration(given)
+    endpoints = across * down
     width = check_range(given, "x", 1, 1 << 16)
-    if width * width != _size(sides) and not given.findings.errors and dimensions != 2:
-        given.refuse("x", f"expected {_size(sides)} routers in x * y")
-    if dimensions == 2 and width != routers:
-        given.refuse("x", "expected x = k")
+    if not given.findings.errors and _size(sides) % width:
+        given.refuse("x", f"expected the {_size(sides)} routers to fill rows of x")
+    if given["y"].value != width or across != down:
+        given.drop("y", "BookSim stops where x is not y or xr not yr, unless built without its checks")
     topology: Document = {"kind": "hyperx", "dims": sides, "endpoints_per_router": endpoints}
     given.findings.put("topology", topology, given["topology"], given["k"], given["n"], given["c"])
-    choice = _choose(given, {"ran_min": ORDER, "valiant": VALIANT | {"passing": "ends"}, "ugal": UGAL})
+    choices = {
+        "ran_min": ORDER,
+        "valiant": VALIANT | {"passing": "ends"},
+        "ugal": UGAL,
+        "xyyx": EITHER_ORDER,
+        "adaptive_xyyx": EITHER_ORDER_FREER,
+    }
+    choice = _choose(given, choices)
     if choice in ("valiant", "ugal"):
         _least_vcs(given, 2, "half of them for each half of a Valiant route")
+    elif choice in ("xyyx", "adaptive_xyyx"):
+        _two_halves(given, "half of them for each order of dimensions")
+    if choice == "adaptive_xyyx":
+        _without_requests(given)
     if choice == "ugal":
         _threshold(given)
     channels = {"default": 1}
     if given.whole("use_noc_latency") == 1 and not given.findings.errors:
-        channels = _lengths(given, sides, side)
-        if side > 3:
+        channels = _lengths(given, sides, (across, down))
+        if max(across, down) > 3:
             given.drop("use_noc_latency", "links of endpoints have 1 cycle each, not their lengths")
-    numbering = _plan(_size(sides), width, side)
+    numbering = _plan(_size(sides), width, across, down)
     outputs = _foretold(choice, dimensions * (routers - 1) + endpoints)
     return Network(_size(sides, endpoints), channels, numbering=numbering, outputs=outputs)
 
 
-def _lengths(given: Configuration, sides: list[int], side: int) -> dict[str, int]:
-    """Gives the links of a flattened butterfly their lengths; the latency of each class in cycles."""
-    if len(sides) > 2:
-        given.refuse("use_noc_latency", "cannot be expressed for more than two dimensions; expected 0")
+def _lengths(given: Configuration, sides: list[int], steps: tuple[int, int]) -> dict[str, int]:
+    """Gives the links of a flattened butterfly their lengths; the latency of each class in cycles.
+
+    From one router to the next the floor plan has so many steps across and down.
+    """
+    # The rows of the floor plan are the lowest dimension, which alone may be shorter than they.
+    width = given.whole("x")
+    if sides[0] > width or (len(sides) > 1 and sides[0] != width):
+        given.refuse("use_noc_latency", "cannot be expressed where x is not k; expected 0")
         return {}
-    # A line of routers may be folded over the floor plan, whose rows have so many.
-    if len(sides) == 1 and sides[0] > given.whole("x"):
-        given.refuse("use_noc_latency", "cannot be expressed for a line over several rows; expected 0")
-        return {}
-    lengths = {f"length{steps * side}": steps * side for steps in range(1, sides[0])}
+    each = [steps[0], *(steps[1] * width**dimension for dimension in range(len(sides) - 1))]
+    lengths = {f"length{length}": length for step in each for length in range(step, step * sides[0], step)}
     if len(lengths) > MOST_LENGTHS:
         given.refuse("use_noc_latency", f"links have {len(lengths)} lengths, at most {MOST_LENGTHS} can be expressed")
         return {}
-    given.findings.put("topology.lengths", [side] * len(sides), given["use_noc_latency"], given["xr"])
+    given.findings.put("topology.lengths", each, given["use_noc_latency"], given["xr"], given["yr"])
     return lengths
 
 

@@ -15,9 +15,6 @@ from phit.importing.printed import Printed
 from phit.importing.text import text_of
 from phit.scenario import set_path
 
-_BEGIN, _END = "BEGIN Configuration File: ", "END Configuration File: "
-_OVERRIDE = "OVERRIDE Parameter: "
-
 # Its network latency begins when the head leaves the endpoint, Phit's when it leaves its injection queue in the router.
 _NUMBERS = {
     "accepted_load": re.compile(r"^Accepted flit rate average\s*=\s*(\S+)", re.M),
@@ -33,7 +30,7 @@ _UNSTABLE = ("Simulation unstable", "Aborting simulation")
 def printed(path: Path) -> Printed:
     """The run whose output stands in a file."""
     text = text_of(path)
-    settings = _settings(text, path)
+    settings = grammar.repeated(text, str(path))
     if not settings:
         raise InputError(f"{path}: expected what BookSim prints, with the configuration that it has read in front")
     imported = booksim.of_settings(settings, path.parent)
@@ -90,31 +87,6 @@ def _number(text: str) -> float | None:
     except ValueError:
         return None
     return value if value == value and abs(value) < 1e300 else None
-
-
-def _settings(text: str, path: Path) -> list[Setting]:
-    """The settings of the files that the output repeats, then those on the command line, in their order."""
-    found: list[Setting] = []
-    inside: list[str] | None = None
-    for line in text.splitlines():
-        if line.startswith(_BEGIN):
-            inside = []
-        elif inside is not None and _END in line:
-            # The last character of the file comes twice.
-            rest = line.partition(_END)[0].rstrip()
-            body = "\n".join([*inside, rest])
-            found += grammar.settings(_once(body), str(path))
-            inside = None
-        elif inside is not None:
-            inside.append(line)
-        elif line.startswith(_OVERRIDE):
-            found += grammar.settings(f"{line.removeprefix(_OVERRIDE)};", str(path))
-    return found
-
-
-def _once(body: str) -> str:
-    """The text without the second copy of its last character, if that is no blank."""
-    return body[:-1] if body.endswith(";;") else body
 
 
 def _measured(text: str) -> tuple[int, int] | None:

@@ -150,7 +150,7 @@ def _channels(given: Configuration, document: Document) -> None:
 LIMITS = {"shared": "none", "limited": "fixed", "dynamic": "even", "shifting": "halved"}
 """By policy, how much of a shared buffer one virtual channel may hold."""
 
-COMPARING = ("ugal", "anca", "adaptive_xy_yx")
+COMPARING = ("ugal", "anca", "adaptive_xy_yx", "adaptive_xyyx")
 """Routing functions that compare buffers."""
 
 
