@@ -851,3 +851,13 @@ def test_a_run_that_booksim_gave_up_is_recognised(tmp_path: Path) -> None:
     assert found.saturated
     assert found.numbers == {"accepted_load": 0.9}
     assert found.imported.document["measure"]["count"] == "delivered"
+
+
+@pytest.mark.parametrize("periods", [1, 3])
+def test_a_run_given_up_while_it_warmed_up_is_compared_with_its_last_period(tmp_path: Path, periods: int) -> None:
+    file = tmp_path / "out.txt"
+    front, _, _ = PRINTED.partition("Accepted flit")
+    once = "Accepted flit rate average= 0.7\nthroughput change = 1\n"
+    file.write_text(f"{front}{once * periods}Simulation unstable, ending ...\n", encoding="utf-8")
+    measure = recognised(file).imported.document["measure"]
+    assert (measure["warmup"], measure["cycles"]) == (2000 * (periods - 1), 2000)

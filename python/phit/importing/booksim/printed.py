@@ -43,10 +43,10 @@ def printed(path: Path) -> Printed:
     if "hops_mean" in numbers:
         # It counts routers, Phit links between them.
         numbers["hops_mean"] -= 1
-    if (measured := _measured(text)) is not None and measured[1]:
-        period = _last(settings, "sample_period")
-        set_path(imported.document, "measure.warmup", measured[0])
-        set_path(imported.document, "measure.cycles", measured[1] * int(period))
+    warmup, cycles = _measured(text, int(_last(settings, "sample_period")))
+    if cycles:
+        set_path(imported.document, "measure.warmup", warmup)
+        set_path(imported.document, "measure.cycles", cycles)
     if saturated:
         set_path(imported.document, "measure.count", "delivered")
     return Printed(imported, numbers, saturated)
@@ -89,11 +89,14 @@ def _number(text: str) -> float | None:
     return value if value == value and abs(value) < 1e300 else None
 
 
-def _measured(text: str) -> tuple[int, int] | None:
-    """Cycles of the warm-up, and periods measured, if the simulator got so far."""
+def _measured(text: str, period: int) -> tuple[int, int]:
+    """Cycles before those that its numbers are of, and how many these are; none if no period has ended."""
     begin = re.search(r"^Warmed up \.\.\.Time used is (\d{1,9}) cycles", text, re.M)
-    if begin is None:
-        return None
-    end = text.find("\nDraining", begin.end())
-    running = text[begin.end() : end if end >= 0 else len(text)]
-    return int(begin[1]), len(re.findall(r"^throughput change", running, re.M))
+    end = text.find("\nDraining")
+    periods = len(
+        re.findall(r"^throughput change", text[begin.end() if begin else 0 : end if end >= 0 else len(text)], re.M)
+    )
+    if begin:
+        return int(begin[1]), periods * period
+    # While it warms up, each period has numbers of its own, and the last ones count.
+    return (periods - 1) * period, period if periods else 0
