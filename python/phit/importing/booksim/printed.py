@@ -93,10 +93,11 @@ def _measured(text: str, period: int) -> tuple[int, int]:
     """Cycles before those that its numbers are of, and how many these are; none if no period has ended."""
     begin = re.search(r"^Warmed up \.\.\.Time used is (\d{1,9}) cycles", text, re.M)
     end = text.find("\nDraining")
-    periods = len(
-        re.findall(r"^throughput change", text[begin.end() if begin else 0 : end if end >= 0 else len(text)], re.M)
+    inside = text[: end if end >= 0 else len(text)]
+    periods, after = (
+        len(re.findall(r"^throughput change", part, re.M)) for part in (inside, inside[begin.end() if begin else 0 :])
     )
-    if begin:
-        return int(begin[1]), periods * period
+    if begin and after:
+        return int(begin[1]), after * period
     # While it warms up, each period has numbers of its own, and the last ones count.
-    return (periods - 1) * period, period if periods else 0
+    return max(periods - 1, 0) * period, period if periods else 0
