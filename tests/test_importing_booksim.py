@@ -213,6 +213,23 @@ def test_lengths_of_a_cube_are_those_of_its_floor_plan(tmp_path: Path) -> None:
     assert "7 can be expressed" in refused(tmp_path, **{**keys, "k": 6, "x": 6, "y": 6})
 
 
+EXPRESS = {"topology": "cmesh", "k": 4, "c": 4, "x": 4, "y": 4, "xr": 2, "yr": 2, "routing_function": "dor"}
+
+
+def test_express_channels_of_the_concentrated_mesh(tmp_path: Path) -> None:
+    keys = {**EXPRESS, "use_noc_latency": 1, "injection_rate": 0.01, "sample_period": 5000}
+    document = imported(tmp_path, **keys, routing_delay=0).document
+    links = {name: link["latency"] for name, link in document["router"]["links"].items()}
+    # Two cycles from router to router, and half of an edge of eight endpoints.
+    assert links == {"endpoint": 1, "cycles2": 2, "cycles4": 4}
+    # 24 links of the mesh, and two along each edge.
+    assert sorted(link[2] for link in document["topology"]["links"]) == [0] * 24 + [1] * 8
+    # BookSim, which counts routers: 3.122.
+    assert phit.run(document)["hops_mean"] == pytest.approx(2.122, rel=0.01)
+    assert phit.verify(document)["proved"]
+    assert "k = 5: expected an even number, 4 at least" in refused(tmp_path, **{**keys, "k": 5})
+
+
 LINE = {"topology": "flatfly", "k": 8, "n": 1, "c": 6, "x": 8, "y": 1, "xr": 6, "yr": 1, "routing_function": "ran_min"}
 
 
@@ -345,8 +362,11 @@ def test_ports_have_several_paths(tmp_path: Path) -> None:
 
 def test_ugal_on_a_flattened_butterfly(tmp_path: Path) -> None:
     keys = {"topology": "flatfly", "k": 4, "c": 4, "x": 4, "y": 4, "xr": 2, "yr": 2, "routing_function": "ugal"}
-    routing = {"kind": "ugal_l", "stop": "between", "queue": "port", "decide": "sending"}
+    routing = {"kind": "ugal_l", "stop": "between", "queue": "port"}
     assert imported(tmp_path, **keys).document["routing"] == routing | {"threshold": 2}
+    # Without a routing stage the endpoint routes ahead.
+    ahead = imported(tmp_path, **keys, routing_delay=0).document["routing"]
+    assert ahead == routing | {"threshold": 2, "decide": "sending"}
     assert imported(tmp_path, **keys, packet_size=2).document["routing"] == routing | {"threshold": 1}
     assert "packet_size" in refused(tmp_path, **keys, packet_size=4)
 

@@ -17,9 +17,27 @@ pub enum Choice {
     /// By chance, each with probability 1/2 (O1TURN).
     #[default]
     Random,
-    /// When the endpoint sends it, the order whose first output has fewer phits charged against its virtual channels,
-    /// as they were when the cycle before had ended; by chance if both have as many (BookSim's `adaptive_xy_yx`).
+    /// The order whose first output has fewer phits charged against its virtual channels; by chance if both have as
+    /// many (BookSim's `adaptive_xy_yx`).
     Occupancy,
+}
+
+/// When a packet chooses its order by occupancy.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum When {
+    /// When it first stands at the head of its injection queue.
+    #[default]
+    Head,
+    /// When its endpoint begins to send it, by the queues as they were before that cycle (BookSim, where endpoints route
+    /// ahead).
+    Sending,
+}
+
+impl When {
+    fn is_head(&self) -> bool {
+        *self == Self::Head
+    }
 }
 
 /// Minimal routing on a grid: a packet takes its dimensions in ascending order or in descending order, as it chooses at
@@ -33,6 +51,9 @@ pub enum Choice {
 pub struct O1turn {
     /// By what a packet chooses its order.
     pub choice: Choice,
+    /// When it chooses by occupancy.
+    #[serde(skip_serializing_if = "When::is_head")]
+    pub decide: When,
 }
 
 /// In [`Packet::flags`]: the order of this packet, 0 for the ascending one.
@@ -58,13 +79,14 @@ fn corner(sides: &[u32], at: u32, to: u32) -> u32 {
 
 impl RoutingParams for O1turn {
     fn check(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
-        match topology.grid() {
-            Some(_) => Ok(()),
-            None => {
-                let expected = "needs a topology with dimensions: mesh, torus or hyperx";
-                Err(ScenarioError::new("kind", "\"o1turn\"", expected))
-            }
+        if topology.grid().is_none() {
+            let expected = "needs a topology with dimensions: mesh, torus or hyperx";
+            return Err(ScenarioError::new("kind", "\"o1turn\"", expected));
         }
+        if self.decide == When::Sending && self.choice == Choice::Random {
+            return Err(ScenarioError::new("decide", "\"sending\"", "needs choice = \"occupancy\""));
+        }
+        Ok(())
     }
 
     fn vcs_needed(&self, topology: &dyn Topology) -> (Vec<u8>, String) {
@@ -86,14 +108,17 @@ impl RoutingParams for O1turn {
 
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
         let sides = context.topology.grid().unwrap_or_default().to_vec();
-        let before = (self.choice == Choice::Occupancy).then(|| Before::new(context));
-        Box::new(Rule { sides, before })
+        let compares = self.choice == Choice::Occupancy;
+        let before = (self.decide == When::Sending).then(|| Before::new(context));
+        Box::new(Rule { sides, compares, before })
     }
 }
 
 struct Rule {
     sides: Vec<u32>,
-    /// The queues as they were, if they are asked for.
+    /// Packets choose by occupancy,
+    compares: bool,
+    /// which is what it was, if they do when they are sent.
     before: Option<Before>,
 }
 
@@ -101,6 +126,26 @@ impl Rule {
     /// The router to which a packet of this order goes next, along one dimension, or the first of them.
     fn towards(&self, order: u8, at: u32, to: u32) -> u32 {
         if order == DESCENDING { corner(&self.sides, at, to) } else { to }
+    }
+}
+
+impl Rule {
+    /// Chooses the order whose first output has fewer phits by `phits`.
+    fn choose(&self, at: &RouterView<'_>, packet: &mut Packet, phits: impl Fn(u16) -> u32) {
+        if packet.destination_router == at.router {
+            return;
+        }
+        let occupied = [0, DESCENDING].map(|order| {
+            let to = self.towards(order, at.router, packet.destination_router);
+            let (leg, state, mut rng) = (channels_of(order), packet.hop_state(), packet.rng(at.router));
+            phits(at.topology.minimal_hop(at.router, to, leg, state, at.vcs(), &mut rng).port)
+        });
+        match occupied[0].cmp(&occupied[1]) {
+            Ordering::Less => packet.flags = 0,
+            Ordering::Greater => packet.flags = DESCENDING,
+            // The coin has been thrown.
+            Ordering::Equal => {}
+        }
     }
 }
 
@@ -115,17 +160,8 @@ impl Routing for Rule {
     }
 
     fn sends(&mut self, at: &RouterView<'_>, packet: &mut Packet) {
-        let Some(before) = self.before.as_ref().filter(|_| packet.destination_router != at.router) else { return };
-        let occupied = [0, DESCENDING].map(|order| {
-            let to = self.towards(order, at.router, packet.destination_router);
-            let (leg, state, mut rng) = (channels_of(order), packet.hop_state(), packet.rng(at.router));
-            before.phits(at, at.topology.minimal_hop(at.router, to, leg, state, at.vcs(), &mut rng).port)
-        });
-        match occupied[0].cmp(&occupied[1]) {
-            Ordering::Less => packet.flags = 0,
-            Ordering::Greater => packet.flags = DESCENDING,
-            // The coin has been thrown.
-            Ordering::Equal => {}
+        if let Some(before) = &self.before {
+            self.choose(at, packet, |port| before.phits(at, port));
         }
     }
 
@@ -136,6 +172,10 @@ impl Routing for Rule {
     }
 
     fn route(&mut self, view: &mut View<'_>, _: u16, _: u16, packet: &mut Packet) -> Option<Hop> {
+        if packet.came_by == 0 && self.compares && self.before.is_none() {
+            let at: &RouterView<'_> = view;
+            self.choose(at, packet, |port| at.port_occupancy(port));
+        }
         let (order, at) = (packet.flags, view.router);
         let to = self.towards(order, at, packet.destination_router);
         // Half a ring from where it goes, it takes the direction whose queue it has looked at.

@@ -690,21 +690,32 @@ fn o1turn_takes_either_order_of_dimensions() {
 
 #[test]
 fn by_occupancy_a_packet_turns_first_where_less_waits() {
-    // A packet of endpoint 0 for the end of its row is on its way to router 1 when endpoint 1, at the same router,
-    // sends one to the other corner, in its row's column or the other: the packet takes the column.
-    let trace = (0..20).flat_map(|turn| [[100 * turn, 0, 4, PACKET], [100 * turn + 20, 1, 8, PACKET]]);
-    let value = |choice: &str| {
-        json!({
+    // A packet of endpoint 0 for the end of its row is on its way to router 1 when a packet of endpoint 1, at the same
+    // router, stands at the head of its queue, to go to the other corner, in its row's column or the other: it takes
+    // the column. When it is sent, the other is on its way already, or has not come to the router.
+    let phits = |routing: Value, after: u32| {
+        let trace = (0..20).flat_map(|turn| [[100 * turn, 0, 4, PACKET], [100 * turn + after, 1, 8, PACKET]]);
+        let value = json!({
             "topology": { "kind": "mesh", "dims": [3, 2], "endpoints_per_router": 2 },
-            "router": { "links": { "default": { "vcs": 2, "buffer": 64, "latency": 10 } } },
-            "routing": { "kind": "o1turn", "choice": choice },
-            "traffic": { "load": 0, "packet_size": PACKET, "trace": trace.clone().collect::<Vec<_>>() },
+            "router": {
+                "links": {
+                    "endpoint": { "buffer": 64, "latency": 20 },
+                    "default": { "vcs": 2, "buffer": 64, "latency": 10 },
+                },
+            },
+            "routing": routing,
+            "traffic": { "load": 0, "packet_size": PACKET, "trace": trace.collect::<Vec<_>>() },
             "measure": { "warmup": 0, "cycles": 2000, "links": true },
-        })
+        });
+        let outcome = run(&value);
+        [1, 3].map(|to| carried(&outcome, 0, to) * 2000.0)
     };
-    let phits = |choice: &str| [1, 3].map(|to| carried(&run(&value(choice)), 0, to) * 2000.0);
-    assert_eq!(phits("occupancy"), [20.0 * f64::from(PACKET), 20.0 * f64::from(PACKET)]);
-    assert!(phits("random")[0] > 22.0 * f64::from(PACKET));
+    let rule = |decide: &str| json!({ "kind": "o1turn", "choice": "occupancy", "decide": decide });
+    let shared = [20.0 * f64::from(PACKET); 2];
+    assert_eq!([24, 15].map(|after| phits(rule("head"), after)), [shared, shared]);
+    assert_eq!(phits(rule("sending"), 24), shared);
+    let coins = [phits(rule("sending"), 15), phits(json!("o1turn"), 24)];
+    assert!(coins.iter().all(|[row, _]| *row > 22.0 * f64::from(PACKET)), "{coins:?}");
 }
 
 #[test]

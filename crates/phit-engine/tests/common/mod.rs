@@ -147,6 +147,7 @@ pub fn random(choices: &[u32]) -> Value {
             json!({ "kind": "valiant" }),
             json!("o1turn"),
             json!({ "kind": "o1turn", "choice": "occupancy" }),
+            json!({ "kind": "o1turn", "choice": "occupancy", "decide": "sending" }),
             match kind.as_str() {
                 "torus" => json!({ "kind": "dimension_order", "rings": "balanced" }),
                 "mesh" => json!({ "kind": "valiant", "stop": "minimal" }),

@@ -172,6 +172,10 @@ fn dimension_order_that_a_network_has_not() {
         with(json!({ "kind": "single", "endpoints": 4 }), json!("o1turn")),
         "routing.kind = \"o1turn\": needs a topology with dimensions: mesh, torus or hyperx"
     );
+    assert_eq!(
+        with(json!({ "kind": "mesh", "dims": [2, 2] }), json!({ "kind": "o1turn", "decide": "sending" })),
+        "routing.decide = \"sending\": needs choice = \"occupancy\""
+    );
 }
 
 #[test]

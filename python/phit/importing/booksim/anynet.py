@@ -64,7 +64,7 @@ class AnyNet:
         """The routing tables: router, destination, port."""
         ports, first, found = self._ports(), self._first_endpoints(), []
         for router in range(len(self.endpoints)):
-            step = self._first_steps(router)
+            step = self.first_steps(router)
             for to, count in enumerate(self.endpoints):
                 for place in range(count):
                     port = place if to == router else ports[router][step[to]]
@@ -74,8 +74,11 @@ class AnyNet:
     def _first_endpoints(self) -> list[int]:
         return [sum(self.endpoints[:router]) for router in range(len(self.endpoints))]
 
-    def _first_steps(self, start: int) -> dict[int, int]:
-        """By router, the first router on the way there from `start`: Dijkstra, the lowest number first among equals."""
+    def first_steps(self, start: int) -> dict[int, int]:
+        """By router, the first router on the way there from `start`.
+
+        Dijkstra's shortest paths, the lowest number first among equals.
+        """
         distance, step = {start: 0}, {start: start}
         waiting = set(range(len(self.endpoints)))
         while waiting:
@@ -96,7 +99,7 @@ class AnyNet:
 
     def connected(self) -> bool:
         """Whether there is a way from the first router to all others."""
-        return len(self._first_steps(0)) == len(self.endpoints)
+        return len(self.first_steps(0)) == len(self.endpoints)
 
 
 def _class(latency: int) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from phit.importing.booksim import anynet
+from phit.importing.booksim import anynet, express
 from phit.importing.booksim.configuration import Configuration, check_range
 from phit.scenario import Document
 from phit.studies.peers.booksim import ADAPTIVE_UP, OBLIVIOUS_UP
@@ -64,6 +64,9 @@ def _choose(given: Configuration, choices: dict[str, Document]) -> str:
     name = str(given["routing_function"].value)
     if name in choices:
         given.findings.put("routing", dict(choices[name]), given["routing_function"])
+        # Without a stage for routing the endpoint routes ahead.
+        if choices[name] in DECIDING and not given.whole("routing_delay"):
+            given.findings.put("routing.decide", "sending", given["routing_delay"])
         return name
     topology = quoted(given["topology"].value)
     if name == "none":
@@ -85,7 +88,9 @@ MINIMAL_ADAPTIVE: Document = {"kind": "minimal_adaptive", "ways": "lowest"}
 PHASES: Document = {"kind": "dragonfly_phases"}
 FORETOLD = ("dor", "dim_order", "dor_no_express", "ran_min")
 """Routing functions all of whose hops are known when a packet is sent."""
-UGAL: Document = {"kind": "ugal_l", "stop": "between", "queue": "port", "decide": "sending"}
+UGAL: Document = {"kind": "ugal_l", "stop": "between", "queue": "port"}
+DECIDING = (UGAL, EITHER_ORDER_FREER)
+"""Those that decide by queues, when an endpoint sends a packet or when it stands at the head of its own."""
 
 ADVANTAGE = 2
 """Flits times hops by which its UGAL on the flattened butterfly prefers minimal routes; they stand in its source."""
@@ -216,12 +221,24 @@ def _cmesh(given: Configuration) -> Network:
     endpoints = side * down
     if endpoints != 4 or side != down:
         given.refuse("c", "expected 4: BookSim's own network is broken for others")
+    numbering = _plan(sides[0] * sides[1], sides[0], side, down)
+    if given["routing_function"].value == "dor":
+        return _express_mesh(given, sides[0], endpoints, numbering)
     topology: Document = {"kind": "mesh", "dims": sides, "endpoints_per_router": endpoints}
     given.findings.put("topology", topology, given["topology"], given["k"], given["n"], given["c"])
-    choice = _choose(given, {"dor_no_express": ORDER})
-    numbering = _plan(sides[0] * sides[1], sides[0], side, down)
+    choice = _choose(given, {"dor_no_express": ORDER, "xy_yx_no_express": EITHER_ORDER, "dor": {}})
+    if choice == "xy_yx_no_express":
+        _two_halves(given, "half of them for each order of dimensions")
     latencies, outputs = {"default": _latency(given, side)}, _foretold(choice, 4 + endpoints)
     return Network(_size(sides, endpoints), latencies, numbering=numbering, outputs=outputs)
+
+
+def _express_mesh(given: Configuration, side: int, endpoints: int, numbering: list[int] | None) -> Network:
+    if side < 4 or side % 2:
+        given.refuse("k", "expected an even number, 4 at least, with express channels")
+        return Network(0)
+    latencies = (_latency(given, 2), _latency(given, side))
+    return _graph(given, express.mesh(side, endpoints, numbering, latencies), "dor", "k")
 
 
 def _flatfly(given: Configuration) -> Network:
@@ -336,16 +353,20 @@ def _anynet(given: Configuration) -> Network:
     if not name:
         given.refuse("network_file", "expected the name of a file")
         return Network(0)
-    graph = anynet.read(given.folder / name)
+    return _graph(given, anynet.read(given.folder / name), "min", "network_file")
+
+
+def _graph(given: Configuration, graph: anynet.AnyNet, routing: str, key: str) -> Network:
+    """A network that is written link by link with the routing tables of its only routing function, as `key` says."""
     if graph.size() > MOST_ENTRIES:
-        given.refuse("network_file", f"routing tables of {graph.size():,} entries; expected at most {MOST_ENTRIES:,}")
+        given.refuse(key, f"routing tables of {graph.size():,} entries; expected at most {MOST_ENTRIES:,}")
         return Network(0)
-    # One route for each destination, by the latencies of links: a single layer of virtual channels.
+    # One route for each destination: a single layer of virtual channels.
     width = {"layer_width": vcs} if (vcs := check_range(given, "num_vcs", 1, 64)) > 1 else {}
-    _choose(given, {"min": {"kind": "table", "entries": graph.entries(), "layers": [], **width}})
+    _choose(given, {routing: {"kind": "table", "entries": graph.entries(), "layers": [], **width}})
     table: Document = {"kind": "graph", "routers": len(graph.endpoints), "endpoints": graph.endpoints}
     table |= {"links": graph.links(), "classes": graph.classes()}
-    given.findings.put("topology", table, given["topology"], given["network_file"])
+    given.findings.put("topology", table, given["topology"], given[key])
     return Network(len(graph.numbering), graph.latencies(), graph.attachment, graph.numbering_or_none())
 
 

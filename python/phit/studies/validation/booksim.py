@@ -118,11 +118,12 @@ OPTIONS = {
     "ff44_valiant": "4x4 flattened butterfly of 64, Valiant",
     "ff44_ugal": "4x4 flattened butterfly of 64, UGAL",
     "ff44_orders": "4x4 flattened butterfly of 64, either order of dimensions",
+    "cmesh_express": "8x8 concentrated mesh of 256, express channels",
     "ff16_line": "flattened butterfly of 128 in one dimension",
 }
 """The series of runs that differ in an option, and what they are."""
 
-ROUTINGS = ("mesh88_orders", "mesh88_adaptive", "ff44_orders", "ff16_line")
+ROUTINGS = ("mesh88_orders", "mesh88_adaptive", "ff44_orders", "ff16_line", "cmesh_express")
 """Of these, those in which the routing function differs."""
 
 FULL = 1.0
