@@ -22,6 +22,8 @@ from phit.where import Where
 WITHIN = {"accepted_load": 0.01, "latency_mean": 0.02, "hops_mean": 0.01}
 """Largest differences between two models that mean the same, relative."""
 
+_NORMAL = statistics.NormalDist().inv_cdf(0.975)
+
 CARRIED = 0.98
 """A run that accepts a smaller share of what is offered is saturated: its latency depends on how long it was."""
 
@@ -126,14 +128,26 @@ def _measures(printed: Printed, summaries: Sequence[dict[str, float]]) -> list[M
     offered = float(get_path(printed.imported.document, "traffic.load", 0.0) or 0.0)
     accepted = [printed.numbers.get("accepted_load", offered)]
     accepted.append(statistics.fmean(float(summary["accepted_load"]) for summary in summaries))
-    saturated = printed.saturated or min(accepted) < CARRIED * offered
+    counted = _by_counting(summaries)
+    saturated = printed.saturated or min(accepted) < (CARRIED - counted) * offered
     found = []
     for name, theirs in printed.numbers.items():
         runs = [float(summary[name]) for summary in summaries]
         half = half_width(runs) if len(runs) > 1 else 0.0
         # A single run of theirs is taken to scatter as single runs of ours do.
         chance = half * math.sqrt(len(runs) + 1) / theirs if theirs else 0.0
+        if name == "accepted_load":
+            chance = max(chance, counted)
         within = SATURATION_THROUGHPUT if saturated and name == "accepted_load" else WITHIN[name]
         judged = not saturated or name == "accepted_load"
         found.append(Measure(name, theirs, statistics.fmean(runs), half, max(within, chance), judged))
     return found
+
+
+def _by_counting(summaries: Sequence[dict[str, float]]) -> float:
+    """By how much, relatively, what a single run accepts may differ from the mean of ours because packets are few.
+
+    Packets that come independently scatter by the root of their number; half the width of a 95 % interval.
+    """
+    packets = statistics.fmean(float(summary["packets"]) for summary in summaries)
+    return _NORMAL * math.sqrt((1 + 1 / len(summaries)) / packets) if packets else 0.0
