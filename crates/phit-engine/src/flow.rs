@@ -3,11 +3,11 @@
 
 use crate::engine::poll;
 use crate::error::ScenarioError;
-use crate::fabric::LinkClasses;
 use crate::fabric::seams::queueing::Division;
+use crate::fabric::{Bandwidth, LinkClasses};
 use crate::scenario::Scenario;
 use crate::topology::{HopState, Hops, Leg, Peer, Topology};
-use crate::traffic::{Destinations, WeightedPattern};
+use crate::traffic::{Destinations, PlanesParams, WeightedPattern};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 
@@ -16,7 +16,7 @@ use std::collections::HashSet;
 /// * `classes`: names of the link classes;
 /// * `routers`: their number;
 /// * `attachment`: the router of every endpoint;
-/// * `links`: links between routers, each as `[router, port, router at the other end, class, phits per cycle]`;
+/// * `links`: links between routers, those of all planes as one, each as `[router, port, router at the other end, class, phits per cycle]`;
 /// * `injection` and `ejection`: phits per cycle between an endpoint and its router, `null` if unlimited;
 /// * `demand`: of every endpoint the [`Destinations`] of its packets.
 ///
@@ -30,13 +30,15 @@ pub fn network(scenario: &Scenario) -> Result<Value, ScenarioError> {
         Division::WHOLE,
     );
     let demand = demand(scenario, &*topology)?;
+    let planes = scenario.plane_count();
+    let at_once = if scenario.planes.as_ref().is_some_and(PlanesParams::is_serial) { 1 } else { planes };
     let of_router = |router: u32| {
         (0..topology.ports(router)).filter_map({
             let (topology, links) = (&topology, &links);
             move |port| {
                 let link = topology.port(router, port);
                 let Peer::Router { router: to, .. } = link.peer else { return None };
-                Some(json!([router, port, to, link.class, links[usize::from(link.class)].bandwidth]))
+                Some(json!([router, port, to, link.class, carried(links[usize::from(link.class)].bandwidth, planes)]))
             }
         })
     };
@@ -45,10 +47,18 @@ pub fn network(scenario: &Scenario) -> Result<Value, ScenarioError> {
         "routers": topology.routers(),
         "attachment": (0..topology.endpoints()).map(|e| topology.attachment(e).0).collect::<Vec<_>>(),
         "links": (0..topology.routers()).flat_map(of_router).collect::<Vec<_>>(),
-        "injection": links[0].injection_bandwidth,
-        "ejection": links[0].bandwidth,
+        "injection": links[0].injection_bandwidth.map(|bandwidth| carried(bandwidth, at_once)),
+        "ejection": carried(links[0].bandwidth, planes),
         "demand": demand,
     }))
+}
+
+/// Phits per cycle that so many links carry.
+fn carried(bandwidth: Bandwidth, planes: u32) -> Value {
+    match planes {
+        1 => json!(bandwidth),
+        _ => json!(bandwidth.to_f64() * f64::from(planes)),
+    }
 }
 
 fn demand(scenario: &Scenario, topology: &dyn Topology) -> Result<Vec<Destinations>, ScenarioError> {

@@ -121,6 +121,8 @@ pub(crate) fn of_run(scenario: &Scenario, blueprint: &Blueprint, graph: f64) -> 
         None => in_flight(scenario, blueprint, router),
     };
     let mut parts = router.needs(blueprint, &load);
+    let planes = f64::from(scenario.plane_count());
+    parts.values_mut().for_each(|bytes| *bytes *= planes);
     let mut add = |what, bytes: f64| *parts.entry(what).or_default() += bytes;
     add("graph", graph);
     add("anything", LEAST);
@@ -135,7 +137,7 @@ pub(crate) fn of_run(scenario: &Scenario, blueprint: &Blueprint, graph: f64) -> 
     if measure.links {
         let some = spread(SAMPLED, topology.routers());
         let ports: f64 = some.iter().map(|&router| f64::from(topology.ports(router))).sum();
-        add("rows of links", ROW * ports / some.len().max(1) as f64 * f64::from(topology.routers()));
+        add("rows of links", ROW * ports / some.len().max(1) as f64 * f64::from(topology.routers()) * planes);
     }
     if measure.endpoints {
         add("rows of endpoints", ROW * endpoints);

@@ -96,12 +96,13 @@ impl Outcome {
     /// Calls `see` with all that quantities are computed from.
     fn read<T>(&self, cost: Cost, see: impl FnOnce(&Reading<'_>) -> T) -> T {
         let bandwidth: Vec<f64> = self.links.iter().map(|link| link.bandwidth.to_f64()).collect();
-        let measure = &self.scenario.measure;
+        let (measure, planes) = (&self.scenario.measure, self.scenario.plane_count());
         let probes: Vec<&'static str> = measure.probes.iter().map(|probe| probe.kind()).collect();
         see(&Reading {
             counters: &self.collector.counters,
             window: self.collector.window(),
             topology: &*self.topology,
+            planes,
             bandwidth: &bandwidth,
             before: &self.before,
             after: &self.after,
@@ -111,7 +112,7 @@ impl Outcome {
             converged: self.converged,
             confidence: measure.confidence,
             precision: measure.precision.as_ref(),
-            bisection_load: self.links.bisection_load(&*self.topology),
+            bisection_load: self.links.bisection_load(&*self.topology).map(|load| load * f64::from(planes)),
             cycle_seconds: self.scenario.units.as_ref().and_then(UnitsParams::cycle_seconds),
             probes: &probes,
             links: measure.links,

@@ -5,6 +5,7 @@ use crate::engine::{Parted, Team, Tick};
 use crate::error::ScenarioError;
 use crate::fabric::input_queued::InputQueued;
 use crate::fabric::joint::Joint;
+use crate::fabric::planes::Planes;
 use crate::fabric::{Blueprint, Fabric, News, Whole};
 use crate::measure::{Batches, Collector, Counters, Flow, Precisions, Snapshot, Written, mean_of_batches, warmup};
 use crate::needs::{self};
@@ -81,7 +82,12 @@ impl Simulation {
             needs::of_run(scenario, &blueprint, graph).within(scenario, memory, count)?;
         }
         let mut fabric = match &team {
-            None => scenario.router.params().build(&blueprint, options),
+            None if blueprint.planes.is_empty() => scenario.router.params().build(&blueprint, options),
+            None => Box::new(Planes::new(&blueprint, |plane| scenario.router.params().build(plane, options))),
+            Some(_) if !blueprint.planes.is_empty() => {
+                let expected = format!("cannot be run by {count} processes; expected one");
+                return Err(ScenarioError::new("planes.count", blueprint.planes.len(), expected));
+            }
             Some(team) => {
                 let own = scenario.router.params().share(&blueprint, options, team);
                 Box::new(Joint::new(own.map_err(|whole| not_shared(scenario, whole, count))?, team.clone()))

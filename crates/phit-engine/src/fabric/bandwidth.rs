@@ -52,6 +52,11 @@ impl Bandwidth {
         phits.saturating_mul(self.cycles.into()).div_ceil(self.phits.into())
     }
 
+    /// Phits in so many cycles.
+    pub(crate) fn ratio(self) -> (u32, u32) {
+        (self.phits, self.cycles)
+    }
+
     /// Phits per cycle.
     pub fn to_f64(self) -> f64 {
         f64::from(self.phits) / f64::from(self.cycles)

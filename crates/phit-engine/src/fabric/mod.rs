@@ -10,7 +10,7 @@ use crate::engine::{Team, Tick};
 use crate::error::ScenarioError;
 use crate::measure::{Collector, Share, Snapshot, Window};
 use crate::topology::{RouteTable, Topology};
-use crate::traffic::Traffic;
+use crate::traffic::{Plane, Traffic};
 use crate::workload::Workload;
 use links::LinkTable;
 use phit_workload::host::{Left, Message};
@@ -43,6 +43,7 @@ pub mod input_queued;
 pub mod packet_node;
 
 pub(crate) mod joint;
+pub(crate) mod planes;
 
 pub(crate) use bandwidth::Bandwidth;
 pub(crate) use checks::described;
@@ -60,6 +61,7 @@ pub struct Options {
 }
 
 /// What every kernel is built from.
+#[derive(Clone)]
 pub struct Blueprint {
     /// The graph.
     pub topology: Arc<dyn Topology>,
@@ -75,6 +77,8 @@ pub struct Blueprint {
     pub links: LinkClasses,
     /// Traffic.
     pub traffic: Arc<Traffic>,
+    /// What of it each plane gets, if there are several: a network like any other, see [`Self::of_plane`].
+    pub planes: Vec<Arc<Traffic>>,
     /// The program that endpoints execute, if traffic is not drawn.
     pub workload: Option<Arc<Workload>>,
     /// Rows of a program that are asked for.
@@ -85,6 +89,14 @@ pub struct Blueprint {
     pub probes: Probes,
     /// Seed of all streams.
     pub seed: u64,
+}
+
+impl Blueprint {
+    /// One of several planes.
+    pub fn of_plane(&self, number: usize) -> Self {
+        let seed = Plane::seed(self.seed, number as u32);
+        Self { traffic: self.planes[number].clone(), planes: Vec::new(), seed, ..self.clone() }
+    }
 }
 
 /// How far a network has come.
@@ -167,6 +179,11 @@ pub trait Fabric: Send {
 
     /// Says which packets wait for one another, when nothing moves.
     fn stuck(&self) -> String;
+
+    /// The networks that it consists of, if nothing passes between them: each may be stuck by itself.
+    fn planes(&self) -> &[Box<dyn Fabric>] {
+        &[]
+    }
 
     /// True if the endpoints execute a program of which nothing can happen any more, for better or worse.
     fn at_rest(&self) -> bool {
@@ -302,6 +319,11 @@ pub trait FabricParams {
 
     /// True if endpoints can have several source queues: they can answer requests, and send packets of several classes.
     fn several_source_queues(&self) -> bool {
+        false
+    }
+
+    /// True if there can be several of its networks side by side.
+    fn parallel(&self) -> bool {
         false
     }
 

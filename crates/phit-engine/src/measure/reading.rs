@@ -14,6 +14,8 @@ pub struct Reading<'a> {
     pub window: &'a Window,
     /// The graph.
     pub topology: &'a dyn Topology,
+    /// Networks of that graph, in each of which every endpoint has a port.
+    pub planes: u32,
     /// Phits per cycle of a link, by class.
     pub bandwidth: &'a [f64],
     /// Counters of links and endpoints when the measured time began.

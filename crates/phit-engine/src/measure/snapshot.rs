@@ -50,6 +50,19 @@ impl Snapshot {
         Written { ports, injected, offered, control, queueing }
     }
 
+    /// Adds that of another network of the same endpoints: its ports follow these.
+    pub(crate) fn beside(&mut self, other: Self) {
+        let Self { ports, injected, offered, control, queueing } = other;
+        self.ports.extend(ports);
+        self.injected.iter_mut().zip(injected).for_each(|(sum, phits)| *sum += phits);
+        self.offered += offered;
+        self.control.0.iter_mut().zip(control.0).for_each(|(sum, phits)| *sum += phits);
+        self.control.1 += control.1;
+        for (name, (total, count)) in queueing {
+            self.queueing.entry(name).or_insert((total, 0)).1 += count;
+        }
+    }
+
     /// Of all of a network, from those of its shares. Which totals there are `self` knows, one of them.
     pub(crate) fn whole(&self, shares: Vec<(&Share, Written)>, topology: &dyn Topology) -> Self {
         let mut first = Vec::with_capacity(topology.routers() as usize);

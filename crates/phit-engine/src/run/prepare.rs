@@ -3,14 +3,14 @@
 use crate::engine::Tick;
 use crate::error::ScenarioError;
 use crate::fabric::seams::probe::Probes;
-use crate::fabric::{Blueprint, LinkClasses};
+use crate::fabric::{Bandwidth, Blueprint, LinkClasses};
 use crate::measure::Window;
 use crate::needs::{self, Needs};
 use crate::proof::{Proof, tables};
 use crate::routing::detours;
 use crate::scenario::{Count, MeasureParams, Scenario, SeriesBy, check};
 use crate::topology::{RouteTable, Topology};
-use crate::traffic::Traffic;
+use crate::traffic::{Plane, PlanesParams, Traffic};
 use crate::workload::Units;
 use phit_workload::run::Asked;
 use std::sync::Arc;
@@ -51,11 +51,16 @@ pub(super) fn blueprint(scenario: &Scenario, memory: Option<u64>) -> Result<(Blu
     let router = scenario.router.params();
     let division = scenario.queueing.params().division(&*topology);
     let links = LinkClasses::new(router.links(), topology.classes(), router.ticks_per_cycle(), division);
-    let max_load = links[0].injection_bandwidth.unwrap_or(links[0].bandwidth).to_f64();
-    let bisection = links.bisection_load(&*topology);
+    let count = scenario.plane_count();
+    // An endpoint has a port in each plane, and injects into all at once, or into one after another.
+    let at_once = if scenario.planes.as_ref().is_some_and(PlanesParams::is_serial) { 1 } else { count };
+    let injection = links[0].injection_bandwidth.unwrap_or(links[0].bandwidth);
+    let max_load = injection.to_f64() * f64::from(at_once);
+    let bisection = links.bisection_load(&*topology).map(|load| load * f64::from(count));
     let cycle = links.ticks_per_cycle;
+    let drawn = || Traffic::build(&scenario.traffic, &*topology, max_load, bisection, scenario.seed);
     let (traffic, workload) = match &scenario.workload {
-        None => (Traffic::build(&scenario.traffic, &*topology, max_load, bisection, scenario.seed)?, None),
+        None => (drawn()?, None),
         Some(params) => {
             let units = scenario.units.as_ref().map_or(Units::default(), |units| Units {
                 phit: units.phit_bits(),
@@ -67,6 +72,15 @@ pub(super) fn blueprint(scenario: &Scenario, memory: Option<u64>) -> Result<(Blu
             (Traffic::silent(topology.endpoints(), sizes)?, Some(Arc::new(workload)))
         }
     };
+    let mut planes = Vec::new();
+    for (params, number) in
+        scenario.planes.iter().flat_map(|params| (0..params.count).map(move |number| (params, number)))
+    {
+        if count > 1 {
+            let plane = Plane::new(params, number, scenario.seed, links[0].injection_bandwidth.map(Bandwidth::ratio));
+            planes.push(Arc::new(drawn()?.on_plane(&plane)));
+        }
+    }
     let measure = &scenario.measure;
     let window = Window {
         ticks_per_cycle: cycle,
@@ -88,6 +102,7 @@ pub(super) fn blueprint(scenario: &Scenario, memory: Option<u64>) -> Result<(Blu
         division,
         links,
         traffic: Arc::new(traffic),
+        planes,
         workload,
         rows: asked(measure),
         window,

@@ -8,13 +8,14 @@ use crate::fabric::{Fabric, Progress};
 pub(super) struct Watchdog {
     span: Tick,
     next: Tick,
-    last: Progress,
+    /// Of the network, or of each of its planes.
+    last: Vec<Progress>,
 }
 
 impl Watchdog {
     /// A watchdog that looks every `span` ticks from tick `now` on.
     pub(super) fn new(now: Tick, span: Tick) -> Self {
-        Self { span, next: now.saturating_add(span), last: Progress::default() }
+        Self { span, next: now.saturating_add(span), last: Vec::new() }
     }
 
     /// The tick at which it looks next.
@@ -25,16 +26,28 @@ impl Watchdog {
     /// Looks at a network that has reached [`Self::next`]; says what is wrong if packets are in it and none of their
     /// flits has moved since the last look.
     pub(super) fn look(&mut self, fabric: &dyn Fabric) -> Result<(), String> {
-        let (progress, now) = (fabric.progress(), self.next);
+        let now = self.next;
         self.next = self.next.saturating_add(self.span);
-        let moved = std::mem::replace(&mut self.last, progress).done != progress.done;
+        let planes = fabric.planes();
+        if planes.is_empty() {
+            return self.look_at(0, "the network", fabric, now);
+        }
+        let mut planes = planes.iter().enumerate();
+        planes.try_for_each(|(number, plane)| self.look_at(number, &format!("plane {number}"), &**plane, now))
+    }
+
+    fn look_at(&mut self, place: usize, name: &str, fabric: &dyn Fabric, now: Tick) -> Result<(), String> {
+        let progress = fabric.progress();
+        if self.last.len() <= place {
+            self.last.resize(place + 1, Progress::default());
+        }
+        let moved = std::mem::replace(&mut self.last[place], progress).done != progress.done;
         if moved || progress.held == 0 {
             return Ok(());
         }
         let (held, span, who) = (progress.held, self.span, fabric.stuck());
         Err(format!(
-            "deadlock: {held} packets are in the network, and none has moved in the {span} ticks before tick {now}: \
-             {who}"
+            "deadlock: {held} packets are in {name}, and none has moved in the {span} ticks before tick {now}: {who}"
         ))
     }
 }

@@ -20,6 +20,7 @@ pub(crate) fn check(
     faults(scenario, topology, routing)?;
     classes(scenario, topology)?;
     requests(scenario, topology)?;
+    planes(scenario, topology)?;
     channels(scenario, topology, routing)?;
     let sizes = scenario.traffic.packet_sizes().map_err(|e| e.under("traffic"))?;
     let demands = Demands {
@@ -146,6 +147,41 @@ fn classes(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioE
     if topology.faulty().and_then(Faulty::retransmit).is_some() {
         let expected = "expected none with traffic.classes, of which nothing is sent again";
         return Err(ScenarioError::missing("topology.faults.retransmit", expected));
+    }
+    Ok(())
+}
+
+/// What there is one of, or what would have to know of several planes.
+fn planes(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioError> {
+    let Some(planes) = scenario.planes.as_ref().filter(|planes| planes.count > 1) else { return Ok(()) };
+    let router = scenario.router.params();
+    let refuse = |key: &str, value: String, expected: &str| Err(ScenarioError::new(key, value, expected));
+    if !router.parallel() {
+        let expected = "this router's networks stand alone; expected \"input_queued\" with planes.count above 1";
+        return refuse("router.kind", format!("{:?}", scenario.router.kind()), expected);
+    }
+    let measure = &scenario.measure;
+    let beside = [
+        ("workload", scenario.workload.is_some(), "ranks send over rails, endpoints of their own each"),
+        ("traffic.requests", scenario.traffic.requests.is_some(), "nothing is answered from one plane in another"),
+        ("topology.faults", topology.faulty().is_some(), "all planes are alike"),
+        ("measure.order", measure.order, "the order of packets in different planes is not known"),
+        ("measure.probes", !measure.probes.is_empty(), "probes look into one network"),
+    ];
+    if let Some((key, _, why)) = beside.iter().find(|(_, given, _)| *given) {
+        let expected = format!("{why}; expected none with planes.count above 1");
+        return Err(ScenarioError::missing(*key, expected));
+    }
+    if !planes.is_serial() {
+        return Ok(());
+    }
+    if !scenario.traffic.classes.is_empty() {
+        let expected = "expected \"parallel\" with traffic.classes, each of which has a source queue";
+        return refuse("planes.injection", "\"serial\"".into(), expected);
+    }
+    if !router.several_source_queues() {
+        let expected = "expected \"parallel\", or router.admittance = \"single\"";
+        return refuse("planes.injection", "\"serial\"".into(), expected);
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use crate::queueing::QueueingKind;
 use crate::routing::RoutingKind;
 use crate::schema;
 use crate::topology::TopologyKind;
-use crate::traffic::TrafficParams;
+use crate::traffic::{PlanesParams, TrafficParams};
 use crate::workload::WorkloadParams;
 use schemars::{JsonSchema, Schema, json_schema};
 use serde_json::{Map, Value, json};
@@ -22,6 +22,7 @@ pub fn numbers() -> &'static Value {
         let mut section = |name: &str, schema: Schema| properties.insert(name.into(), schema.to_value());
         section("units", UnitsParams::json_schema(&mut generator));
         section("topology", TopologyKind::json_schema(&mut generator));
+        section("planes", PlanesParams::json_schema(&mut generator));
         section("router", routers::schema(&mut generator));
         section("routing", RoutingKind::json_schema(&mut generator));
         section("queueing", QueueingKind::json_schema(&mut generator));

@@ -9,7 +9,7 @@ use crate::queueing::QueueingKind;
 use crate::routing::RoutingKind;
 use crate::schema::{self, parse};
 use crate::topology::{Topology, TopologyKind};
-use crate::traffic::TrafficParams;
+use crate::traffic::{PlanesParams, TrafficParams};
 use crate::workload::WorkloadParams;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
@@ -38,6 +38,8 @@ pub struct Scenario {
     pub units: Option<UnitsParams>,
     /// The network graph.
     pub topology: TopologyKind,
+    /// Networks side by side, if there are several.
+    pub planes: Option<PlanesParams>,
     /// Routers and links.
     pub router: RouterKind,
     /// Routing mechanism.
@@ -54,7 +56,7 @@ pub struct Scenario {
 
 /// The sections of a scenario, in the order of the documentation.
 pub const SECTIONS: &[&str] =
-    &["seed", "units", "topology", "router", "routing", "queueing", "traffic", "workload", "measure"];
+    &["seed", "units", "topology", "planes", "router", "routing", "queueing", "traffic", "workload", "measure"];
 
 /// A scenario as a document shows it.
 #[derive(Serialize)]
@@ -63,6 +65,8 @@ struct Shown<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     units: &'a Option<UnitsParams>,
     topology: &'a TopologyKind,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    planes: &'a Option<PlanesParams>,
     #[serde(serialize_with = "routers::write")]
     router: &'a RouterKind,
     routing: &'a RoutingKind,
@@ -76,13 +80,13 @@ struct Shown<'a> {
 
 impl Serialize for Scenario {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { seed, units, topology, router, routing, queueing, traffic, workload, measure } = self;
+        let Self { seed, units, topology, planes, router, routing, queueing, traffic, workload, measure } = self;
         let mut measure = json!(measure);
         if let (Some(_), Value::Object(table)) = (workload, &mut measure) {
             measure::OF_TRAFFIC.iter().for_each(|key| drop(table.shift_remove(*key)));
         }
         let traffic = workload.is_none().then_some(traffic);
-        Shown { seed: *seed, units, topology, router, routing, queueing, traffic, workload, measure }
+        Shown { seed: *seed, units, topology, planes, router, routing, queueing, traffic, workload, measure }
             .serialize(serializer)
     }
 }
@@ -129,6 +133,7 @@ impl Scenario {
         let units = found.take(document.get("units").map(|units| parse("units", units)).transpose());
         let topology = required("topology", ", for example kind = \"dragonfly\"");
         let topology = found.take(topology.and_then(|table| TopologyKind::from_value("topology", table)));
+        let planes = found.take(document.get("planes").map(|planes| parse("planes", planes)).transpose());
         // What classes of links take from the class `default` is not theirs to answer for.
         let router = routers::read("router", section("router"));
         let router = found.take(router.and_then(|_| routers::read("router", &inherit_links(section("router")))));
@@ -171,6 +176,7 @@ impl Scenario {
             seed: seed?,
             units: units?,
             topology: topology?,
+            planes: planes?,
             router: router?,
             routing: routing?,
             queueing: queueing?,
@@ -192,11 +198,19 @@ impl Scenario {
         // A trace has no bounds, and may be long.
         let traffic = TrafficParams { trace: Vec::new(), ..self.traffic.clone() };
         check(schema::check::<TrafficParams>("traffic", &json!(traffic)));
+        if let Some(planes) = &self.planes {
+            check(schema::check::<PlanesParams>("planes", &json!(planes)));
+        }
         if let Some(workload) = &self.workload {
             check(workload.broken("workload"));
         }
         found.into_result()?;
         self.topology.build()
+    }
+
+    /// Networks side by side.
+    pub fn plane_count(&self) -> u32 {
+        self.planes.as_ref().map_or(1, |planes| planes.count)
     }
 
     /// The functions that somebody else compiles ([`foreign`]), by the paths of the tables that name them.

@@ -3,6 +3,7 @@
 use super::classes::Classes;
 use super::packet_size::{PacketSizeKind, Sizes};
 use super::patterns::{Others, Pattern, part_seed};
+use super::planes::{Plane, Turn};
 use super::processes::{Geometric, HORIZON, Process, ProcessState};
 use super::requests::Requests;
 use super::trace::Trace;
@@ -43,6 +44,8 @@ pub struct Traffic {
     classes: Option<Classes>,
     /// The same in short, if it is so simple.
     steady: Option<Steady>,
+    /// The plane that gets some of the packets, if there are several.
+    plane: Option<Plane>,
 }
 
 /// The commonest traffic: packets of one size, each on its own, generated independently of one another at a load that
@@ -106,6 +109,8 @@ struct Message {
     left: u32,
     /// Messages begun.
     begun: u32,
+    /// What the planes of the next packets depend on, if there are several.
+    turn: Turn,
 }
 
 /// Where one endpoint is in its sequence of packets, 48 bytes.
@@ -206,7 +211,7 @@ impl Traffic {
             (None, None) => Steady::of(&loads, &patterns, &*sizes),
             _ => None,
         };
-        Ok(Self { loads, patterns, sizes, messages, trace, end: 1, requests, classes: None, steady })
+        Ok(Self { loads, patterns, sizes, messages, trace, end: 1, requests, classes: None, steady, plane: None })
     }
 
     /// No traffic at all, of packets of so many phits at least and at most: what endpoints draw that execute a program.
@@ -224,17 +229,32 @@ impl Traffic {
             requests: None,
             classes: None,
             steady: None,
+            plane: None,
         })
+    }
+
+    /// The packets of one of several planes alone, see [`Plane`].
+    pub fn on_plane(self, plane: &Plane) -> Self {
+        let classes = self.classes.map(|Classes { traffic, ranks }| Classes {
+            traffic: traffic.into_iter().map(|class| class.on_plane(plane)).collect(),
+            ranks,
+        });
+        Self { classes, steady: None, plane: Some(plane.clone()), ..self }
     }
 
     /// The beginning of the sequence of `endpoint`; `seed` is the scenario's.
     pub fn source(&self, endpoint: u32, seed: u64) -> Source {
+        let seed = self.plane.as_ref().map_or(seed, |plane| plane.of_sources(seed));
         let mut rng = Rng::new(seed, Stream::Source, u64::from(endpoint));
         let state = match self.trace {
             None => self.loads[0].process.start(0, &mut rng),
             Some(_) => ProcessState::default(),
         };
-        Source { message: self.messages.map(|_| Box::default()), rng, state, load: 0, pattern: 0 }
+        let message = match &self.plane {
+            None => self.messages.map(|_| Box::default()),
+            Some(plane) => Some(Box::new(Message { turn: plane.start(endpoint), ..Message::default() })),
+        };
+        Source { message, rng, state, load: 0, pattern: 0 }
     }
 
     /// The next packet of `endpoint`, whose source this is; `None` if it never sends again.
@@ -249,6 +269,20 @@ impl Traffic {
     /// The same of traffic of any kind.
     #[inline(never)]
     fn next_of_any(&self, endpoint: u32, source: &mut Source) -> Option<Generated> {
+        let Some(plane) = &self.plane else { return self.next_of_all(endpoint, source) };
+        loop {
+            let packet = self.next_of_all(endpoint, source)?;
+            if let Some(message) = &mut source.message {
+                if plane.takes(packet, &mut message.turn, &mut source.rng) {
+                    return Some(packet);
+                }
+            }
+        }
+    }
+
+    /// The next packet of any kind, whatever its plane.
+    #[inline(always)]
+    fn next_of_all(&self, endpoint: u32, source: &mut Source) -> Option<Generated> {
         if let Some(trace) = &self.trace {
             return trace.next(endpoint, &mut source.state);
         }
@@ -262,6 +296,10 @@ impl Traffic {
     /// phits, all of the cycle of the packet before; nothing where their sizes have to be drawn. A message may have
     /// billions of packets.
     pub fn rest_of_message(&self, endpoint: u32, source: &mut Source) -> (u64, u64) {
+        if self.plane.is_some() {
+            // Each packet has a plane of its own.
+            return (0, 0);
+        }
         if let Some(trace) = &self.trace {
             return trace.rest(endpoint, &mut source.state);
         }
@@ -360,7 +398,19 @@ impl Traffic {
             return classes.traffic.iter().map(|class| class.expected_load(cycle)).sum();
         }
         let phase = self.loads.iter().rev().find(|phase| phase.start <= u64::from(cycle));
-        phase.map_or(0.0, |phase| phase.load)
+        phase.map_or(0.0, |phase| phase.load) * self.plane.as_ref().map_or(1.0, Plane::share)
+    }
+
+    /// The first cycle in which the latest packet of `source` can be sent, where an endpoint sends one packet after
+    /// another into several planes.
+    pub fn begins(&self, source: &Source) -> Option<u32> {
+        let message = source.message.as_deref().filter(|_| self.is_serial())?;
+        Some(message.turn.begins)
+    }
+
+    /// True if an endpoint sends one packet after another into several planes.
+    pub fn is_serial(&self) -> bool {
+        self.plane.as_ref().is_some_and(Plane::serial)
     }
 
     /// Packets after which `endpoint` is silent for good, infinite if it never is.

@@ -12,6 +12,7 @@ mod faults;
 mod latency;
 mod memory;
 mod options;
+mod planes;
 mod queueing;
 mod requests;
 mod throughput;

@@ -192,7 +192,7 @@ fn every_parameter_takes_different_values() {
             parameters::same(&place, false, &entry["schema"], &entry["schema"], &tables, &mut missing);
         }
     }
-    for section in ["router", "traffic", "measure", "workload"] {
+    for section in ["planes", "router", "traffic", "measure", "workload"] {
         let tables: Vec<&Value> = documents.iter().map(|document| &document[section]).collect();
         parameters::same(section, false, &numbers()["properties"][section], numbers(), &tables, &mut missing);
     }

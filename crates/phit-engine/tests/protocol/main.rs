@@ -21,6 +21,7 @@ mod graphs;
 mod kernels;
 mod limits;
 mod measure;
+mod planes;
 mod processes;
 mod requests;
 mod sums;

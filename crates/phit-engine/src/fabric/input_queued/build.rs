@@ -453,6 +453,7 @@ impl<'a> Plan<'a> {
                 ranks: self.traffic.classes().map(|classes| &*classes.ranks),
                 by_class: (allocator.by_class(), channels_by_class),
                 repeats: self.retransmit().is_some(),
+                serial: self.traffic.is_serial(),
                 radix: self.radix,
             },
         );

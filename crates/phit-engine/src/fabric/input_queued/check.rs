@@ -59,6 +59,10 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> FabricParams for RouterParams
         self.sharing.is_some()
     }
 
+    fn parallel(&self) -> bool {
+        true
+    }
+
     fn several_source_queues(&self) -> bool {
         self.admittance == Admittance::Single
     }

@@ -113,6 +113,21 @@ impl Partition {
         }
         let endpoint = &mut self.endpoints[e];
         endpoint.next = sources!(self).draw(endpoint.number, &mut endpoint.source, &mut self.collector);
+        if K::EXTRAS && self.settings.serial {
+            self.follow_other_planes(e);
+        }
+    }
+
+    /// The packet that endpoint `e` has drawn is sent when those before it have been, in other planes, too.
+    #[cold]
+    #[inline(never)]
+    fn follow_other_planes(&mut self, e: u32) {
+        let endpoint = &mut self.endpoints[e];
+        if let Some(cycle) = self.traffic.begins(&endpoint.source) {
+            // Packets of later cycles are not sent at all.
+            let cycle = cycle.min(self.settings.cycles);
+            endpoint.free = endpoint.free.max(cycle * self.settings.ticks_per_cycle);
+        }
     }
 
     /// Sends what endpoint `e` can send now, and files its next attempt if only time is missing.

@@ -155,6 +155,7 @@ impl Compiled {
             inputs_at_link_rate,
             reuse_when_empty,
             repeats,
+            serial,
             several_paths,
             rounds,
             speculates,
@@ -186,7 +187,7 @@ impl Compiled {
             || shares
             || ranked != (false, false);
         let asked = wants.ejects || wants.sends || wants.after_grants || wants.alternatives;
-        let rare = ideal || exchanges || classes || repeats || asked;
+        let rare = ideal || exchanges || classes || repeats || serial || asked;
         let extras = odd || rare;
         let usual = transparent && immediate && !managed && !admits && !rare;
         let bare = usual && !odd;

@@ -112,6 +112,8 @@ pub(crate) struct Settings {
     pub ranked: (bool, bool),
     /// Endpoints send again what was lost.
     pub repeats: bool,
+    /// Endpoints send one packet after another into several planes, of which this is one.
+    pub serial: bool,
     /// Endpoints send what they have drawn, one packet after another, and nothing else.
     pub in_turn: bool,
     /// Virtual networks, of which packets of each have virtual channels of their own.
@@ -230,6 +232,7 @@ impl Settings {
             ranks,
             by_class: ranked,
             repeats,
+            serial,
             radix,
         } = policies;
         let by_class = |value: &dyn Fn(&LinkClass) -> u32| {
@@ -318,6 +321,7 @@ impl Settings {
             classes: ranks.is_some(),
             ranked,
             repeats,
+            serial,
             in_turn: config.admittance.is_none() && requests.is_none() && ranks.is_none() && !repeats,
             networks: config.networks as u8,
             endpoints_keep: requests.is_some_and(|requests| requests.room.is_some()),
@@ -386,6 +390,8 @@ pub(crate) struct Policies<'a> {
     pub by_class: (bool, bool),
     /// Endpoints send again what was lost.
     pub repeats: bool,
+    /// Endpoints send one packet after another into several planes, of which this is one.
+    pub serial: bool,
     /// Most ports of a router.
     pub radix: u32,
 }

@@ -66,6 +66,7 @@ fn with_routing(mut simulation: Simulation, routing: impl Fn() -> Box<dyn Routin
                 ranks: None,
                 by_class: (false, false),
                 repeats: false,
+                serial: old.serial,
                 radix: old.turns,
             },
         );

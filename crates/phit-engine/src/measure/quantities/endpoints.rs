@@ -23,8 +23,8 @@ impl Reading<'_> {
     fn ejected_loads(&self) -> Vec<f64> {
         let mut loads = vec![0.0; self.topology.endpoints() as usize];
         for ((router, port), (before, after)) in self.ports() {
-            if let Peer::Endpoint(endpoint) = self.topology.port(router, port).peer {
-                loads[endpoint as usize] = (after - before) as f64 / f64::from(self.cycles);
+            if let Peer::Endpoint(endpoint) = self.topology.port(router % self.topology.routers(), port).peer {
+                loads[endpoint as usize] += (after - before) as f64 / f64::from(self.cycles);
             }
         }
         loads

@@ -22,19 +22,29 @@ pub(super) struct Link {
 }
 
 impl Reading<'_> {
-    /// Every port, router by router, with its phits before and after the measured time.
+    /// Every port, router by router, with its phits before and after the measured time; the routers of each plane are
+    /// numbered on after those of the plane before.
     pub(super) fn ports(&self) -> impl Iterator<Item = ((u32, u16), (&u64, &u64))> + '_ {
-        let ports = (0..self.topology.routers()).flat_map(|r| (0..self.topology.ports(r)).map(move |p| (r, p)));
-        ports.zip(self.before.ports.iter().zip(&self.after.ports))
+        let of_plane = move |plane| {
+            let first = plane * self.topology.routers();
+            let ports = move |r| (0..self.topology.ports(r)).map(move |p| (first + r, p));
+            (0..self.topology.routers()).flat_map(ports)
+        };
+        (0..self.planes).flat_map(of_plane).zip(self.before.ports.iter().zip(&self.after.ports))
     }
 
     /// Every port that leads somewhere.
     pub(super) fn links(&self) -> impl Iterator<Item = Link> + '_ {
-        self.ports().filter_map(|((router, port), (before, after))| {
-            let there = self.topology.port(router, port);
+        let routers = self.topology.routers();
+        self.ports().filter_map(move |((router, port), (before, after))| {
+            let there = self.topology.port(router % routers, port);
             let carried = f64::from(self.cycles) * self.bandwidth[there.class as usize];
             let used = (after - before) as f64 / carried;
-            (there.peer != Peer::None).then_some(Link { router, port, class: there.class, peer: there.peer, used })
+            let peer = match there.peer {
+                Peer::Router { router: to, port } => Peer::Router { router: router / routers * routers + to, port },
+                other => other,
+            };
+            (peer != Peer::None).then_some(Link { router, port, class: there.class, peer, used })
         })
     }
 
@@ -80,7 +90,8 @@ impl Counts for Links {
 
     const TABLES: &'static [Table] = &[Table {
         name: "links",
-        about: "One row for each direction of a link, and for each link to an endpoint.",
+        about: "One row for each direction of a link, and for each link to an endpoint. With `planes` the routers of \
+                each plane are numbered on after those of the plane before.",
         there: When::Some("with `measure.links`"),
         asked: |at| at.links,
         columns: &[
