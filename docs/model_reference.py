@@ -24,7 +24,7 @@ TITLES = {
     "placement": "Placements",
 }
 
-SECTIONS = ("units", "traffic", "workload", "measure", "sweep", "plot", "cluster")
+SECTIONS = ("units", "planes", "traffic", "workload", "measure", "sweep", "plot", "cluster")
 """The sections whose keys do not depend on a kind."""
 
 PLACES = {

@@ -141,6 +141,19 @@ def test_links_are_as_wide_as_the_scenario_says() -> None:
     assert [(price.links, price.capacity) for price in limit.prices] == [(32, Fraction(96))]
 
 
+@pytest.mark.parametrize(("injection", "of_endpoints"), [("parallel", 3), ("serial", 1)])
+def test_planes_carry_as_much_each(injection: str, of_endpoints: int) -> None:
+    slow = scenario(torus(16), EVERYONE, links={"dim0": {"bandwidth": 0.3}})
+    one = phit.bound(slow)
+    assert one.any_routing is not None
+    assert one.any_routing.load == Fraction(3, 20)
+    several = phit.bound(slow | {"planes": {"count": 3, "injection": injection}})
+    assert several.any_routing is not None
+    assert several.any_routing.load == 3 * one.any_routing.load
+    star = scenario({"kind": "single", "endpoints": 16}, "shift")
+    assert phit.bound(star | {"planes": {"count": 3, "injection": injection}}).load == of_endpoints
+
+
 def test_the_links_of_endpoints_bind() -> None:
     # Of 16 endpoints, 15 send half of their packets to endpoint 3, which itself sends them to the others.
     hot = {"kind": "hotspot", "targets": [3], "share": 0.5}

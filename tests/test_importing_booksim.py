@@ -715,7 +715,38 @@ def test_routing_functions_with_what_they_are_not_expressed_with(
     assert named in refused(tmp_path, **{**MESH, **keys})
 
 
-UNLIKE = {"subnets": 2, "link_failures": 1, "buffer_policy": "feedback", "router": "event", "classes": 9} | {
+def test_parallel_networks_are_planes(tmp_path: Path) -> None:
+    keys = {**MESH, "packet_size": 4, "injection_rate_uses_flits": 1, "sample_period": 2000}
+    found = imported(tmp_path, **keys, subnets=3, injection_rate=0.6)
+    assert found.document["planes"] == {"count": 3, "injection": "serial"}
+    assert "[planes]  # subnets = 3" in found.to_toml() or "count = 3  # subnets = 3" in found.to_toml()
+    several, one = (phit.run(imported(tmp_path, **keys, subnets=n, injection_rate=0.6).document) for n in (3, 1))
+    assert several["accepted_load"] == pytest.approx(0.6, rel=0.03)
+    assert several.latency_mean < 0.8 * one.latency_mean
+    # Requests and replies that all go over one of the networks leave the others empty.
+    kinds = {f"{kind}_{part}_subnet": 1 for kind in ("read", "write") for part in ("request", "reply")}
+    asked = imported(tmp_path, **keys, **kinds, subnets=2, use_read_write=1, injection_rate=0.1)
+    assert "planes" not in asked.document
+    assert any("subnets = 2" in text for text in asked.warnings)
+    alone = imported(tmp_path, **keys, use_read_write=1, injection_rate=0.1)
+    assert asked.document == alone.document
+
+
+@pytest.mark.parametrize(
+    ("keys", "named"),
+    [
+        ({"use_read_write": 1, "read_reply_subnet": 1}, "read_reply_subnet = 1: cannot be expressed; expected the same"),
+        ({"use_read_write": 1, "write_request_subnet": 2}, "write_request_subnet = 2: expected a network among the 2"),
+        ({"classes": 2}, "subnets = 2: cannot be expressed with several classes"),
+    ],
+)
+def test_parallel_networks_with_what_they_are_not_expressed_with(
+    tmp_path: Path, keys: dict[str, Any], named: str
+) -> None:
+    assert named in refused(tmp_path, **MESH, subnets=2, **keys)
+
+
+UNLIKE = {"subnets": 65, "link_failures": 1, "buffer_policy": "feedback", "router": "event", "classes": 9} | {
     "internal_speedup": 1.0625
 }
 
@@ -729,7 +760,7 @@ def test_what_cannot_be_expressed_is_refused_by_key(tmp_path: Path, name: str) -
 
 def test_all_mistakes_are_named_at_once(tmp_path: Path) -> None:
     with pytest.raises(RefusedError) as error:
-        imported(tmp_path, **MESH, nun_vcs=4, subnets=2, vc_alloc_delay=2, k2="x")
+        imported(tmp_path, **MESH, nun_vcs=4, subnets=0, vc_alloc_delay=2, k2="x")
     said = [str(one) for one in error.value.errors]
     assert len(said) == 4
     assert any("nun_vcs" in one and "num_vcs" in one for one in said), said
@@ -867,7 +898,7 @@ def test_import_prints_a_scenario_that_runs(tmp_path: Path, cli: Cli) -> None:
     status, out, err = cli("run", file, "--from", "booksim", "--set", "measure.cycles=100", "--json")
     assert status == 0, err
     assert cli("import", "booksym", file)[0] == 2
-    status, _, err = cli("import", "booksim", file, "subnets=2", "classes=0")
+    status, _, err = cli("import", "booksim", file, "subnets=0", "classes=0")
     assert status == 2
     assert err.count("phit: error:") == 2
 

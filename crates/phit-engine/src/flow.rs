@@ -3,8 +3,8 @@
 
 use crate::engine::poll;
 use crate::error::ScenarioError;
+use crate::fabric::LinkClasses;
 use crate::fabric::seams::queueing::Division;
-use crate::fabric::{Bandwidth, LinkClasses};
 use crate::scenario::Scenario;
 use crate::topology::{HopState, Hops, Leg, Peer, Topology};
 use crate::traffic::{Destinations, PlanesParams, WeightedPattern};
@@ -38,7 +38,7 @@ pub fn network(scenario: &Scenario) -> Result<Value, ScenarioError> {
             move |port| {
                 let link = topology.port(router, port);
                 let Peer::Router { router: to, .. } = link.peer else { return None };
-                Some(json!([router, port, to, link.class, carried(links[usize::from(link.class)].bandwidth, planes)]))
+                Some(json!([router, port, to, link.class, links[usize::from(link.class)].bandwidth.times(planes)]))
             }
         })
     };
@@ -47,18 +47,10 @@ pub fn network(scenario: &Scenario) -> Result<Value, ScenarioError> {
         "routers": topology.routers(),
         "attachment": (0..topology.endpoints()).map(|e| topology.attachment(e).0).collect::<Vec<_>>(),
         "links": (0..topology.routers()).flat_map(of_router).collect::<Vec<_>>(),
-        "injection": links[0].injection_bandwidth.map(|bandwidth| carried(bandwidth, at_once)),
-        "ejection": carried(links[0].bandwidth, planes),
+        "injection": links[0].injection_bandwidth.map(|bandwidth| bandwidth.times(at_once)),
+        "ejection": links[0].bandwidth.times(planes),
         "demand": demand,
     }))
-}
-
-/// Phits per cycle that so many links carry.
-fn carried(bandwidth: Bandwidth, planes: u32) -> Value {
-    match planes {
-        1 => json!(bandwidth),
-        _ => json!(bandwidth.to_f64() * f64::from(planes)),
-    }
 }
 
 fn demand(scenario: &Scenario, topology: &dyn Topology) -> Result<Vec<Destinations>, ScenarioError> {

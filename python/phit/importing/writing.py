@@ -11,7 +11,7 @@ from phit.text import plain
 SECTIONS = {"router.links", "traffic.pattern", "traffic.requests", "sweep.product"}
 """Tables within tables that have a heading of their own, and those within them."""
 
-ORDER = ("seed", "topology", "router", "routing", "queueing", "traffic", "measure", "sweep")
+ORDER = ("seed", "topology", "planes", "router", "routing", "queueing", "traffic", "measure", "sweep")
 """Of the sections."""
 
 WIDTH = 100

@@ -57,6 +57,13 @@ impl Bandwidth {
         (self.phits, self.cycles)
     }
 
+    /// That of so many links together.
+    pub(crate) fn times(self, links: u32) -> Self {
+        let divides = |number: &u32| links % number == 0 && self.cycles % number == 0;
+        let common = (1..=self.cycles).rev().find(divides).unwrap_or(1);
+        Self { phits: self.phits.saturating_mul(links / common), cycles: self.cycles / common }
+    }
+
     /// Phits per cycle.
     pub fn to_f64(self) -> f64 {
         f64::from(self.phits) / f64::from(self.cycles)

@@ -169,7 +169,8 @@ fn tables_have_the_links_of_all_planes_and_each_endpoint_once() {
     let accepted: Vec<f64> = rows("endpoints", "accepted_load").iter().filter_map(Value::as_f64).collect();
     assert_eq!(accepted.len(), 9);
     let mean = accepted.iter().sum::<f64>() / 9.0;
-    assert!((mean - number(&outcome, "/accepted_load")).abs() < 1e-9, "{mean}");
+    // Phits are delivered after they have been put on the link: a packet of 5 in either plane, in 400 cycles.
+    assert!((mean - number(&outcome, "/accepted_load")).abs() < 10.0 / 400.0, "{mean}");
     let injected: f64 = rows("endpoints", "injected_load").iter().filter_map(Value::as_f64).sum();
     assert!((injected / 9.0 - 0.6).abs() < 0.1, "{injected}");
 }

@@ -100,6 +100,11 @@ _TAKEN = _all(
         LIST,
     ),
     ("class_priority", 0, "`traffic.classes.priority`, with `priority = class`", LIST),
+    ("subnets", 1, '`planes.count`, with `planes.injection = "serial"`; not with several `classes`'),
+    ("read_request_subnet", 0, "with `use_read_write`: all four kinds of packets over the same one of `subnets`"),
+    ("read_reply_subnet", 0, "as above"),
+    ("write_request_subnet", 0, "as above"),
+    ("write_reply_subnet", 0, "as above"),
     ("perm_seed", 0, "`traffic.pattern.seed` of `randperm`", LIST),
     ("injection_rate", 0.1, "`traffic.load`, which counts flits", LIST),
     ("injection_rate_uses_flits", 0, "whether `injection_rate` counts flits or packets"),
@@ -161,10 +166,6 @@ _IGNORED = _all(
     ("tech_file", "", "of the power model"),
     ("power_output_file", "pwr_tmp", "of the power model"),
     ("fail_seed", 0, "of `link_failures`", LIST),
-    ("read_request_subnet", 0, "of `subnets`"),
-    ("read_reply_subnet", 0, "of `subnets`"),
-    ("write_request_subnet", 0, "of `subnets`"),
-    ("write_reply_subnet", 0, "of `subnets`"),
     ("batch_size", 1000, "of `sim_type = batch`"),
     ("batch_count", 1, "of `sim_type = batch`"),
     ("max_outstanding_requests", 0, "of `sim_type = batch`"),
@@ -204,7 +205,6 @@ _DROPPED = _all(
 
 _REFUSED = _all(
     REFUSED,
-    ("subnets", 1, "1 only: there are no parallel networks"),
     ("link_failures", 0, "0 only; `topology.faults` names links that do not work"),
     ("vc_priority_donation", 0, "0 only"),
 )

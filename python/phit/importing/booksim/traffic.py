@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 
-from phit.importing.booksim.configuration import Configuration
+from phit.importing.booksim.configuration import Configuration, check_range
 from phit.importing.booksim.grammar import called, elements
 from phit.importing.booksim.network import Network
 from phit.importing.found import Setting
@@ -16,6 +16,7 @@ MOST_DIGITS = 9
 
 def traffic(given: Configuration, network: Network) -> None:
     """Puts the traffic into the scenario."""
+    _planes(given)
     if given["classes"].value != 1:
         _classes(given, network)
         return
@@ -41,6 +42,31 @@ def traffic(given: Configuration, network: Network) -> None:
     given.findings.put("traffic.load", load, *sources)
     if not requests:
         given.findings.put("traffic.packet_size", sizes, given["packet_size"])
+
+
+MOST_PLANES = 64
+
+
+def _planes(given: Configuration) -> None:
+    """Puts parallel networks into the scenario."""
+    count = check_range(given, "subnets", 1, MOST_PLANES)
+    if given.whole("use_read_write"):
+        # Every kind of packets has a network of its own, or one with others.
+        networks = {kind: given.whole(f"{kind}_subnet") for kind in REQUESTS}
+        for kind, network in networks.items():
+            if not 0 <= network < count:
+                given.refuse(f"{kind}_subnet", f"expected a network among the {count} of subnets")
+            elif network != networks["read_request"]:
+                expected = "expected the same network for requests and replies, for reads and writes"
+                given.refuse(f"{kind}_subnet", f"cannot be expressed; {expected}")
+        if count > 1:
+            given.drop("subnets", "all packets go over one of the networks; the others, which are empty, are left out")
+    elif count > 1 and given["classes"].value != 1:
+        given.refuse("subnets", "cannot be expressed with several classes; expected 1")
+    elif count > 1:
+        given.findings.put("planes.count", count, given["subnets"])
+        # An endpoint has one queue for all of them.
+        given.findings.put("planes.injection", "serial")
 
 
 MOST_CLASSES = 8

@@ -77,7 +77,7 @@ def scenario(row: Row, *, drained: bool = True) -> Document:
         "cycles": int(row["measured_cycles"]),
         "count": "generated" if drained else "delivered",
     }
-    tables = ("topology", "router", "routing", "queueing", "traffic")
+    tables = ("topology", "planes", "router", "routing", "queueing", "traffic")
     return {key: document[key] for key in tables if key in document} | {"measure": measure}
 
 
@@ -113,6 +113,9 @@ OPTIONS = {
     "mesh88_romm": "8x8 mesh, ROMM",
     "mesh88_adaptive": "8x8 mesh, adaptive as its sets of hops leave it",
     "torus88_balanced": "8x8 torus, balanced use of virtual channels",
+    "mesh88_planes": "8x8 mesh, uniform, several networks",
+    "torus88_planes": "8x8 torus, uniform, several networks",
+    "fattree64_planes": "fat tree of 64, uniform, several networks",
     "mesh88_connections": "8x8 mesh, uniform, the crossbar connects ports for a packet",
     "ff44_allocators": "4x4 flattened butterfly of 64, uniform, allocators",
     "ff44_valiant": "4x4 flattened butterfly of 64, Valiant",
@@ -140,9 +143,10 @@ def options(folder: Path) -> list[Case]:
         allocation = ("routing_delay", "speculative", "vc_allocator", "sw_allocator")
         buffers = ("num_vcs", "vc_buf_size", "buffer_policy", "private_buf_size", "max_held_slots")
         classes = ("injection_rate", "class_priority") if "classes=" in row["overrides"] else ()
+        planes = ("subnets",) if "subnets=" in row["overrides"] else ()
         routing = ("routing_function",) if row["series"] in ROUTINGS else ()
         router_keys = (*speedups, *allocation, *channels, *buffers)
-        keys = (*classes, *routing, *router_keys, "wait_for_tail_credit", "traffic", "packet_size")
+        keys = (*classes, *planes, *routing, *router_keys, "wait_for_tail_credit", "traffic", "packet_size")
         changed = [f"{key}={given[key]}" for key in keys if f"{key}=" in row["overrides"]]
         load = float(row["offered_flits_node_cycle"])
         # These are no curves of which the saturation is known: latencies are judged at all loads.
