@@ -722,7 +722,7 @@ def test_parallel_networks_are_planes(tmp_path: Path) -> None:
     assert "[planes]  # subnets = 3" in found.to_toml() or "count = 3  # subnets = 3" in found.to_toml()
     several, one = (phit.run(imported(tmp_path, **keys, subnets=n, injection_rate=0.6).document) for n in (3, 1))
     assert several["accepted_load"] == pytest.approx(0.6, rel=0.03)
-    assert several.latency_mean < 0.8 * one.latency_mean
+    assert several["latency_mean"] < 0.8 * one["latency_mean"]
     # Requests and replies that all go over one of the networks leave the others empty.
     kinds = {f"{kind}_{part}_subnet": 1 for kind in ("read", "write") for part in ("request", "reply")}
     asked = imported(tmp_path, **keys, **kinds, subnets=2, use_read_write=1, injection_rate=0.1)
@@ -735,8 +735,8 @@ def test_parallel_networks_are_planes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("keys", "named"),
     [
-        ({"use_read_write": 1, "read_reply_subnet": 1}, "read_reply_subnet = 1: cannot be expressed; expected the same"),
-        ({"use_read_write": 1, "write_request_subnet": 2}, "write_request_subnet = 2: expected a network among the 2"),
+        ({"use_read_write": 1, "read_reply_subnet": 1}, "read_reply_subnet = 1: cannot be expressed"),
+        ({"use_read_write": 1, "write_request_subnet": 2}, "write_request_subnet = 2: expected a network"),
         ({"classes": 2}, "subnets = 2: cannot be expressed with several classes"),
     ],
 )

@@ -91,9 +91,10 @@ impl Fabric for Planes {
     }
 
     fn audit(&self) -> Result<(), String> {
-        let audit =
-            |(number, plane): (usize, &Box<dyn Fabric>)| plane.audit().map_err(|e| format!("plane {number}: {e}"));
-        self.0.iter().enumerate().try_for_each(audit)
+        for (number, plane) in self.0.iter().enumerate() {
+            plane.audit().map_err(|wrong| format!("plane {number}: {wrong}"))?;
+        }
+        Ok(())
     }
 
     fn as_any(&self) -> &dyn Any {
