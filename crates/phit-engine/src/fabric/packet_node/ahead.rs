@@ -33,8 +33,8 @@ impl Ahead {
     /// The hops by dimension.
     #[inline(always)]
     pub(super) fn way(self) -> Offsets {
-        let of = |d: u32| if d < DIMENSIONS { self.low >> (16 * d) } else { u64::from(self.high) >> (16 * (d - 4)) };
-        std::array::from_fn(|d| of(d as u32) as i16)
+        let Self { low, high } = self;
+        [low as i16, (low >> 16) as i16, (low >> 32) as i16, (low >> 48) as i16, high as i16, (high >> 16) as i16]
     }
 
     /// No hop is left.
@@ -55,6 +55,17 @@ impl Ahead {
             true => Self { low: stepped(self.low, 16 * d), ..self },
             false => Self { high: stepped(self.high.into(), 16 * (d - DIMENSIONS)) as u32, ..self },
         }
+    }
+
+    /// The direction of dimension order: of the lowest dimension in which a hop is left.
+    #[inline(always)]
+    pub(super) fn first(self) -> usize {
+        let (word, from) = match self.low {
+            0 => (u64::from(self.high), DIMENSIONS),
+            low => (low, 0),
+        };
+        let d = word.trailing_zeros() / 16;
+        (2 * (from + d) + (word >> (16 * d + 15) & 1) as u32) as usize
     }
 
     /// Of the directions ahead the one whose queue has most free slots, the lowest dimension of equals, and these
@@ -109,7 +120,7 @@ fn best(hops: u64, used: u64, scores: u64) -> u32 {
 mod tests {
     use super::*;
     use crate::engine::{Rng, Stream};
-    use crate::fabric::seams::bubble::most_free;
+    use crate::fabric::seams::bubble::{dimension_order, most_free};
 
     #[test]
     fn all_dimensions_together_are_as_one_after_the_other() {
@@ -125,6 +136,7 @@ mod tests {
             let word = |from: u32| u64::from_le_bytes(std::array::from_fn(|i| used[from as usize + i]));
             let found = ahead.most_free(Scores::new(capacity), word);
             assert_eq!(found.map(|(direction, slots)| (direction as usize, slots)), expected, "{way:?} {used:?}");
+            dimension_order(&way).inspect(|&direction| assert_eq!(ahead.first(), direction, "{way:?}"));
             let direction = rng.below(12);
             let mut left = way;
             left[direction as usize / 2] -= if direction % 2 == 0 { 1 } else { -1 };

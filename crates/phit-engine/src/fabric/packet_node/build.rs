@@ -37,7 +37,7 @@ impl Network {
         let size = u32::from(size);
         let capacity = (1..classes.len()).map(|class| slots(classes, class, size)).min().unwrap_or(1);
         let ejection_capacity = slots(classes, 0, size);
-        let (links, class_of) = links(&**topology, endpoints_per_router, numbers);
+        let (links, far, class_of) = links(&**topology, endpoints_per_router, numbers);
         let queues = links.len() * MOST_VCS;
         let endpoint = |endpoint: u32| {
             poll();
@@ -75,7 +75,7 @@ impl Network {
             largest: size,
             now: 0,
             calendar: Calendar::default(),
-            busy: vec![0; links.len()].into(),
+            far: far.into(),
             classes: class_of.into(),
             scores: Scores::new(capacity),
             used: vec![0; queues + QUEUES_OF_WORD].into(),
@@ -118,7 +118,7 @@ impl Network {
         let (routers, endpoints) = (f64::from(topology.routers()), f64::from(topology.endpoints()));
         let links = routers * f64::from(directions.next_power_of_two());
         let queue = size_of::<u8>() + size_of::<u32>() * usize::from(capacity);
-        let link = size_of::<Link>() + size_of::<Tick>() + size_of::<u8>() + MOST_VCS * queue;
+        let link = size_of::<Link>() + size_of::<u32>() + size_of::<u8>() + MOST_VCS * queue;
         let arrived = size_of::<u32>() * usize::from(slots(classes, 0, size));
         let endpoint = size_of::<Endpoint>() + size_of::<Choices>() + size_of::<Ejection>() + arrived;
         let packet = size_of::<Record>() + size_of::<Origin>();
@@ -132,10 +132,11 @@ impl Network {
     }
 }
 
-/// The links of all routers, and their classes.
-fn links(topology: &dyn Topology, endpoints: u32, numbers: Numbers) -> (Vec<Link>, Vec<u8>) {
-    let nowhere = Link { waiting: [0; MOST_VCS], far: NONE, answer: NONE, last: NONE, phits: 0 };
-    let mut links = vec![nowhere; numbers.links as usize];
+/// The links of all routers, their opposite links, and their classes.
+fn links(topology: &dyn Topology, endpoints: u32, numbers: Numbers) -> (Vec<Link>, Vec<u32>, Vec<u8>) {
+    let idle = Link { waiting: [0; MOST_VCS], busy: 0, answer: NONE, last: NONE, phits: 0 };
+    let links = vec![idle; numbers.links as usize];
+    let mut opposite = vec![NONE; links.len()];
     let mut classes = vec![0; links.len()];
     for router in 0..topology.routers() {
         poll();
@@ -145,11 +146,11 @@ fn links(topology: &dyn Topology, endpoints: u32, numbers: Numbers) -> (Vec<Link
                 Peer::Router { router, port } => numbers.first_link(router) + u32::from(port) - endpoints,
                 Peer::Endpoint(_) | Peer::None => NONE,
             };
-            links[link as usize].far = far;
+            opposite[link as usize] = far;
             classes[link as usize] = port.class;
         }
     }
-    (links, classes)
+    (links, opposite, classes)
 }
 
 /// Of a link class; `size` is that of all packets, if they have one.

@@ -10,6 +10,7 @@
 use crate::engine::{Table, Tick};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::ops::Range;
 
 /// A filed event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -93,12 +94,6 @@ impl Pool {
         self.next[chunk] = self.free;
         self.free = chunk;
     }
-
-    /// The tick of the first event of a line; the last of all ticks if there is none.
-    #[inline(always)]
-    fn tick(&self, line: &Line) -> Tick {
-        if line.first == line.behind { Tick::MAX } else { self.events[line.first].tick }
-    }
 }
 
 /// Kinds, and the heap: as many as there can be.
@@ -117,12 +112,41 @@ pub(super) struct Run {
     before: u32,
 }
 
+impl Run {
+    /// Whether this event of its kind is one of them.
+    #[inline(always)]
+    fn has(&self, event: &Event) -> bool {
+        event.tick == self.tick && event.number.wrapping_sub(self.first) < self.before
+    }
+}
+
+/// Events of a run that stand in one chunk: their places in the pool.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Batch {
+    /// The first, and the one behind the last.
+    first: u32,
+    behind: u32,
+    /// The end of the chunk, and how far from there the next chunk of the line begins.
+    end: u32,
+    jump: u32,
+}
+
+impl Batch {
+    /// The places of these events.
+    #[inline(always)]
+    pub(super) fn places(&self) -> Range<u32> {
+        self.first..self.behind
+    }
+}
+
 /// Filed events of `KINDS` kinds.
 #[derive(Debug)]
 pub(super) struct Calendar<const KINDS: usize> {
     /// Tick of the first event of each line, then that of the heap; the last of all ticks if there is none. That of a
     /// line from which events are being taken is told at the end of the run.
     ticks: [Tick; MOST],
+    /// By line, the number of the first event, if there is one.
+    firsts: [u32; KINDS],
     lines: [Line; KINDS],
     pool: Pool,
     /// Events out of order: tick, number, kind, event.
@@ -136,6 +160,7 @@ impl<const KINDS: usize> Default for Calendar<KINDS> {
         let mut pool = Pool::default();
         Self {
             ticks: [Tick::MAX; MOST],
+            firsts: [0; KINDS],
             lines: std::array::from_fn(|_| pool.line()),
             pool,
             strays: BinaryHeap::new(),
@@ -154,7 +179,7 @@ impl<const KINDS: usize> Calendar<KINDS> {
             return self.file_stray(kind, at, target, data);
         }
         if line.first == line.behind {
-            self.ticks[kind] = at;
+            (self.ticks[kind], self.firsts[kind]) = (at, self.numbers as u32);
         }
         // Written field by field: put together elsewhere and copied, it would have to wait for its parts.
         let event = &mut self.pool.events[line.behind];
@@ -224,29 +249,60 @@ impl<const KINDS: usize> Calendar<KINDS> {
 
     /// Number of the first event of a line, or of the heap.
     fn number(&self, kind: usize) -> u32 {
-        match (self.lines.get(kind), self.strays.peek()) {
-            (Some(line), _) => self.pool.events[line.first].number,
+        match (self.firsts.get(kind), self.strays.peek()) {
+            (Some(number), _) => *number,
             // What is very old is as old as can be.
             (None, Some(Reverse((_, number, ..)))) => (*number).max(self.numbers.saturating_sub(1 << 30)) as u32,
             (None, None) => self.numbers as u32,
         }
     }
 
-    /// Takes the next event of a run of `kind`.
+    /// The next events of a run of `kind`, of which there is one at least. They are there until [`Self::taken`].
     #[inline(always)]
-    pub(super) fn next(&mut self, kind: usize, run: Run) -> Option<Event> {
-        let line = &mut self.lines[kind];
-        let event = self.pool.events[line.first];
-        let own = event.tick == run.tick && event.number.wrapping_sub(run.first) < run.before;
-        if line.first == line.behind || !own {
-            self.ticks[kind] = self.pool.tick(line);
-            return None;
+    pub(super) fn batch(&self, kind: usize, run: Run) -> Batch {
+        let Line { first, behind, .. } = self.lines[kind];
+        let chunk = first / CHUNK;
+        let end = (chunk + 1) * CHUNK;
+        let mut most = if behind / CHUNK == chunk { behind } else { end };
+        if !run.has(&self.pool.events[most - 1]) {
+            most = first + 1;
+            while run.has(&self.pool.events[most]) {
+                most += 1;
+            }
         }
-        line.first += 1;
-        if line.first % CHUNK == 0 {
+        Batch { first, behind: most, end, jump: (self.pool.next[chunk] * CHUNK).wrapping_sub(end) }
+    }
+
+    /// The event at a place of a batch: what it is about.
+    #[inline(always)]
+    pub(super) fn event(&self, place: u32) -> (u32, u32) {
+        let event = &self.pool.events[place];
+        (event.target, event.data)
+    }
+
+    /// The event that comes [`AHEAD`] events after that at a place of a batch; any other if there is none.
+    #[inline(always)]
+    pub(super) fn guess(&self, place: u32, batch: Batch) -> (u32, u32) {
+        let later = place + AHEAD;
+        self.event(if later < batch.end { later } else { later.wrapping_add(batch.jump) })
+    }
+
+    /// The events of a batch are done with. Returns whether the run goes on.
+    #[inline(always)]
+    pub(super) fn taken(&mut self, kind: usize, run: Run, batch: Batch) -> bool {
+        let line = &mut self.lines[kind];
+        line.first = batch.behind;
+        if batch.behind == batch.end {
             self.pool.shorten(line);
         }
-        Some(event)
+        let next = &self.pool.events[line.first];
+        let is_empty = line.first == line.behind;
+        if !is_empty && run.has(next) {
+            return true;
+        }
+        self.ticks[kind] = if is_empty { Tick::MAX } else { next.tick };
+        self.firsts[kind] = next.number;
+        false
     }
 
     /// Takes the first event that is out of order, with its kind.
@@ -255,18 +311,6 @@ impl<const KINDS: usize> Calendar<KINDS> {
         let Reverse((.., kind, event)) = self.strays.pop()?;
         self.ticks[KINDS] = self.strays.peek().map_or(Tick::MAX, |Reverse((tick, ..))| *tick);
         Some((kind, event))
-    }
-
-    /// The event of `kind` that comes [`AHEAD`] events after the next one, if it is in its chunk or the one behind;
-    /// any other if there is none.
-    #[inline(always)]
-    pub(super) fn guess(&self, kind: usize) -> &Event {
-        let first = self.lines[kind].first;
-        let place = first + AHEAD;
-        match (first ^ place) < CHUNK {
-            true => &self.pool.events[place],
-            false => &self.pool.events[self.pool.next[first / CHUNK] * CHUNK + place % CHUNK],
-        }
     }
 
     /// Bytes held.
@@ -287,11 +331,18 @@ mod tests {
         let run = calendar.next_run(end)?;
         let (kind, event) = match run.kind {
             9 => calendar.stray()?,
-            kind => (kind, calendar.next(kind, run)?),
+            kind => {
+                // One event, whereupon the run is left.
+                let run = Run { before: 1, ..run };
+                let batch = calendar.batch(kind, run);
+                assert_eq!(batch.places().len(), 1);
+                let event = calendar.pool.events[batch.first];
+                assert_eq!(calendar.event(batch.first), (event.target, event.data));
+                assert!(!calendar.taken(kind, run, batch));
+                (kind, event)
+            }
         };
         assert_eq!(run.tick, event.tick);
-        // The run is left.
-        calendar.next(kind, Run { before: 0, ..run }).inspect(|_| unreachable!());
         Some((kind, event.tick, event.target, event.data))
     }
 
@@ -322,8 +373,15 @@ mod tests {
             }
             let mut runs = Vec::new();
             while let Some(run) = calendar.next_run(9) {
-                let events = std::iter::from_fn(|| calendar.next(run.kind, run));
-                runs.push((run.kind, events.map(|event| event.target).collect::<Vec<_>>()));
+                let mut targets = Vec::new();
+                loop {
+                    let batch = calendar.batch(run.kind, run);
+                    targets.extend(batch.places().map(|place| calendar.event(place).0));
+                    if !calendar.taken(run.kind, run, batch) {
+                        break;
+                    }
+                }
+                runs.push((run.kind, targets));
             }
             assert_eq!(runs, [(4, vec![0, 1]), (2, vec![2, 3, 4]), (4, vec![5])], "{numbers}");
         }

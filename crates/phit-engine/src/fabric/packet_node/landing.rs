@@ -98,7 +98,7 @@ impl Network {
         let waiting = self.landings.iter().flat_map(|Landings(there)| there.iter().flatten());
         for landed in waiting {
             let Landed::Transit { back, word } = *landed else { continue };
-            let (link, vc, packet) = (self.links[back].far, word.vc(), word.packet());
+            let (link, vc, packet) = (self.far[back], word.vc(), word.packet());
             let slot = self.packets_of(link, vc).position(|other| other == packet);
             if slot.is_none_or(|slot| self.links[link].waiting[usize::from(vc)] >> slot & 1 == 1) {
                 return Err(format!("packet {packet} waits behind link {link} without a slot in its queue {vc}"));

@@ -50,7 +50,8 @@ impl Network {
         let answer = word.answered(true);
         // The answer stands in front of the packet if both go back by the same link.
         let same = place.is_some_and(|(link, _)| link == back);
-        if !same && self.links[back].answer == NONE && self.busy[back] <= self.now {
+        let link = &self.links[back];
+        if !same && link.answer == NONE && link.busy <= self.now {
             self.put(place, word.packet(), destination);
             self.send_answer(back, answer);
         } else {
@@ -87,7 +88,7 @@ impl Network {
         if slots >= adaptive_room.into() {
             return Some(Some((first + best, ADAPTIVE)));
         }
-        let (escape, vc, room) = self.escape.queue(&ahead.way(), via != NONE, came, escape_room)?;
+        let (escape, vc, room) = self.escape.queue_in(ahead.first(), via != NONE, came, escape_room);
         let link = first + escape as u32;
         (self.free_slots(link, vc) >= room).then_some(Some((link, vc)))
     }
@@ -160,7 +161,7 @@ impl Network {
             return choices.only().unwrap_or_else(|| self.deroute.choose(choices, &self.packed_slots(router)));
         }
         for link in self.numbers.of_router(router) {
-            let there = self.links[link].far != NONE;
+            let there = self.far[link] != NONE;
             self.free[self.numbers.direction(link) as usize] = there.then(|| self.free_slots(link, ADAPTIVE));
         }
         let slots = Slots { free: &self.free, capacity: self.capacity };
@@ -177,7 +178,7 @@ impl Network {
         let somewhere = match self.lattice.wraps() {
             true => self.directions,
             false => {
-                let links = self.numbers.of_router(router).filter(|&link| self.links[link].far != NONE);
+                let links = self.numbers.of_router(router).filter(|&link| self.far[link] != NONE);
                 PackedDirections::new(links.fold(0, |set, link| set | 1 << self.numbers.direction(link)))
             }
         };

@@ -11,7 +11,8 @@ impl Network {
     /// Puts something on `link` if it is free and there is something to send.
     #[inline(always)]
     pub(super) fn try_link(&mut self, link: u32) {
-        if self.busy[link] <= self.now && self.links[link].is_wanted() {
+        let there = &self.links[link];
+        if there.busy <= self.now && there.is_wanted() {
             self.send_over(link);
         }
     }
@@ -28,13 +29,12 @@ impl Network {
             if *waiting != 0 {
                 let slot = waiting.trailing_zeros();
                 *waiting &= *waiting - 1;
-                let far = there.far;
                 let packet = self.slots[self.slot(link, vc) + slot];
                 let class = self.classes[link];
                 let times = self.times[class.into()];
                 let (size, on_link) = self.size(packet, class, times.packet);
                 let end = self.occupy(link, size, on_link, kind::FREE);
-                return self.calendar.file(kind::ARRIVAL, end + times.latency, far, Word::new(packet, vc).0);
+                return self.calendar.file(kind::ARRIVAL, end + times.latency, self.far[link], Word::new(packet, vc).0);
             }
         }
     }
@@ -44,7 +44,7 @@ impl Network {
     pub(super) fn send_answer(&mut self, link: u32, word: Word) {
         let times = self.times[self.classes[link].into()];
         let end = self.occupy(link, self.answer, times.answer, kind::FREE_OF_ANSWER);
-        self.calendar.file(kind::ANSWER, end + times.latency, self.links[link].far, word.0);
+        self.calendar.file(kind::ANSWER, end + times.latency, self.far[link], word.0);
     }
 
     /// Phits of a packet, and its ticks on a link of `class`: `fixed`, unless packets have several sizes.
@@ -63,8 +63,9 @@ impl Network {
     #[inline]
     fn occupy(&mut self, link: u32, phits: u32, ticks: Tick, freed: usize) -> Tick {
         let until = self.now + ticks;
-        self.busy[link] = until;
-        self.links[link].phits += u64::from(phits);
+        let there = &mut self.links[link];
+        there.busy = until;
+        there.phits += u64::from(phits);
         self.calendar.file(freed, until, link, 0);
         until
     }

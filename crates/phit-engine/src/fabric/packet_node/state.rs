@@ -133,8 +133,8 @@ pub(super) const MOST_VCS: usize = 3;
 pub(super) struct Link {
     /// By virtual channel, bit i: the packet in slot i of its queue is not on its way.
     pub waiting: [u32; MOST_VCS],
-    /// The opposite link: at the router at the far end. `NONE` at a mesh's edge.
-    pub far: u32,
+    /// First tick at which it is free.
+    pub busy: Tick,
     /// The first answer to be sent, a [`Word`]; `NONE` if there is none.
     pub answer: u32,
     /// The last of those behind it, in [`Answers`]; `NONE` if there are none.
@@ -350,8 +350,8 @@ pub struct Network {
     pub(super) now: Tick,
     pub(super) calendar: Calendar<{ kind::COUNT }>,
     pub(super) links: Table<Link>,
-    /// First tick at which a link is free.
-    pub(super) busy: Table<Tick>,
+    /// The opposite link of each: at the router at the far end. `NONE` at a mesh's edge.
+    pub(super) far: Table<u32>,
     /// Class of each link.
     pub(super) classes: Table<u8>,
     /// What dimensions are worth whose adaptive queues are empty.
@@ -398,39 +398,52 @@ impl Network {
         while let Some(run) = self.calendar.next_run(end) {
             self.now = run.tick;
             match run.kind {
-                kind::ARRIVAL => {
-                    while let Some(Event { target, data, .. }) = self.calendar.next(kind::ARRIVAL, run) {
-                        self.prepare_arrival();
+                kind::ARRIVAL => loop {
+                    let batch = self.calendar.batch(kind::ARRIVAL, run);
+                    for place in batch.places() {
+                        self.prepare_arrival(self.calendar.guess(place, batch));
+                        let (back, word) = self.calendar.event(place);
                         match CREDITS {
-                            true => self.land(target, Word(data)),
-                            false => self.arrive(target, Word(data)),
+                            true => self.land(back, Word(word)),
+                            false => self.arrive(back, Word(word)),
                         }
                     }
-                }
+                    if !self.calendar.taken(kind::ARRIVAL, run, batch) {
+                        break;
+                    }
+                },
                 kind::FREE => self.free_links(kind::FREE, run),
                 kind::FREE_OF_ANSWER => self.free_links(kind::FREE_OF_ANSWER, run),
-                kind::ANSWER => {
-                    while let Some(Event { target, data, .. }) = self.calendar.next(kind::ANSWER, run) {
-                        let &Event { target: later, data: word, .. } = self.calendar.guess(kind::ANSWER);
-                        self.links.prefetch(later);
-                        self.slots.prefetch(self.slot(later, Word(word).vc()));
+                kind::ANSWER => loop {
+                    let batch = self.calendar.batch(kind::ANSWER, run);
+                    for place in batch.places() {
+                        self.prepare_answer(self.calendar.guess(place, batch));
+                        let (link, word) = self.calendar.event(place);
                         match CREDITS {
-                            true => self.credited(target, Word(data)),
-                            false => self.answered(target, Word(data)),
+                            true => self.credited(link, Word(word)),
+                            false => self.answered(link, Word(word)),
                         }
                     }
-                }
+                    if !self.calendar.taken(kind::ANSWER, run, batch) {
+                        break;
+                    }
+                },
                 kind::COUNT => {
                     if let Some((kind, Event { target, data, .. })) = self.calendar.stray() {
                         self.handle::<CREDITS>(kind, target, data);
                     }
                 }
-                kind => {
-                    while let Some(Event { target, data, .. }) = self.calendar.next(kind, run) {
-                        self.prepare(kind);
+                kind => loop {
+                    let batch = self.calendar.batch(kind, run);
+                    for place in batch.places() {
+                        self.prepare(kind, self.calendar.guess(place, batch).0);
+                        let (target, data) = self.calendar.event(place);
                         self.handle::<CREDITS>(kind, target, data);
                     }
-                }
+                    if !self.calendar.taken(kind, run, batch) {
+                        break;
+                    }
+                },
             }
         }
         self.now = end;
@@ -459,22 +472,26 @@ impl Network {
     /// Links become free.
     #[inline(always)]
     fn free_links(&mut self, kind: usize, run: Run) {
-        while let Some(Event { target, .. }) = self.calendar.next(kind, run) {
-            let later = self.calendar.guess(kind).target;
-            self.links.prefetch(later);
-            self.busy.prefetch(later);
-            self.slots.prefetch(self.slot(later, ADAPTIVE));
-            self.try_link(target);
+        loop {
+            let batch = self.calendar.batch(kind, run);
+            for place in batch.places() {
+                let (later, _) = self.calendar.guess(place, batch);
+                self.links.prefetch(later);
+                self.slots.prefetch(self.slot(later, ADAPTIVE));
+                let (link, _) = self.calendar.event(place);
+                self.try_link(link);
+            }
+            if !self.calendar.taken(kind, run, batch) {
+                break;
+            }
         }
     }
 
     /// Fetches what a later arrival will need.
     #[inline(always)]
-    fn prepare_arrival(&self) {
-        let &Event { target, data, .. } = self.calendar.guess(kind::ARRIVAL);
-        self.records.prefetch(Word(data).packet());
-        let first = self.numbers.first_link(self.numbers.router(target));
-        self.busy.prefetch(first);
+    fn prepare_arrival(&self, (back, word): (u32, u32)) {
+        self.records.prefetch(Word(word).packet());
+        let first = self.numbers.first_link(self.numbers.router(back));
         self.used.prefetch(first);
         // Those of three dimensions without asking.
         (0..3).for_each(|line| self.links.prefetch(first + line * LINKS_OF_LINE));
@@ -483,10 +500,16 @@ impl Network {
         }
     }
 
+    /// Fetches what a later answer will need.
+    #[inline(always)]
+    fn prepare_answer(&self, (link, word): (u32, u32)) {
+        self.links.prefetch(link);
+        self.slots.prefetch(self.slot(link, Word(word).vc()));
+    }
+
     /// Fetches what a later event of an endpoint will need.
     #[inline(always)]
-    fn prepare(&self, kind: usize) {
-        let later = self.calendar.guess(kind).target;
+    fn prepare(&self, kind: usize, later: u32) {
         match kind {
             kind::OFFER => {
                 self.endpoints.prefetch(later);
@@ -517,7 +540,7 @@ impl Network {
     /// Bytes of all tables.
     pub fn bytes(&self) -> usize {
         bytes_of!(self, Self {
-            calendar, links, busy, classes, used, slots, answers, endpoints, choices, ejections, arrived, records,
+            calendar, links, far, classes, used, slots, answers, endpoints, choices, ejections, arrived, records,
             origins, vacant, free, collector, under_way;
             link_classes, topology, traffic, deroute, lattice, escape, injection_room, numbers, endpoints_per_router,
             vcs, capacity, ejection_capacity, answer, largest, injection_period, times, injection_times, now, landings,

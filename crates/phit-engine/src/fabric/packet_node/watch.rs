@@ -90,7 +90,7 @@ impl Network {
     /// The queues in any of which `packet` needs room at the far end of `link`, the escape queue last, if it is refused
     /// there now.
     fn waits_for(&self, link: u32, vc: u8, packet: u32) -> Option<Vec<Place>> {
-        let back = self.links[link].far;
+        let back = self.far[link];
         let record = &self.records[packet];
         let (came, router) = (self.numbers.direction(link) as usize, self.numbers.router(back));
         let mut way: Offsets = record.way;

@@ -83,10 +83,21 @@ impl Escape {
         came: Option<(usize, u8)>,
         elsewhere: u16,
     ) -> Option<(usize, u8, u16)> {
-        let direction = dimension_order(way)?;
+        Some(self.queue_in(dimension_order(way)?, to_intermediate, came, elsewhere))
+    }
+
+    /// The same for a packet whose direction in dimension order is known.
+    #[inline]
+    pub fn queue_in(
+        &self,
+        direction: usize,
+        to_intermediate: bool,
+        came: Option<(usize, u8)>,
+        elsewhere: u16,
+    ) -> (usize, u8, u16) {
         let vc = self.to_intermediate.filter(|_| to_intermediate).unwrap_or(TO_DESTINATION);
         let room = if came == Some((direction, vc)) { 1 } else { elsewhere };
-        Some((direction, vc, room))
+        (direction, vc, room)
     }
 
     /// Free slots that a packet needs in an escape queue that it enters from elsewhere: its own and the bubble.
