@@ -6,7 +6,7 @@ use super::landing::Landings;
 use super::params::{Acceptance, InjectionRoom, NodeParams};
 use super::state::{
     Answers, Ejection, Endpoint, Link, MOST_SLOTS, MOST_VCS, Network, Numbers, Origin, Period, QUEUES_OF_WORD, Record,
-    Times,
+    Times, kind,
 };
 use crate::engine::{NONE, Rng, Stream, Table, Tick, poll};
 use crate::fabric::links::LinkClasses;
@@ -96,8 +96,20 @@ impl Network {
             offered_phits: 0,
             refused: (0, 0),
         };
+        network.find_echoes();
         network.start();
         network
+    }
+}
+
+impl Network {
+    /// Where all links between routers take the same times, what a link carries arrives a fixed time after it is free.
+    fn find_echoes(&mut self) {
+        let Some((first, others)) = self.times.get(1..).and_then(<[_]>::split_first) else { return };
+        if first.packet != 0 && others.iter().all(|times| times == first) {
+            self.calendar.echo(kind::ARRIVAL, kind::FREE, first.latency);
+            self.calendar.echo(kind::ANSWER, kind::FREE_OF_ANSWER, first.latency);
+        }
     }
 }
 

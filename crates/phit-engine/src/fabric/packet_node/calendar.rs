@@ -3,7 +3,9 @@
 //! Nearly every event is filed a fixed time ahead that depends on its kind alone, so that the events of a kind are in
 //! order as they are filed: each kind has a line, which filing appends to, and the next tick is the earliest of the
 //! lines' first. In that tick, lines are gone through one after the other, as far as their events were filed before
-//! those of the others: what handles a kind is found once for many events. What comes out of order (packets of several
+//! those of the others: what handles a kind is found once for many events. Where each event of a kind is followed by one
+//! of another kind that is about the same, a fixed time later, it is filed once: the second kind is an echo of the
+//! first, and its line has the same events, of which it is some way behind. What comes out of order (packets of several
 //! sizes, links of several lengths, sources that wait for their next packet) goes to a heap. And since it is known what
 //! comes next in each line, what an event will need can be brought into the cache before its turn.
 
@@ -28,11 +30,27 @@ pub(super) struct Event {
 /// Filed events of a kind, in order.
 #[derive(Debug, Clone, Copy)]
 struct Line {
-    /// Place of the first in the pool, and the free place behind the last: the same if there is none.
+    /// Place of the first in the pool, and the free place behind the last: the same if there is none. An echo's is that
+    /// of the kind that it follows.
     first: u32,
     behind: u32,
     /// Tick of the last one.
     last: Tick,
+    /// The kind whose events they are: their own, or that of which it is an echo.
+    of: usize,
+    /// How much later than there is written they come, in ticks and in numbers.
+    delay: Tick,
+    after: u32,
+    /// Whether another kind is its echo.
+    is_echoed: bool,
+}
+
+impl Line {
+    /// A run of its kind, as the ticks and numbers written in its events tell it.
+    #[inline(always)]
+    fn own(&self, run: Run) -> Run {
+        Run { tick: run.tick.wrapping_sub(self.delay), first: run.first.wrapping_sub(self.after), ..run }
+    }
 }
 
 /// Events of a chunk.
@@ -58,10 +76,10 @@ impl Default for Pool {
 }
 
 impl Pool {
-    /// A line without events.
-    fn line(&mut self) -> Line {
+    /// A line without events for those of a kind.
+    fn line(&mut self, kind: usize) -> Line {
         let first = self.chunk() * CHUNK;
-        Line { first, behind: first, last: 0 }
+        Line { first, behind: first, last: 0, of: kind, delay: 0, after: 0, is_echoed: false }
     }
 
     fn chunk(&mut self) -> u32 {
@@ -85,12 +103,15 @@ impl Pool {
         line.behind = chunk * CHUNK;
     }
 
-    /// Gives back the first chunk of a line, of which no event is left.
+    /// Leaves the first chunk of a line, of which no event is left, and gives it back unless an echo will read it.
     #[cold]
     #[inline(never)]
     fn shorten(&mut self, line: &mut Line) {
         let chunk = line.first / CHUNK - 1;
         line.first = self.next[chunk] * CHUNK;
+        if line.is_echoed {
+            return;
+        }
         self.next[chunk] = self.free;
         self.free = chunk;
     }
@@ -161,7 +182,7 @@ impl<const KINDS: usize> Default for Calendar<KINDS> {
         Self {
             ticks: [Tick::MAX; MOST],
             firsts: [0; KINDS],
-            lines: std::array::from_fn(|_| pool.line()),
+            lines: std::array::from_fn(|kind| pool.line(kind)),
             pool,
             strays: BinaryHeap::new(),
             numbers: 0,
@@ -194,6 +215,55 @@ impl<const KINDS: usize> Calendar<KINDS> {
         }
     }
 
+    /// Makes kind `echo` the echo of `kind`, `delay` ticks later. Nothing has been filed yet.
+    pub(super) fn echo(&mut self, echo: usize, kind: usize, delay: Tick) {
+        self.lines[kind].is_echoed = true;
+        self.lines[echo] = Line { of: kind, delay, after: 1, is_echoed: false, ..self.lines[kind] };
+    }
+
+    /// Files an event of `kind` for tick `at` and one of `echo`, about the same, `delay` ticks later. If that is its echo,
+    /// `delay` must be the echo's.
+    #[inline(always)]
+    pub(super) fn file_both(&mut self, kind: usize, echo: usize, at: Tick, delay: Tick, target: u32, data: u32) {
+        let line = &mut self.lines[kind];
+        if !line.is_echoed || at < line.last {
+            return self.file_apart(kind, echo, at, delay, target, data);
+        }
+        let number = (self.numbers + 1) as u32;
+        self.numbers += 2;
+        let place = line.behind;
+        let event = &mut self.pool.events[place];
+        event.number = number;
+        event.tick = at;
+        event.target = target;
+        event.data = data;
+        line.last = at;
+        line.behind += 1;
+        if line.behind % CHUNK == 0 {
+            self.pool.lengthen(line);
+        }
+        // Where the echo has come as far, so has the kind.
+        if line.first == place {
+            (self.ticks[kind], self.firsts[kind]) = (at, number);
+            if self.lines[echo].first == place {
+                (self.ticks[echo], self.firsts[echo]) = (at + delay, number.wrapping_add(1));
+            }
+        }
+    }
+
+    /// The same where there is no echo, or the event is out of order.
+    #[inline(never)]
+    fn file_apart(&mut self, kind: usize, echo: usize, at: Tick, delay: Tick, target: u32, data: u32) {
+        for (kind, at) in [(kind, at), (echo, at + delay)] {
+            if self.lines[kind].of == kind && !self.lines[kind].is_echoed {
+                self.file(kind, at, target, data);
+            } else {
+                self.numbers += 1;
+                self.file_stray(kind, at, target, data);
+            }
+        }
+    }
+
     /// The same for an event that may be so far ahead that no other of its kind should have to come after it.
     pub(super) fn file_some_time(&mut self, kind: usize, at: Tick, now: Tick, target: u32) {
         /// Ticks.
@@ -216,7 +286,10 @@ impl<const KINDS: usize> Calendar<KINDS> {
     /// The next events before tick `end`.
     #[inline(always)]
     pub(super) fn next_run(&self, end: Tick) -> Option<Run> {
-        let tick = self.ticks.iter().copied().fold(Tick::MAX, Tick::min);
+        let mut tick = end;
+        for &first in &self.ticks {
+            tick = tick.min(first);
+        }
         if tick >= end {
             return None;
         }
@@ -260,7 +333,8 @@ impl<const KINDS: usize> Calendar<KINDS> {
     /// The next events of a run of `kind`, of which there is one at least. They are there until [`Self::taken`].
     #[inline(always)]
     pub(super) fn batch(&self, kind: usize, run: Run) -> Batch {
-        let Line { first, behind, .. } = self.lines[kind];
+        let line = &self.lines[kind];
+        let (first, behind, run) = (line.first, self.lines[line.of].behind, line.own(run));
         let chunk = first / CHUNK;
         let end = (chunk + 1) * CHUNK;
         let mut most = if behind / CHUNK == chunk { behind } else { end };
@@ -295,13 +369,14 @@ impl<const KINDS: usize> Calendar<KINDS> {
         if batch.behind == batch.end {
             self.pool.shorten(line);
         }
-        let next = &self.pool.events[line.first];
-        let is_empty = line.first == line.behind;
+        let Line { first, of, delay, after, .. } = *line;
+        let (next, run) = (&self.pool.events[first], line.own(run));
+        let is_empty = first == self.lines[of].behind;
         if !is_empty && run.has(next) {
             return true;
         }
-        self.ticks[kind] = if is_empty { Tick::MAX } else { next.tick };
-        self.firsts[kind] = next.number;
+        self.ticks[kind] = if is_empty { Tick::MAX } else { next.tick + delay };
+        self.firsts[kind] = next.number.wrapping_add(after);
         false
     }
 

@@ -33,8 +33,9 @@ impl Network {
                 let class = self.classes[link];
                 let times = self.times[class.into()];
                 let (size, on_link) = self.size(packet, class, times.packet);
-                let end = self.occupy(link, size, on_link, kind::FREE);
-                return self.calendar.file(kind::ARRIVAL, end + times.latency, self.far[link], Word::new(packet, vc).0);
+                let until = self.occupy(link, size, on_link);
+                let word = Word::new(packet, vc).0;
+                return self.calendar.file_both(kind::FREE, kind::ARRIVAL, until, times.latency, link, word);
             }
         }
     }
@@ -43,8 +44,8 @@ impl Network {
     #[inline(always)]
     pub(super) fn send_answer(&mut self, link: u32, word: Word) {
         let times = self.times[self.classes[link].into()];
-        let end = self.occupy(link, self.answer, times.answer, kind::FREE_OF_ANSWER);
-        self.calendar.file(kind::ANSWER, end + times.latency, self.far[link], word.0);
+        let until = self.occupy(link, self.answer, times.answer);
+        self.calendar.file_both(kind::FREE_OF_ANSWER, kind::ANSWER, until, times.latency, link, word.0);
     }
 
     /// Phits of a packet, and its ticks on a link of `class`: `fixed`, unless packets have several sizes.
@@ -59,14 +60,13 @@ impl Network {
         }
     }
 
-    /// `link` carries so many phits from now on; returns until when. `freed` is the kind of the event then.
+    /// `link` carries so many phits from now on; returns until when.
     #[inline]
-    fn occupy(&mut self, link: u32, phits: u32, ticks: Tick, freed: usize) -> Tick {
+    fn occupy(&mut self, link: u32, phits: u32, ticks: Tick) -> Tick {
         let until = self.now + ticks;
         let there = &mut self.links[link];
         there.busy = until;
         there.phits += u64::from(phits);
-        self.calendar.file(freed, until, link, 0);
         until
     }
 

@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 /// What an event does.
 pub(super) mod kind {
-    /// A packet has arrived: over the link opposite to link `target`; `data` is a [`Word`](super::Word).
+    /// A packet has arrived over link `target`; `data` is a [`Word`](super::Word).
     pub(crate) const ARRIVAL: usize = 0;
     /// Link `target` is free again after a packet.
     pub(crate) const FREE: usize = 1;
@@ -28,7 +28,8 @@ pub(super) mod kind {
     pub(crate) const FREE_OF_ANSWER: usize = 8;
     /// Number of kinds.
     pub(crate) const COUNT: usize = 9;
-    /// The answer about a packet sent over link `target` has come; `data` is a [`Word`](super::Word).
+    /// The answer about a packet has come over link `target`, opposite to the one over which it was sent; `data` is a
+    /// [`Word`](super::Word).
     pub(crate) const ANSWER: usize = 2;
     /// The next packet of endpoint `target` has reached its router.
     pub(crate) const OFFER: usize = 3;
@@ -292,7 +293,7 @@ pub(super) struct Ejection {
 }
 
 /// What things take on the links of a class.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Times {
     /// Ticks of a packet on the link; 0 if packets have several sizes.
     pub packet: Tick,
@@ -402,7 +403,8 @@ impl Network {
                     let batch = self.calendar.batch(kind::ARRIVAL, run);
                     for place in batch.places() {
                         self.prepare_arrival(self.calendar.guess(place, batch));
-                        let (back, word) = self.calendar.event(place);
+                        let (link, word) = self.calendar.event(place);
+                        let back = self.far[link];
                         match CREDITS {
                             true => self.land(back, Word(word)),
                             false => self.arrive(back, Word(word)),
@@ -418,7 +420,8 @@ impl Network {
                     let batch = self.calendar.batch(kind::ANSWER, run);
                     for place in batch.places() {
                         self.prepare_answer(self.calendar.guess(place, batch));
-                        let (link, word) = self.calendar.event(place);
+                        let (back, word) = self.calendar.event(place);
+                        let link = self.far[back];
                         match CREDITS {
                             true => self.credited(link, Word(word)),
                             false => self.answered(link, Word(word)),
@@ -454,13 +457,13 @@ impl Network {
     #[inline(never)]
     fn handle<const CREDITS: bool>(&mut self, kind: usize, target: u32, data: u32) {
         match kind {
-            kind::ARRIVAL if CREDITS => self.land(target, Word(data)),
-            kind::ANSWER if CREDITS => self.credited(target, Word(data)),
+            kind::ARRIVAL if CREDITS => self.land(self.far[target], Word(data)),
+            kind::ANSWER if CREDITS => self.credited(self.far[target], Word(data)),
             kind::OFFER if CREDITS => self.land_new(target),
             kind::EJECTION if CREDITS => self.ejected(target),
-            kind::ARRIVAL => self.arrive_out_of_order(target, Word(data)),
+            kind::ARRIVAL => self.arrive_out_of_order(self.far[target], Word(data)),
             kind::FREE | kind::FREE_OF_ANSWER => self.try_link(target),
-            kind::ANSWER => self.answered(target, Word(data)),
+            kind::ANSWER => self.answered(self.far[target], Word(data)),
             kind::OFFER => self.offered(target),
             kind::REPLY => self.replied(target, data == 1),
             kind::EJECTION => self.try_ejection(target),
@@ -489,9 +492,9 @@ impl Network {
 
     /// Fetches what a later arrival will need.
     #[inline(always)]
-    fn prepare_arrival(&self, (back, word): (u32, u32)) {
+    fn prepare_arrival(&self, (link, word): (u32, u32)) {
         self.records.prefetch(Word(word).packet());
-        let first = self.numbers.first_link(self.numbers.router(back));
+        let first = self.numbers.first_link(self.numbers.router(self.far_if_any(link)));
         self.used.prefetch(first);
         // Those of three dimensions without asking.
         (0..3).for_each(|line| self.links.prefetch(first + line * LINKS_OF_LINE));
@@ -502,7 +505,8 @@ impl Network {
 
     /// Fetches what a later answer will need.
     #[inline(always)]
-    fn prepare_answer(&self, (link, word): (u32, u32)) {
+    fn prepare_answer(&self, (back, word): (u32, u32)) {
+        let link = self.far_if_any(back);
         self.links.prefetch(link);
         self.slots.prefetch(self.slot(link, Word(word).vc()));
     }
@@ -520,6 +524,12 @@ impl Network {
             kind::REPLY | kind::SEND => self.endpoints.prefetch(later),
             _ => {}
         }
+    }
+
+    /// The link opposite to `link`; any if that is a guess that may be anything.
+    #[inline(always)]
+    fn far_if_any(&self, link: u32) -> u32 {
+        (*self.far).get(link as usize).copied().unwrap_or(0)
     }
 
     /// What has been counted so far.
