@@ -12,7 +12,6 @@
 use crate::engine::{Table, Tick};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::ops::Range;
 
 /// The order of events: the tick, and below it the number in the order of filing.
 type Key = u64;
@@ -30,7 +29,7 @@ fn tick(key: Key) -> Tick {
 }
 
 /// A filed event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(C, align(16))]
 pub(super) struct Event {
     key: Key,
@@ -57,7 +56,12 @@ struct Line {
     is_echoed: bool,
 }
 
-/// Events of a chunk.
+impl Event {
+    /// What stands behind the last one of a line, and at the end of each chunk.
+    const NONE: Self = Self { key: Key::MAX, target: 0, data: 0 };
+}
+
+/// Events of a chunk, with the one at its end that is none.
 const CHUNK: u32 = 32;
 /// How many events of a kind ahead their needs are told.
 const AHEAD: u32 = 8;
@@ -75,7 +79,7 @@ struct Pool {
 
 impl Default for Pool {
     fn default() -> Self {
-        Self { events: vec![Event::default(); CHUNK as usize].into(), next: vec![0].into(), free: 0 }
+        Self { events: vec![Event::NONE; CHUNK as usize].into(), next: vec![0].into(), free: 0 }
     }
 }
 
@@ -83,13 +87,14 @@ impl Pool {
     /// A line without events for those of a kind.
     fn line(&mut self, kind: usize) -> Line {
         let first = self.chunk() * CHUNK;
+        self.events[first].key = Key::MAX;
         Line { first, behind: first, last: 0, of: kind, delay: 0, is_echoed: false }
     }
 
     fn chunk(&mut self) -> u32 {
         if self.free == 0 {
             for _ in 0..CHUNK {
-                self.events.push(Event::default());
+                self.events.push(Event::NONE);
             }
             self.free = self.next.push(0);
         }
@@ -98,20 +103,30 @@ impl Pool {
         chunk
     }
 
+    /// An event for tick `at` has been written to the end of a line.
+    #[inline(always)]
+    fn end(&mut self, line: &mut Line, at: Tick) {
+        line.last = at;
+        line.behind += 1;
+        self.events[line.behind].key = Key::MAX;
+        if line.behind % CHUNK == CHUNK - 1 {
+            self.lengthen(line);
+        }
+    }
+
     /// Makes room at the end of a line whose last chunk is full.
     #[cold]
     #[inline(never)]
     fn lengthen(&mut self, line: &mut Line) {
         let chunk = self.chunk();
-        self.next[line.behind / CHUNK - 1] = chunk;
+        self.next[line.behind / CHUNK] = chunk;
         line.behind = chunk * CHUNK;
+        self.events[line.behind].key = Key::MAX;
     }
 
     /// Leaves the first chunk of a line, of which no event is left, and gives it back unless an echo will read it.
-    #[cold]
-    #[inline(never)]
     fn shorten(&mut self, line: &mut Line) {
-        let chunk = line.first / CHUNK - 1;
+        let chunk = line.first / CHUNK;
         line.first = self.next[chunk] * CHUNK;
         if line.is_echoed {
             return;
@@ -137,23 +152,16 @@ pub(super) struct Run {
     before: Key,
 }
 
-/// Events of a run that stand in one chunk: their places in the pool.
+/// How far a run has come.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Batch {
-    /// The first, and the one behind the last.
-    first: u32,
-    behind: u32,
+pub(super) struct Reader {
+    run: Run,
+    /// Place of its next event, if the key that is written there is less than this.
+    place: u32,
+    before: Key,
     /// The end of the chunk, and how far from there the next chunk of the line begins.
     end: u32,
     jump: u32,
-}
-
-impl Batch {
-    /// The places of these events.
-    #[inline(always)]
-    pub(super) fn places(&self) -> Range<u32> {
-        self.first..self.behind
-    }
 }
 
 /// Filed events of `KINDS` kinds.
@@ -202,11 +210,7 @@ impl<const KINDS: usize> Calendar<KINDS> {
         event.key = key;
         event.target = target;
         event.data = data;
-        line.last = at;
-        line.behind += 1;
-        if line.behind % CHUNK == 0 {
-            self.pool.lengthen(line);
-        }
+        self.pool.end(line, at);
     }
 
     /// Makes kind `echo` the echo of `kind`, `delay` ticks later. Nothing has been filed yet.
@@ -230,11 +234,7 @@ impl<const KINDS: usize> Calendar<KINDS> {
         event.key = first;
         event.target = target;
         event.data = data;
-        line.last = at;
-        line.behind += 1;
-        if line.behind % CHUNK == 0 {
-            self.pool.lengthen(line);
-        }
+        self.pool.end(line, at);
         // Where the echo has come as far, so has the kind.
         if line.first == place {
             self.firsts[kind] = first;
@@ -297,7 +297,8 @@ impl<const KINDS: usize> Calendar<KINDS> {
         for &key in &self.firsts {
             before = before.min(key);
         }
-        Some(Run { kind, tick, before })
+        // Of two that are as old as can be one event goes first.
+        Some(Run { kind, tick, before: before.max(first + 1) })
     }
 
     /// Makes all numbers smaller by as much as they can be; those of very old events become the same.
@@ -311,8 +312,8 @@ impl<const KINDS: usize> Calendar<KINDS> {
             while place != behind {
                 less(&mut self.pool.events[place].key);
                 place += 1;
-                if place % CHUNK == 0 {
-                    place = self.pool.next[place / CHUNK - 1] * CHUNK;
+                if place % CHUNK == CHUNK - 1 {
+                    place = self.pool.next[place / CHUNK] * CHUNK;
                 }
             }
         }
@@ -328,52 +329,49 @@ impl<const KINDS: usize> Calendar<KINDS> {
         self.number -= by;
     }
 
-    /// The next events of a run of `kind`, of which there is one at least. They are there until [`Self::taken`].
+    /// Begins to read a run of `kind`.
     #[inline(always)]
-    pub(super) fn batch(&self, kind: usize, run: Run) -> Batch {
+    pub(super) fn read(&self, kind: usize, run: Run) -> Reader {
         let line = &self.lines[kind];
-        let (first, behind, before) = (line.first, self.lines[line.of].behind, run.before - line.delay);
-        let chunk = first / CHUNK;
-        let end = (chunk + 1) * CHUNK;
-        let mut most = if behind / CHUNK == chunk { behind } else { end };
-        if self.pool.events[most - 1].key >= before {
-            most = first + 1;
-            while self.pool.events[most].key < before {
-                most += 1;
+        let chunk = line.first / CHUNK;
+        let end = chunk * CHUNK + CHUNK - 1;
+        let jump = (self.pool.next[chunk] * CHUNK).wrapping_sub(end);
+        Reader { run, place: line.first, before: run.before - line.delay, end, jump }
+    }
+
+    /// Takes the next event of a run of `kind`: what it is about.
+    #[inline(always)]
+    pub(super) fn next(&mut self, kind: usize, reader: &mut Reader) -> Option<(u32, u32)> {
+        if self.pool.events[reader.place].key >= reader.before {
+            self.lines[kind].first = reader.place;
+            if !self.goes_on(kind, reader.run) {
+                return None;
             }
+            *reader = self.read(kind, reader.run);
         }
-        Batch { first, behind: most, end, jump: (self.pool.next[chunk] * CHUNK).wrapping_sub(end) }
+        let event = &self.pool.events[reader.place];
+        reader.place += 1;
+        Some((event.target, event.data))
     }
 
-    /// The event at a place of a batch: what it is about.
-    #[inline(always)]
-    pub(super) fn event(&self, place: u32) -> (u32, u32) {
-        let event = &self.pool.events[place];
-        (event.target, event.data)
-    }
-
-    /// The event that comes [`AHEAD`] events after that at a place of a batch; any other if there is none.
-    #[inline(always)]
-    pub(super) fn guess(&self, place: u32, batch: Batch) -> (u32, u32) {
-        let later = place + AHEAD;
-        self.event(if later < batch.end { later } else { later.wrapping_add(batch.jump) })
-    }
-
-    /// The events of a batch are done with. Returns whether the run goes on.
-    #[inline(always)]
-    pub(super) fn taken(&mut self, kind: usize, run: Run, batch: Batch) -> bool {
+    /// No event of a run of `kind` is left in its chunk: returns whether there are others behind it.
+    #[inline(never)]
+    fn goes_on(&mut self, kind: usize, run: Run) -> bool {
         let line = &mut self.lines[kind];
-        line.first = batch.behind;
-        if batch.behind == batch.end {
+        if line.first % CHUNK == CHUNK - 1 {
             self.pool.shorten(line);
         }
-        let Line { first, of, delay, .. } = *line;
-        let next = match first == self.lines[of].behind {
-            true => Key::MAX,
-            false => self.pool.events[first].key + delay,
-        };
+        let next = self.pool.events[line.first].key.saturating_add(line.delay);
         self.firsts[kind] = next;
         next < run.before
+    }
+
+    /// What the event is about that comes [`AHEAD`] events after the next one; any other if there is none.
+    #[inline(always)]
+    pub(super) fn guess(&self, reader: &Reader) -> (u32, u32) {
+        let later = reader.place + AHEAD;
+        let event = &self.pool.events[if later < reader.end { later } else { later.wrapping_add(reader.jump) }];
+        (event.target, event.data)
     }
 
     /// Takes the first event that is out of order, with its kind.
@@ -406,12 +404,10 @@ mod tests {
             kind => {
                 // One event, whereupon the run is left.
                 let run = Run { before: run.before.min(first + 1), ..run };
-                let batch = calendar.batch(kind, run);
-                assert_eq!(batch.places().len(), 1);
-                let (target, data) = calendar.event(batch.first);
-                let key = calendar.pool.events[batch.first].key + calendar.lines[kind].delay;
-                assert!(!calendar.taken(kind, run, batch));
-                (kind, Event { key, target, data })
+                let mut reader = calendar.read(kind, run);
+                let (target, data) = calendar.next(kind, &mut reader)?;
+                assert_eq!(calendar.next(kind, &mut reader), None);
+                (kind, Event { key: first, target, data })
             }
         };
         assert_eq!(run.tick, tick(event.key));
@@ -445,15 +441,9 @@ mod tests {
             }
             let mut runs = Vec::new();
             while let Some(run) = calendar.next_run(9) {
-                let mut targets = Vec::new();
-                loop {
-                    let batch = calendar.batch(run.kind, run);
-                    targets.extend(batch.places().map(|place| calendar.event(place).0));
-                    if !calendar.taken(run.kind, run, batch) {
-                        break;
-                    }
-                }
-                runs.push((run.kind, targets));
+                let mut reader = calendar.read(run.kind, run);
+                let events = std::iter::from_fn(|| calendar.next(run.kind, &mut reader));
+                runs.push((run.kind, events.map(|event| event.0).collect::<Vec<_>>()));
             }
             assert_eq!(runs, [(4, vec![0, 1]), (2, vec![2, 3, 4]), (4, vec![5])], "{number}");
         }

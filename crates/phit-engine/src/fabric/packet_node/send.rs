@@ -75,8 +75,8 @@ impl Network {
     pub(super) fn answered(&mut self, link: u32, word: Word) {
         let queue = self.numbers.queue(link, word.vc());
         let (first, used) = ((queue * u32::from(self.capacity)) as usize, usize::from(self.used[queue]));
-        let slots = (*self.slots).get_mut(first..first + used).unwrap_or_default();
-        let Some(slot) = slots.iter().position(|&packet| packet == word.packet()) else {
+        let slots = (*self.slots).get_mut(first..first + usize::from(self.capacity)).unwrap_or_default();
+        let Some(slot) = slots.iter().take(used).position(|&packet| packet == word.packet()) else {
             debug_assert!(false, "an answer about a packet that was not sent");
             return;
         };
@@ -84,12 +84,9 @@ impl Network {
         if word.accepted() {
             let younger = !0u32 << slot;
             *waiting = *waiting & !younger | (*waiting >> 1) & younger;
-            // One by one: they are few.
-            let mut last = slot;
-            while let Some(&packet) = slots.get(last + 1) {
-                slots[last] = packet;
-                last += 1;
-            }
+            // The free ones, too: most often it is the oldest packet that leaves, and then the processor knows how many
+            // there are.
+            slots.copy_within(slot + 1.., slot);
             self.used[queue] -= 1;
         } else {
             *waiting |= 1 << slot;

@@ -399,54 +399,42 @@ impl Network {
         while let Some(run) = self.calendar.next_run(end) {
             self.now = run.tick;
             match run.kind {
-                kind::ARRIVAL => loop {
-                    let batch = self.calendar.batch(kind::ARRIVAL, run);
-                    for place in batch.places() {
-                        self.prepare_arrival(self.calendar.guess(place, batch));
-                        let (link, word) = self.calendar.event(place);
+                kind::ARRIVAL => {
+                    let mut reader = self.calendar.read(kind::ARRIVAL, run);
+                    while let Some((link, word)) = self.calendar.next(kind::ARRIVAL, &mut reader) {
+                        self.prepare_arrival(self.calendar.guess(&reader));
                         let back = self.far[link];
                         match CREDITS {
                             true => self.land(back, Word(word)),
                             false => self.arrive(back, Word(word)),
                         }
                     }
-                    if !self.calendar.taken(kind::ARRIVAL, run, batch) {
-                        break;
-                    }
-                },
+                }
                 kind::FREE => self.free_links(kind::FREE, run),
                 kind::FREE_OF_ANSWER => self.free_links(kind::FREE_OF_ANSWER, run),
-                kind::ANSWER => loop {
-                    let batch = self.calendar.batch(kind::ANSWER, run);
-                    for place in batch.places() {
-                        self.prepare_answer(self.calendar.guess(place, batch));
-                        let (back, word) = self.calendar.event(place);
+                kind::ANSWER => {
+                    let mut reader = self.calendar.read(kind::ANSWER, run);
+                    while let Some((back, word)) = self.calendar.next(kind::ANSWER, &mut reader) {
+                        self.prepare_answer(self.calendar.guess(&reader));
                         let link = self.far[back];
                         match CREDITS {
                             true => self.credited(link, Word(word)),
                             false => self.answered(link, Word(word)),
                         }
                     }
-                    if !self.calendar.taken(kind::ANSWER, run, batch) {
-                        break;
-                    }
-                },
+                }
                 kind::COUNT => {
                     if let Some((kind, Event { target, data, .. })) = self.calendar.stray() {
                         self.handle::<CREDITS>(kind, target, data);
                     }
                 }
-                kind => loop {
-                    let batch = self.calendar.batch(kind, run);
-                    for place in batch.places() {
-                        self.prepare(kind, self.calendar.guess(place, batch).0);
-                        let (target, data) = self.calendar.event(place);
+                kind => {
+                    let mut reader = self.calendar.read(kind, run);
+                    while let Some((target, data)) = self.calendar.next(kind, &mut reader) {
+                        self.prepare(kind, self.calendar.guess(&reader).0);
                         self.handle::<CREDITS>(kind, target, data);
                     }
-                    if !self.calendar.taken(kind, run, batch) {
-                        break;
-                    }
-                },
+                }
             }
         }
         self.now = end;
@@ -475,18 +463,12 @@ impl Network {
     /// Links become free.
     #[inline(always)]
     fn free_links(&mut self, kind: usize, run: Run) {
-        loop {
-            let batch = self.calendar.batch(kind, run);
-            for place in batch.places() {
-                let (later, _) = self.calendar.guess(place, batch);
-                self.links.prefetch(later);
-                self.slots.prefetch(self.slot(later, ADAPTIVE));
-                let (link, _) = self.calendar.event(place);
-                self.try_link(link);
-            }
-            if !self.calendar.taken(kind, run, batch) {
-                break;
-            }
+        let mut reader = self.calendar.read(kind, run);
+        while let Some((link, _)) = self.calendar.next(kind, &mut reader) {
+            let (later, _) = self.calendar.guess(&reader);
+            self.links.prefetch(later);
+            self.slots.prefetch(self.slot(later, ADAPTIVE));
+            self.try_link(link);
         }
     }
 
