@@ -62,7 +62,7 @@ impl Event {
 }
 
 /// Events of a chunk, with the one at its end that is none.
-const CHUNK: u32 = 32;
+const CHUNK: u32 = 128;
 /// How many events of a kind ahead their needs are told.
 const AHEAD: u32 = 8;
 
@@ -70,7 +70,7 @@ const AHEAD: u32 = 8;
 /// read.
 #[derive(Debug)]
 struct Pool {
-    /// In chunks of [`CHUNK`].
+    /// In chunks of [`CHUNK`], and [`AHEAD`] more, which are nobody's.
     events: Table<Event>,
     /// By chunk, the next of its line, or of those that are free; 0, a chunk that is neither, if there is none.
     next: Table<u32>,
@@ -79,7 +79,7 @@ struct Pool {
 
 impl Default for Pool {
     fn default() -> Self {
-        Self { events: vec![Event::NONE; CHUNK as usize].into(), next: vec![0].into(), free: 0 }
+        Self { events: vec![Event::NONE; (CHUNK + AHEAD) as usize].into(), next: vec![0].into(), free: 0 }
     }
 }
 
@@ -159,9 +159,6 @@ pub(super) struct Reader {
     /// Place of its next event, if the key that is written there is less than this.
     place: u32,
     before: Key,
-    /// The end of the chunk, and how far from there the next chunk of the line begins.
-    end: u32,
-    jump: u32,
 }
 
 /// Filed events of `KINDS` kinds.
@@ -333,10 +330,7 @@ impl<const KINDS: usize> Calendar<KINDS> {
     #[inline(always)]
     pub(super) fn read(&self, kind: usize, run: Run) -> Reader {
         let line = &self.lines[kind];
-        let chunk = line.first / CHUNK;
-        let end = chunk * CHUNK + CHUNK - 1;
-        let jump = (self.pool.next[chunk] * CHUNK).wrapping_sub(end);
-        Reader { run, place: line.first, before: run.before - line.delay, end, jump }
+        Reader { run, place: line.first, before: run.before - line.delay }
     }
 
     /// Takes the next event of a run of `kind`: what it is about.
@@ -366,11 +360,10 @@ impl<const KINDS: usize> Calendar<KINDS> {
         next < run.before
     }
 
-    /// What the event is about that comes [`AHEAD`] events after the next one; any other if there is none.
+    /// What the event is about that comes [`AHEAD`] events after the next one; any other if there is none in this chunk.
     #[inline(always)]
     pub(super) fn guess(&self, reader: &Reader) -> (u32, u32) {
-        let later = reader.place + AHEAD;
-        let event = &self.pool.events[if later < reader.end { later } else { later.wrapping_add(reader.jump) }];
+        let event = &self.pool.events[reader.place + AHEAD];
         (event.target, event.data)
     }
 
