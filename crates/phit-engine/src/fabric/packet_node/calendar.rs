@@ -390,12 +390,13 @@ mod tests {
 
     /// The next event before tick `end`: kind, tick, target and data.
     fn take(calendar: &mut Calendar<9>, end: Tick) -> Option<(usize, Tick, u32, u32)> {
-        let first = calendar.firsts.iter().copied().min()?;
         let run = calendar.next_run(end)?;
         let (kind, event) = match run.kind {
             9 => calendar.stray()?,
             kind => {
                 // One event, whereupon the run is left.
+                let line = &calendar.lines[kind];
+                let first = calendar.pool.events[line.first].key + line.delay;
                 let run = Run { before: run.before.min(first + 1), ..run };
                 let mut reader = calendar.read(kind, run);
                 let (target, data) = calendar.next(kind, &mut reader)?;
