@@ -206,7 +206,8 @@ impl Numbers {
     /// channel has the number of its link.
     #[inline]
     pub(super) fn queue(self, link: u32, vc: u8) -> u32 {
-        u32::from(vc) * self.links + link
+        // Of a guess that may be anything, anything.
+        u32::from(vc).wrapping_mul(self.links).wrapping_add(link)
     }
 }
 
@@ -478,10 +479,11 @@ impl Network {
         self.records.prefetch(Word(word).packet());
         let first = self.numbers.first_link(self.numbers.router(self.far_if_any(link)));
         self.used.prefetch(first);
-        // Those of three dimensions without asking.
-        (0..3).for_each(|line| self.links.prefetch(first + line * LINKS_OF_LINE));
+        // Those of three dimensions without asking; of a guess there need be no links.
+        let prefetch = |line: u32| self.links.prefetch(first.wrapping_add(line * LINKS_OF_LINE));
+        (0..3).for_each(prefetch);
         if self.numbers.directions > 3 * LINKS_OF_LINE {
-            (3..6).for_each(|line| self.links.prefetch(first + line * LINKS_OF_LINE));
+            (3..6).for_each(prefetch);
         }
     }
 
