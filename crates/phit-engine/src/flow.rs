@@ -16,7 +16,8 @@ use std::collections::HashSet;
 /// * `classes`: names of the link classes;
 /// * `routers`: their number;
 /// * `attachment`: the router of every endpoint;
-/// * `links`: links between routers, those of all planes as one, each as `[router, port, router at the other end, class, phits per cycle]`;
+/// * `links`: links between routers, those of all planes as one, each as `[router, port, router at the other end,
+///   class, phits per cycle]`;
 /// * `injection` and `ejection`: phits per cycle between an endpoint and its router, `null` if unlimited;
 /// * `demand`: of every endpoint the [`Destinations`] of its packets.
 ///

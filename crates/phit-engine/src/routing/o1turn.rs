@@ -29,8 +29,8 @@ pub enum When {
     /// When it first stands at the head of its injection queue.
     #[default]
     Head,
-    /// When its endpoint begins to send it, by the queues as they were before that cycle (BookSim, where endpoints route
-    /// ahead).
+    /// When its endpoint begins to send it, by the queues as they were before that cycle (BookSim, where endpoints
+    /// route ahead).
     Sending,
 }
 

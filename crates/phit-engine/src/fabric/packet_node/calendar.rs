@@ -3,8 +3,8 @@
 //! Nearly every event is filed a fixed time ahead that depends on its kind alone, so that the events of a kind are in
 //! order as they are filed: each kind has a line, which filing appends to, and the next tick is the earliest of the
 //! lines' first. In that tick, lines are gone through one after the other, as far as their events were filed before
-//! those of the others: what handles a kind is found once for many events. Where each event of a kind is followed by one
-//! of another kind that is about the same, a fixed time later, it is filed once: the second kind is an echo of the
+//! those of the others: what handles a kind is found once for many events. Where each event of a kind is followed by
+//! one of another kind that is about the same, a fixed time later, it is filed once: the second kind is an echo of the
 //! first, and its line has the same events, of which it is some way behind. What comes out of order (packets of several
 //! sizes, links of several lengths, sources that wait for their next packet) goes to a heap. And since it is known what
 //! comes next in each line, what an event will need can be brought into the cache before its turn.
@@ -164,8 +164,8 @@ pub(super) struct Reader {
 /// Filed events of `KINDS` kinds.
 #[derive(Debug)]
 pub(super) struct Calendar<const KINDS: usize> {
-    /// Key of the first event of each line, then that of the heap; the last of all keys if there is none. That of a line
-    /// from which events are being taken is told at the end of the run.
+    /// Key of the first event of each line, then that of the heap; the last of all keys if there is none. That of a
+    /// line from which events are being taken is told at the end of the run.
     firsts: [Key; MOST],
     lines: [Line; KINDS],
     pool: Pool,
@@ -216,8 +216,8 @@ impl<const KINDS: usize> Calendar<KINDS> {
         self.lines[echo] = Line { of: kind, delay: key(delay, 1), is_echoed: false, ..self.lines[kind] };
     }
 
-    /// Files an event of `kind` for tick `at` and one of `echo`, about the same, `delay` ticks later. If that is its echo,
-    /// `delay` must be the echo's.
+    /// Files an event of `kind` for tick `at` and one of `echo`, about the same, `delay` ticks later. If that is its
+    /// echo, `delay` must be the echo's.
     #[inline(always)]
     pub(super) fn file_both(&mut self, kind: usize, echo: usize, at: Tick, delay: Tick, target: u32, data: u32) {
         let line = &mut self.lines[kind];
@@ -360,7 +360,8 @@ impl<const KINDS: usize> Calendar<KINDS> {
         next < run.before
     }
 
-    /// What the event is about that comes [`AHEAD`] events after the next one; any other if there is none in this chunk.
+    /// What the event is about that comes [`AHEAD`] events after the next one; any other if there is none in this
+    /// chunk.
     #[inline(always)]
     pub(super) fn guess(&self, reader: &Reader) -> (u32, u32) {
         let event = &self.pool.events[reader.place + AHEAD];
@@ -443,8 +444,8 @@ mod tests {
         }
     }
 
-    /// Against a map: events in order and out of it, and for the present tick; lines of many chunks, and empty ones; events
-    /// of two kinds that are filed together, with an echo and without.
+    /// Against a map: events in order and out of it, and for the present tick; lines of many chunks, and empty ones;
+    /// events of two kinds that are filed together, with an echo and without.
     #[test]
     fn any_filing_comes_out_in_order() {
         for (seed, reaches) in [(1, [1, 3, 70, 2000, 100_000]), (2, [1, 1, 1, 2, 3]), (3, [50, 60, 70, 80, 90])] {
