@@ -7,7 +7,7 @@ use crate::fabric::LinkClasses;
 use crate::fabric::seams::queueing::Division;
 use crate::scenario::Scenario;
 use crate::topology::{HopState, Hops, Leg, Peer, Topology};
-use crate::traffic::{Destinations, PlanesParams, WeightedPattern};
+use crate::traffic::{Destinations, WeightedPattern};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 
@@ -32,7 +32,6 @@ pub fn network(scenario: &Scenario) -> Result<Value, ScenarioError> {
     );
     let demand = demand(scenario, &*topology)?;
     let planes = scenario.plane_count();
-    let at_once = if scenario.planes.as_ref().is_some_and(PlanesParams::is_serial) { 1 } else { planes };
     let of_router = |router: u32| {
         (0..topology.ports(router)).filter_map({
             let (topology, links) = (&topology, &links);
@@ -48,7 +47,7 @@ pub fn network(scenario: &Scenario) -> Result<Value, ScenarioError> {
         "routers": topology.routers(),
         "attachment": (0..topology.endpoints()).map(|e| topology.attachment(e).0).collect::<Vec<_>>(),
         "links": (0..topology.routers()).flat_map(of_router).collect::<Vec<_>>(),
-        "injection": links[0].injection_bandwidth.map(|bandwidth| bandwidth.times(at_once)),
+        "injection": links[0].injection_bandwidth.map(|bandwidth| bandwidth.times(scenario.planes_at_once())),
         "ejection": links[0].bandwidth.times(planes),
         "demand": demand,
     }))

@@ -10,7 +10,7 @@ use crate::proof::{Proof, tables};
 use crate::routing::detours;
 use crate::scenario::{Count, MeasureParams, Scenario, SeriesBy, check};
 use crate::topology::{RouteTable, Topology};
-use crate::traffic::{Plane, PlanesParams, Traffic};
+use crate::traffic::{Plane, Traffic};
 use crate::workload::Units;
 use phit_workload::run::Asked;
 use std::sync::Arc;
@@ -52,10 +52,8 @@ pub(super) fn blueprint(scenario: &Scenario, memory: Option<u64>) -> Result<(Blu
     let division = scenario.queueing.params().division(&*topology);
     let links = LinkClasses::new(router.links(), topology.classes(), router.ticks_per_cycle(), division);
     let count = scenario.plane_count();
-    // An endpoint has a port in each plane, and injects into all at once, or into one after another.
-    let at_once = if scenario.planes.as_ref().is_some_and(PlanesParams::is_serial) { 1 } else { count };
     let injection = links[0].injection_bandwidth.unwrap_or(links[0].bandwidth);
-    let max_load = injection.to_f64() * f64::from(at_once);
+    let max_load = injection.to_f64() * f64::from(scenario.planes_at_once());
     let bisection = links.bisection_load(&*topology).map(|load| load * f64::from(count));
     let cycle = links.ticks_per_cycle;
     let drawn = || Traffic::build(&scenario.traffic, &*topology, max_load, bisection, scenario.seed);

@@ -213,6 +213,11 @@ impl Scenario {
         self.planes.as_ref().map_or(1, |planes| planes.count)
     }
 
+    /// Of these, into how many an endpoint injects at once.
+    pub fn planes_at_once(&self) -> u32 {
+        if self.planes.as_ref().is_some_and(PlanesParams::is_serial) { 1 } else { self.plane_count() }
+    }
+
     /// The functions that somebody else compiles ([`foreign`]), by the paths of the tables that name them.
     pub fn functions(&self) -> Vec<(String, foreign::Name)> {
         let mut found = Vec::new();

@@ -1,4 +1,7 @@
-"""BookSim's configuration language: `key = value;`, comments from `//` to the end of the line, lists in braces."""
+"""BookSim's configuration language: `key = value;`, comments from `//` to the end of the line, lists in braces.
+
+What the simulator prints repeats its configuration, and is read as well.
+"""
 
 import re
 from collections.abc import Iterator

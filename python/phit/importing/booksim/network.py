@@ -80,7 +80,7 @@ def _choose(given: Configuration, choices: dict[str, Document]) -> str:
 ORDER: Document = {"kind": "dimension_order"}
 VALIANT: Document = {"kind": "valiant", "stop": "anywhere"}
 EITHER_ORDER: Document = {"kind": "o1turn"}
-EITHER_ORDER_FREER: Document = EITHER_ORDER | {"choice": "occupancy"}
+ORDER_BY_OCCUPANCY: Document = EITHER_ORDER | {"choice": "occupancy"}
 MINIMAL_STOP: Document = VALIANT | {"stop": "minimal"}
 BALANCED: Document = ORDER | {"rings": "balanced"}
 MINIMAL_ADAPTIVE: Document = {"kind": "minimal_adaptive", "ways": "lowest"}
@@ -89,7 +89,7 @@ PHASES: Document = {"kind": "dragonfly_phases"}
 FORETOLD = ("dor", "dim_order", "dor_no_express", "ran_min")
 """Routing functions all of whose hops are known when a packet is sent."""
 UGAL: Document = {"kind": "ugal_l", "stop": "between", "queue": "port"}
-DECIDING = (UGAL, EITHER_ORDER_FREER)
+DECIDING = (UGAL, ORDER_BY_OCCUPANCY)
 """Those that decide by queues, when an endpoint sends a packet or when it stands at the head of its own."""
 
 ADVANTAGE = 2
@@ -125,7 +125,7 @@ def _mesh(given: Configuration) -> Network:
         "valiant": VALIANT,
         "romm": MINIMAL_STOP,
         "xy_yx": EITHER_ORDER,
-        "adaptive_xy_yx": EITHER_ORDER_FREER,
+        "adaptive_xy_yx": ORDER_BY_OCCUPANCY,
         "min_adapt": MINIMAL_ADAPTIVE,
         "planar_adapt": ORDER,
     }
@@ -195,6 +195,8 @@ def _concentration(given: Configuration) -> tuple[int, int]:
     across, down = check_range(given, "xr", 1, 256), check_range(given, "yr", 1, 256)
     if across * down != endpoints:
         given.refuse("c", "expected c = xr * yr, as BookSim does itself")
+    if given["x"].value != given["y"].value or across != down:
+        given.drop("y", "BookSim stops where x is not y or xr not yr, unless built without its checks")
     return across, down
 
 
@@ -226,7 +228,8 @@ def _cmesh(given: Configuration) -> Network:
         return _express_mesh(given, sides[0], endpoints, numbering)
     topology: Document = {"kind": "mesh", "dims": sides, "endpoints_per_router": endpoints}
     given.findings.put("topology", topology, given["topology"], given["k"], given["n"], given["c"])
-    choice = _choose(given, {"dor_no_express": ORDER, "xy_yx_no_express": EITHER_ORDER, "dor": {}})
+    # `dor` has been dealt with; it stands here for those who are told what is possible.
+    choice = _choose(given, {"dor": ORDER, "dor_no_express": ORDER, "xy_yx_no_express": EITHER_ORDER})
     if choice == "xy_yx_no_express":
         _two_halves(given, "half of them for each order of dimensions")
     latencies, outputs = {"default": _latency(given, side)}, _foretold(choice, 4 + endpoints)
@@ -249,8 +252,6 @@ def _flatfly(given: Configuration) -> Network:
     width = check_range(given, "x", 1, 1 << 16)
     if not given.findings.errors and _size(sides) % width:
         given.refuse("x", f"expected the {_size(sides)} routers to fill rows of x")
-    if given["y"].value != width or across != down:
-        given.drop("y", "BookSim stops where x is not y or xr not yr, unless built without its checks")
     topology: Document = {"kind": "hyperx", "dims": sides, "endpoints_per_router": endpoints}
     given.findings.put("topology", topology, given["topology"], given["k"], given["n"], given["c"])
     choices = {
@@ -258,7 +259,7 @@ def _flatfly(given: Configuration) -> Network:
         "valiant": VALIANT | {"passing": "ends"},
         "ugal": UGAL,
         "xyyx": EITHER_ORDER,
-        "adaptive_xyyx": EITHER_ORDER_FREER,
+        "adaptive_xyyx": ORDER_BY_OCCUPANCY,
     }
     choice = _choose(given, choices)
     if choice in ("valiant", "ugal"):
