@@ -71,6 +71,7 @@ impl Letters for Mails<'_> {
             parcel.write(&mut left);
             for slice in parcel.mail.slices {
                 slice.heads.give(&mut self.room.heads);
+                slice.briefs.give(&mut self.room.briefs);
                 slice.events.give(&mut self.room.events);
             }
         }
@@ -114,7 +115,8 @@ impl Parcel {
         fn list<T>(pages: &Pages<T>) -> usize {
             NUMBER + pages.len() * size_of::<T>()
         }
-        let slices = self.mail.slices.iter().map(|slice| list(&slice.heads) + list(&slice.events));
+        let slices =
+            self.mail.slices.iter().map(|slice| list(&slice.heads) + list(&slice.briefs) + list(&slice.events));
         2 * NUMBER + slices.sum::<usize>() + self.rest.len()
     }
 
@@ -123,6 +125,7 @@ impl Parcel {
         const { assert!(SLICES == 8, "readers and writers of mail are of one version") };
         for slice in &self.mail.slices {
             to.list(&slice.heads);
+            to.list(&slice.briefs);
             to.list(&slice.events);
         }
         to.number(self.rest.len());
@@ -171,6 +174,7 @@ impl<'a> Reader<'a> {
         let (part, mut mail) = (self.number(), Mail::default());
         for slice in &mut mail.slices {
             self.list(&mut slice.heads, &mut room.heads);
+            self.list(&mut slice.briefs, &mut room.briefs);
             self.list(&mut slice.events, &mut room.events);
         }
         let length = self.number();
@@ -196,7 +200,7 @@ mod tests {
     use super::*;
     use crate::engine::Event;
     use crate::fabric::input_queued::control::{Message, Party};
-    use crate::fabric::input_queued::mail::Timed;
+    use crate::fabric::input_queued::mail::{Brief, Timed};
     use crate::packet::Packet;
 
     #[test]
@@ -206,7 +210,9 @@ mod tests {
             let mut mail = Mail::default();
             for number in 0..count {
                 let slice = &mut mail.slices[number as usize % 3];
-                slice.heads.push(Packet { birth: number, size: 7, ..Packet::new(number, 2 * number) }, &mut room.heads);
+                let packet = Packet { birth: number, size: 7, ..Packet::new(number, 2 * number) };
+                slice.heads.push(packet, &mut room.heads);
+                slice.briefs.push(Brief::of(&packet, number + 8, 4 * number), &mut room.briefs);
                 slice.events.push(
                     Timed { at: number + 9, event: Event { target: 3 * number, data: number } },
                     &mut room.events,

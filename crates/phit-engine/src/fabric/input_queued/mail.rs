@@ -6,7 +6,7 @@ use crate::engine::parallel::Post;
 use crate::engine::{Bytes, Event, Pages, Spare, Tick, bytes_of};
 use crate::fabric::executor::Word;
 use crate::fabric::incoming::Announced;
-use crate::packet::Packet;
+use crate::packet::{Hops, Packet};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// What crosses from one partition to another, by the time at which it is there.
@@ -36,12 +36,80 @@ pub(crate) struct Timed {
     pub event: Event,
 }
 
+/// What has to be said of a packet whose routing mechanism notes nothing in it, where all are of one size: most of what
+/// is on its way over long links at once is packets.
+#[derive(Debug, Clone, Copy, FromBytes, IntoBytes, Immutable)]
+#[repr(C)]
+pub(crate) struct Brief {
+    /// The queue in the receiving partition.
+    pub queue: u32,
+    /// Tick at which the head arrives there.
+    pub at: Tick,
+    birth: Tick,
+    injected: Tick,
+    source: u32,
+    destination: u32,
+    hops: Hops,
+    destination_router: u32,
+    ejection_port: u16,
+    came_by: u8,
+    came_in: u8,
+}
+
+const _: () = assert!(size_of::<Brief>() == 40);
+
+impl Brief {
+    /// Of `packet`, which arrives at `queue` at tick `at`.
+    #[inline(always)]
+    pub(crate) fn of(packet: &Packet, at: Tick, queue: u32) -> Self {
+        let &Packet { birth, injected, source, destination, hops, destination_router, .. } = packet;
+        let &Packet { ejection_port, came_by, came_in, .. } = packet;
+        let brief = Self {
+            queue,
+            at,
+            birth,
+            injected,
+            source,
+            destination,
+            hops,
+            destination_router,
+            ejection_port,
+            came_by,
+            came_in,
+        };
+        debug_assert_eq!(brief.packet(packet.size).as_bytes(), Packet { entry: at, next: queue, ..*packet }.as_bytes());
+        brief
+    }
+
+    /// The packet, of `size` phits, as it arrives.
+    #[inline(always)]
+    pub(crate) fn packet(&self, size: u16) -> Packet {
+        let &Self { queue, at, birth, injected, source, destination, hops, .. } = self;
+        let &Self { destination_router, ejection_port, came_by, came_in, .. } = self;
+        Packet {
+            next: queue,
+            entry: at,
+            birth,
+            injected,
+            destination_router,
+            hops,
+            size,
+            came_by,
+            came_in,
+            ejection_port,
+            ..Packet::new(source, destination)
+        }
+    }
+}
+
 /// What is there in one stretch of time.
 #[derive(Debug, Default)]
 pub(crate) struct Slice {
     /// Packets whose heads arrive: [`Packet::entry`] is the tick, and [`Packet::next`] the queue in the receiving
     /// partition.
     pub heads: Pages<Packet>,
+    /// The same of packets that take minimal hops and are of one size.
+    pub briefs: Pages<Brief>,
     /// Anything else.
     pub events: Pages<Timed>,
 }
@@ -49,13 +117,24 @@ pub(crate) struct Slice {
 impl Slice {
     /// True if nothing is there.
     pub(crate) fn is_empty(&self) -> bool {
-        self.heads.is_empty() && self.events.is_empty()
+        self.heads.is_empty() && self.briefs.is_empty() && self.events.is_empty()
+    }
+
+    /// Packets whose heads are in it.
+    pub(crate) fn packets(&self) -> usize {
+        self.heads.len() + self.briefs.len()
+    }
+
+    /// Calls `see` with these packets as they arrive; the brief ones are of `size` phits.
+    pub(crate) fn for_each_packet(&self, size: u16, mut see: impl FnMut(Packet)) {
+        self.heads.iter().copied().for_each(&mut see);
+        self.briefs.iter().for_each(|brief| see(brief.packet(size)));
     }
 }
 
 impl Bytes for Slice {
     fn bytes(&self) -> usize {
-        bytes_of!(self, Self { heads, events; })
+        bytes_of!(self, Self { heads, briefs, events; })
     }
 }
 
@@ -63,27 +142,30 @@ impl Bytes for Slice {
 #[derive(Debug)]
 pub struct Room {
     pub(crate) heads: Spare<Packet>,
+    pub(crate) briefs: Spare<Brief>,
     pub(crate) events: Spare<Timed>,
 }
 
 impl Room {
     /// Keeps so many pages of each.
     pub(crate) fn new(pages: usize) -> Self {
-        Self { heads: Spare::new(pages), events: Spare::new(pages) }
+        Self { heads: Spare::new(pages), briefs: Spare::new(pages), events: Spare::new(pages) }
     }
 
     /// Does something with room for any number of pages, of which as many are left as before.
     pub(crate) fn unbounded<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
-        let (heads, events) = (self.heads.keep(usize::MAX), self.events.keep(usize::MAX));
+        let kept = [self.heads.keep(usize::MAX), self.briefs.keep(usize::MAX), self.events.keep(usize::MAX)];
         let done = work(self);
+        let [heads, briefs, events] = kept;
         self.heads.keep(heads);
+        self.briefs.keep(briefs);
         self.events.keep(events);
         done
     }
 
     /// Bytes held.
     pub(crate) fn bytes(&self) -> usize {
-        bytes_of!(self, Self { heads, events; })
+        bytes_of!(self, Self { heads, briefs, events; })
     }
 }
 
@@ -115,7 +197,7 @@ impl Mail {
 
     /// Packets whose heads are in it.
     pub(crate) fn packets(&self) -> usize {
-        self.slices.iter().map(|slice| slice.heads.len()).sum()
+        self.slices.iter().map(Slice::packets).sum()
     }
 }
 

@@ -267,6 +267,12 @@ impl Partition {
             let event = Event { target: kind::ARRIVAL << kind::SHIFT | queue, data: self.packets.insert(*packet) };
             self.wheel.insert(before, at, kind::list(kind::ARRIVAL), event);
         });
+        let size = self.settings.size as u16;
+        there.briefs.consume(&mut self.outbox.room.briefs, |brief| {
+            let data = self.packets.insert(brief.packet(size));
+            let event = Event { target: kind::ARRIVAL << kind::SHIFT | brief.queue, data };
+            self.wheel.insert(before, brief.at, kind::list(kind::ARRIVAL), event);
+        });
         there.events.consume(&mut self.outbox.room.events, |&Timed { at, event }| {
             self.wheel.insert(before, at, kind::list(event.target >> kind::SHIFT), event);
         });
@@ -274,7 +280,7 @@ impl Partition {
 
     /// Packets that have come by mail and have not been taken in.
     pub(super) fn packets_coming(&self) -> usize {
-        self.coming.iter().flatten().map(|slice| slice.heads.len()).sum()
+        self.coming.iter().flatten().map(Slice::packets).sum()
     }
 
     /// True if something has come by mail and has not been taken in.

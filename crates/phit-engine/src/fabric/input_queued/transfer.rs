@@ -6,7 +6,7 @@
 use super::events::{kind, pack_credit};
 use super::exchange::Kind;
 use super::kernel::Kernel;
-use super::mail::Timed;
+use super::mail::{Brief, Timed};
 use super::pace::Pace;
 use super::partition::Partition;
 use super::settings::{Settings, Times};
@@ -304,6 +304,9 @@ impl Partition {
         } else {
             // How it stands in its queue means nothing on its way.
             let slice = &mut self.outbox.mail[far as usize].slices[self.slices.of(at)];
+            if K::SETTLED {
+                return slice.briefs.push(Brief::of(p, at, queue), &mut self.outbox.room.briefs);
+            }
             let mut sent = *p;
             (sent.entry, sent.next) = (at, queue);
             slice.heads.push(sent, &mut self.outbox.room.heads);

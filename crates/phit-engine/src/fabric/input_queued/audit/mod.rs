@@ -45,9 +45,9 @@ pub(super) fn audit(network: &InputQueued) -> Result<(), String> {
     let mut pending: Vec<Pending> = partitions.iter().map(Pending::of).collect();
     let mut post = |to: usize, slice: &Slice| {
         let pending = &mut pending[to];
-        for packet in slice.heads.iter() {
-            pending.arrivals.entry(packet.next).or_default().push((packet.entry, Coming::Head(*packet)));
-        }
+        slice.for_each_packet(partitions[to].settings.size as u16, |packet| {
+            pending.arrivals.entry(packet.next).or_default().push((packet.entry, Coming::Head(packet)));
+        });
         for Timed { at, event } in slice.events.iter() {
             let (what, target) = (event.target >> kind::SHIFT, event.target & kind::MASK);
             match what {
