@@ -71,7 +71,9 @@ impl Cut {
         let fitting = (bytes.iter().sum::<u64>() / CACHED).max(1) as usize;
         let chosen = partitions.is_none();
         let alone = plan.routing.reads_everything();
-        let count = if alone { 1 } else { partitions.unwrap_or(fitting.max(threads)).clamp(1, routers.max(1)) };
+        // As many for each thread: with one more than its fellows, a thread has them wait for a whole partition's turn.
+        let even = fitting.max(threads).next_multiple_of(threads.max(1));
+        let count = if alone { 1 } else { partitions.unwrap_or(even).clamp(1, routers.max(1)) };
         if count == 1 {
             return whole();
         }
@@ -439,6 +441,18 @@ mod tests {
                 let (most, least) = (sizes.iter().max().unwrap(), sizes.iter().min().unwrap());
                 assert!(most <= &(3 * least), "{sizes:?} {topology}");
             }
+        }
+    }
+
+    #[test]
+    fn every_thread_has_as_many_partitions_as_the_others() {
+        let torus = json!({ "kind": "torus", "dims": [32, 32] });
+        let parts = |threads: usize| network(&torus, threads, None).parts().len();
+        let alone = parts(1);
+        assert!(alone > 4, "{alone}");
+        for threads in 2..=5 {
+            let count = parts(threads);
+            assert!(count % threads == 0 && (alone..alone + threads).contains(&count), "{count} for {threads}");
         }
     }
 
