@@ -234,6 +234,12 @@ impl Hops {
         self.0 += 1 << (8 * class);
     }
 
+    /// One more hop over a link of `class`: none for class 0, that of endpoints.
+    #[inline]
+    pub fn add_link(&mut self, class: u8) {
+        self.0 += u64::from(class != 0) << (8 * class);
+    }
+
     /// Hops of all classes.
     #[inline]
     pub fn total(self) -> u32 {

@@ -258,5 +258,8 @@ impl LinkClasses {
 /// `tick` or the next start of a cycle of `ticks_per_cycle`.
 #[inline]
 pub(super) fn align(tick: Tick, ticks_per_cycle: Tick) -> Tick {
-    if ticks_per_cycle == 1 { tick } else { tick.next_multiple_of(ticks_per_cycle) }
+    match ticks_per_cycle & (ticks_per_cycle - 1) == 0 {
+        true => (tick + (ticks_per_cycle - 1)) & !(ticks_per_cycle - 1),
+        false => tick.next_multiple_of(ticks_per_cycle),
+    }
 }

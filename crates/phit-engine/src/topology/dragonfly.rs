@@ -8,6 +8,7 @@ use crate::engine::{Rng, poll};
 use crate::error::ScenarioError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::hint::select_unpredictable;
 use std::sync::Arc;
 
 /// A Dragonfly: `groups` groups of `a` routers, all linked to one another, with `p` endpoints and `h` global links at
@@ -95,7 +96,7 @@ impl TopologyParams for Dragonfly {
 /// Class of the links inside a group.
 const LOCAL: u8 = 1;
 /// Class of the links between groups.
-const GLOBAL: u8 = 2;
+pub(super) const GLOBAL: u8 = 2;
 
 /// The built network of [`Dragonfly`].
 ///
@@ -162,12 +163,12 @@ impl DragonflyGraph {
         graph
     }
 
-    /// Slot, in the first round, of the link from group `from` to group `to`.
+    /// Slot, in the first round, of the link from group `from` to group `to`: another, or it means nothing.
     #[inline]
     fn slot(&self, from: u32, to: u32) -> u32 {
         match self.arrangement {
-            Arrangement::Palmtree => self.ahead(to, from) - 1,
-            Arrangement::Relative => self.ahead(from, to) - 1,
+            Arrangement::Palmtree => self.ahead(to, from).wrapping_sub(1),
+            Arrangement::Relative => self.ahead(from, to).wrapping_sub(1),
             Arrangement::Consecutive => to - u32::from(to > from),
         }
     }
@@ -325,6 +326,25 @@ impl DragonflyGraph {
         }
         let (router, port) = self.near(self.bundle(here, there), 0);
         Some((here * self.a.get() + router, (self.p.get() + self.a.get() - 1 + port) as u16))
+    }
+
+    /// The hop of a packet of one leg at router `at` to router `to` after so many global hops, with one link between
+    /// two groups; of a packet that is there already it means nothing.
+    ///
+    /// Whether it stays in the group and whether it leaves it here could only be guessed: all is worked out, and what
+    /// counts is chosen.
+    #[inline(always)]
+    pub(super) fn only_hop(&self, at: u32, to: u32, globals: u8) -> Hop {
+        let ((here, from), (there, to)) = (self.a.div_rem(at), self.a.div_rem(to));
+        let (exit, port) = self.h.div_rem(self.slot(here, there));
+        let inside = here == there;
+        let leaves = !inside & (exit == from);
+        let local = self.port_of(Step::Local(select_unpredictable(inside, to, exit)), from);
+        Hop {
+            port: select_unpredictable(leaves, self.port_of(Step::Global(port), from), local),
+            vc: select_unpredictable(leaves, 0, globals),
+            vcs: 1,
+        }
     }
 
     /// The port of router `at` that leads to router `to`, unless parallel links do.

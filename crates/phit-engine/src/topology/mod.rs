@@ -287,6 +287,16 @@ impl Known {
         }
     }
 
+    /// [`Topology::minimal_hop`] of a packet of one leg that has made these hops, if it is known that there is no
+    /// other; where the packet is at its destination's router it means nothing.
+    #[inline(always)]
+    pub(crate) fn only_hop(&self, at: u32, to: u32, hops: Hops) -> Option<Hop> {
+        match self {
+            Self::Dragonfly(graph) if graph.has_one_link() => Some(graph.only_hop(at, to, hops.of(dragonfly::GLOBAL))),
+            _ => None,
+        }
+    }
+
     /// The port of [`Topology::minimal_hop`] from a router to another, if it is known that there is no other.
     #[inline(always)]
     pub(crate) fn only_port(&self, at: u32, to: u32) -> Option<u16> {

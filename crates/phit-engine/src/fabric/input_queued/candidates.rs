@@ -57,9 +57,10 @@ impl Candidates {
         self.words[index / 64] >> (index % 64) & 1 == 1
     }
 
-    /// Takes all members out, in ascending order.
+    /// Takes all members out: calls `see` with the words that are not empty, in ascending order, each after the number
+    /// of its first bit.
     #[inline(always)]
-    pub(crate) fn drain(&mut self, mut member: impl FnMut(u32)) {
+    fn drain_words(&mut self, mut see: impl FnMut(u32, u64)) {
         for (block, summaries) in self.summary.chunks_mut(BLOCK).enumerate() {
             // Where there are many queues, most of these words are empty.
             if summaries.iter().fold(0, |any, summary| any | summary) == 0 {
@@ -71,19 +72,31 @@ impl Candidates {
                 while summary != 0 {
                     let word = base + summary.trailing_zeros();
                     summary &= summary - 1;
-                    let mut bits = std::mem::take(&mut self.words[word]);
-                    while bits != 0 {
-                        member(word * 64 + bits.trailing_zeros());
-                        bits &= bits - 1;
-                    }
+                    see(word * 64, std::mem::take(&mut self.words[word]));
                 }
             }
         }
     }
 
     /// Moves all members to the end of `list`, in ascending order.
+    ///
+    /// How many a word holds could only be guessed, but there are hardly ever more than two: so many are written, and
+    /// one that is not there is forgotten again.
+    #[inline(always)]
     pub(crate) fn drain_into(&mut self, list: &mut Vec<u32>) {
-        self.drain(|member| list.push(member));
+        self.drain_words(|base, bits| {
+            let others = bits & (bits - 1);
+            // Any bit will do for one that is not there.
+            let second = (others | 1 << 63).trailing_zeros();
+            let end = list.len() + 1 + usize::from(others != 0);
+            list.extend_from_slice(&[base + bits.trailing_zeros(), base + second]);
+            list.truncate(end);
+            let mut rest = others & others.wrapping_sub(1);
+            while rest != 0 {
+                list.push(base + rest.trailing_zeros());
+                rest &= rest - 1;
+            }
+        });
     }
 
     /// Bytes held.

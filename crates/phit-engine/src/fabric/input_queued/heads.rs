@@ -9,6 +9,7 @@ use crate::engine::NONE;
 use crate::fabric::seams::queueing::Lanes;
 use crate::fabric::seams::routing::{DISCARD, Head, RouterView, View, advance_leg};
 use crate::topology::{Hop, Leg};
+use std::hint::select_unpredictable;
 
 /// What the routing mechanism sees of a router: a macro, because it borrows single fields of the partition.
 macro_rules! view {
@@ -40,6 +41,17 @@ impl Partition {
                 false => self.select(router, queue, Hop { port: out, vc: 0, vcs: 1 }),
             };
             return self.note::<K>(router, first, queue, out, lanes);
+        }
+        if K::SETTLED {
+            let (at, packet) = (self.routers.number(router), &self.packets[packet]);
+            if let Some(hop) = self.known.only_hop(at, packet.destination_router, packet.hops) {
+                // Whether it has arrived cannot be guessed either.
+                let there = packet.destination_router == at;
+                let port = select_unpredictable(there, packet.ejection_port, hop.port);
+                let first_lane = select_unpredictable(there, 0, hop.vc.into());
+                let count = select_unpredictable(there, self.settings.ejection_vcs, hop.vcs).into();
+                return self.queues[queue].decide(first, Lanes { first: first_lane, count }, port);
+            }
         }
         if let Some(hop) = self.ejection::<K>(router, packet) {
             return self.decide::<K>(router, first, queue, hop);

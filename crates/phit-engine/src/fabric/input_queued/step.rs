@@ -114,12 +114,14 @@ impl Partition {
             return self.look_in_turn::<K>(requests);
         }
         // A look adds no candidate.
-        let mut candidates = std::mem::take(&mut self.candidates);
+        let mut looking = std::mem::take(&mut self.looking);
+        self.candidates.drain_into(&mut looking);
         // Queues before this one need not request: the first of their port does.
         let mut led = 0;
-        candidates.drain(|queue| {
+        for &queue in &looking {
             if K::MANAGED && queue < led {
-                return self.again.push(queue);
+                self.again.push(queue);
+                continue;
             }
             let before = requests.len();
             self.look_at::<K>(queue, requests);
@@ -129,8 +131,9 @@ impl Partition {
                     led = queues + u32::from(count);
                 }
             }
-        });
-        self.candidates = candidates;
+        }
+        looking.clear();
+        self.looking = looking;
     }
 
     /// Looks at all candidates, where an input may have many: those of one input in turn, if the allocator takes turns,

@@ -16,6 +16,7 @@ use crate::fabric::links::align;
 use crate::fabric::seams::allocator::Request;
 use crate::fabric::seams::routing::Wants;
 use crate::packet::MOST_CLASSES;
+use std::hint::select_unpredictable;
 
 /// When a granted flit is where.
 struct Passage {
@@ -45,20 +46,19 @@ impl Passage {
         size: u32,
     ) -> Self {
         // A cut-through transfer lasts until the flit's last phit is in.
-        let arriving = (entry + times.arrival[came_by]).saturating_sub(now);
+        let arrived = entry + times.arrival[came_by];
         let (needed, latency) = match settings.pace {
             Some(pace) if K::EXTRAS => paced(pace, now, [times.crossing, settings.router_latency]),
             _ => (times.crossing, settings.router_latency),
         };
-        let (crossing, through) = match settings.ideal::<K>() {
-            true => (0, arriving),
-            false => (needed.max(arriving), needed.max(arriving)),
+        let (busy, through) = match settings.ideal::<K>() {
+            true => (now, later(now, arrived)),
+            false => (later(now + needed, arrived), later(now + needed, arrived)),
         };
-        let busy = now + crossing;
         let serialisation = times.serialisation[class];
         // Its last phit leaves no earlier than it has come through.
-        let enters = now + latency + through.saturating_sub(serialisation);
-        let earliest = enters.max(free);
+        let enters = later(now + serialisation, through) - serialisation + latency;
+        let earliest = later(enters, free);
         let start = align(earliest, settings.ticks_per_cycle);
         Self {
             occupied: match K::EXTRAS && settings.inputs_at_link_rate {
@@ -66,12 +66,18 @@ impl Passage {
                 false => busy,
             },
             held: if settings.cut_through_holds_output { busy } else { now + needed },
-            left: now + through.max(1),
+            left: through.max(now + 1),
             start,
             end: start + serialisation,
             class,
         }
     }
+}
+
+/// The later of two ticks, of which there is no telling which that is.
+#[inline(always)]
+fn later(a: Tick, b: Tick) -> Tick {
+    select_unpredictable(a < b, b, a)
 }
 
 /// Ticks that so many steps take which begin at `now`.
@@ -151,12 +157,8 @@ impl Partition {
             if !K::WHOLE {
                 self.collector.counters.work.packet_hops += 1;
             }
-            if came_by == 0 {
-                p.injected = now;
-            }
-            if class != 0 {
-                p.hops.add(class as u8);
-            }
+            p.injected = select_unpredictable(came_by == 0, now, p.injected);
+            p.hops.add_link(class as u8);
         }
         self.note_grant::<K>(grant.output, channel, size);
         let credit_at = self.release::<K>(port, &passage) + self.settings.credit_latency[came_by];
