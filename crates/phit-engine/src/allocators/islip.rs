@@ -174,6 +174,10 @@ impl<O: Order> Allocator for Rule<O> {
         true
     }
 
+    fn output_turns(&mut self) -> Option<&mut [u16]> {
+        (!O::BY_AGE).then_some(&mut self.grant[..])
+    }
+
     fn by_age(&self) -> bool {
         O::BY_AGE
     }

@@ -429,10 +429,11 @@ impl<'a> Plan<'a> {
         // To the allocator every path is a port.
         let each = config.paths.0.max(config.paths.1);
         let context = AllocatorContext { ports: ports * each, radix: radix * each, queues: widest };
-        let allocator = self.allocator.build(&context);
+        let mut allocator = self.allocator.build(&context);
         let vc_allocator = config
             .vc_stage
             .then(|| self.vc_allocator(injection_channels, queues.len() as u32, (count as u32, radix, widest)));
+        let in_turn = matches!(vc_allocator, Some(VcAllocator::Arbiters(_))) && allocator.output_turns().is_some();
         let channels_by_class = vc_allocator.as_ref().is_some_and(VcAllocator::by_class);
         let settings = Settings::new(
             config,
@@ -455,6 +456,7 @@ impl<'a> Plan<'a> {
                 repeats: self.retransmit().is_some(),
                 serial: self.traffic.is_serial(),
                 radix: self.radix,
+                in_turn,
             },
         );
 
@@ -519,6 +521,7 @@ impl<'a> Plan<'a> {
             injection_bounds,
             widest,
             candidates: Candidates::new(queues.len()),
+            present: Candidates::new(if settings.kernel.in_blocks() { queues.len() } else { 0 }),
             looking: Vec::new(),
             again: Vec::new(),
             lists,

@@ -12,8 +12,8 @@ use super::events::kind;
 use super::exchange::Exchange;
 use super::hosted::Hosted;
 use super::kernel::{
-    Adaptive, AdaptiveAlike, Batched, BatchedAlike, Compiled, Fixed, General, Kernel, Listed, ListedBare, Managed,
-    Plain, Single, Staged, StagedExtras,
+    Adaptive, AdaptiveAlike, Batched, BatchedAlike, Compiled, Fixed, General, Kernel, Listed, ListedBare, Lone,
+    Managed, Plain, Single, Speculative, Staged, StagedExtras,
 };
 use super::mail::{Mail, SLICES, Slice, Slices, Timed};
 use super::paths::Paths;
@@ -49,6 +49,8 @@ macro_rules! in_kernel {
             Compiled::Plain => $self.$method::<Plain>($($argument),*),
             Compiled::Fixed => $self.$method::<Fixed>($($argument),*),
             Compiled::Staged => $self.$method::<Staged>($($argument),*),
+            Compiled::Lone => $self.$method::<Lone>($($argument),*),
+            Compiled::Speculative => $self.$method::<Speculative>($($argument),*),
             Compiled::StagedExtras => $self.$method::<StagedExtras>($($argument),*),
             Compiled::Listed => $self.$method::<Listed>($($argument),*),
             Compiled::ListedBare => $self.$method::<ListedBare>($($argument),*),
@@ -116,6 +118,8 @@ pub struct Partition {
     pub(crate) widest: u32,
     /// Queues to be looked at at the next look.
     pub(crate) candidates: Candidates,
+    /// Queues to be looked at in this tick, while those of the next gather; empty in between.
+    pub(crate) present: Candidates,
     /// Queues that are being looked at.
     pub(crate) looking: Vec<u32>,
     /// Queues of these to be looked at again in the next tick.
@@ -380,7 +384,7 @@ impl Partition {
     pub fn tables(&self) -> Vec<(&'static str, usize)> {
         let mut tables = tables_of!(self, Self {
             routers, times, allocator, rngs, inputs, queues, progress, tables, latest, next_credit,
-            neighbours, endpoints, injection_rngs, injection_bounds, candidates, looking, again, lists, senders,
+            neighbours, endpoints, injection_rngs, injection_bounds, candidates, present, looking, again, lists, senders,
             packets, wheel, collector, requests, sharing, grants, losers, heads, alternatives, waiting,
             changed, changing, reviews,
             reviewing, ways_back, held, watched, wakes, outgoing, free_messages;

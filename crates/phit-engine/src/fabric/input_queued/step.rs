@@ -1,9 +1,10 @@
 //! One tick of the routers: route the heads that need it, gather requests, allocate, transfer.
 
 use super::events::kind;
-use super::kernel::Kernel;
+use super::kernel::{General, Kernel};
+use super::lone::CHANNEL_ONLY;
 use super::partition::Partition;
-use super::speculation::{SPECULATIVE, lose_in_vain};
+use super::speculation::SPECULATIVE;
 use super::state::{Input, Output, OutputBuffer, Progress, Queue};
 use super::vc_allocation::Waiting;
 use super::wait_lists::Waits;
@@ -29,6 +30,9 @@ enum Look {
     Watch,
 }
 
+/// Requests, and heads that wait for a channel, after which the router that has made them is the last of a block.
+const BLOCK: usize = 48;
+
 /// The requests that have not been granted.
 fn lost(requests: &[Request]) -> impl Iterator<Item = &Request> {
     requests.iter().filter(|request| !request.granted)
@@ -41,10 +45,13 @@ impl Partition {
     /// port and ports of one router follow one another, so that each router's requests form a run.
     #[inline(never)]
     pub(crate) fn step<K: Kernel>(&mut self) {
+        if K::IN_BLOCKS {
+            return self.step_in_blocks::<K>();
+        }
         let mut requests = std::mem::take(&mut self.requests);
         let mut losers = std::mem::take(&mut self.losers);
         self.round::<K>(&mut requests, &mut losers);
-        if K::EXTRAS && K::WHOLE && !K::LISTS && self.settings.rounds > 1 {
+        if K::EXTRAS && K::WHOLE && !K::HELD && !K::LISTS && self.settings.rounds > 1 {
             self.further_rounds::<K>(&mut requests, &mut losers);
         }
         // What they may do next depends on what the winners have taken.
@@ -52,6 +59,45 @@ impl Partition {
         self.losers = losers;
         requests.clear();
         self.requests = requests;
+        while let Some(queue) = self.again.pop() {
+            self.offer::<K>(self.queues[queue].port, queue);
+        }
+    }
+
+    /// The same, for a few routers at a time: what is read of these is in the cache until they are done with.
+    #[inline(always)]
+    fn step_in_blocks<K: Kernel>(&mut self) {
+        // What one block does makes candidates of the next tick.
+        std::mem::swap(&mut self.candidates, &mut self.present);
+        let mut present = std::mem::take(&mut self.present);
+        let mut requests = std::mem::take(&mut self.requests);
+        // That with which a block ends, once it is large enough.
+        let mut last = NONE;
+        present.drain(|queue| {
+            if requests.len() + self.waiting.len() >= BLOCK {
+                let router = self.inputs[self.queues[queue].port].router;
+                if last == NONE {
+                    last = router;
+                } else if router != last {
+                    self.finish_block::<K>(&mut requests);
+                    last = NONE;
+                }
+            }
+            self.look_at::<K>(queue, &mut requests);
+        });
+        self.finish_block::<K>(&mut requests);
+        self.present = present;
+        self.requests = requests;
+    }
+
+    /// Allocates what the routers of a block have requested, and carries out what is granted.
+    #[inline(never)]
+    fn finish_block<K: Kernel>(&mut self, requests: &mut Vec<Request>) {
+        let mut losers = std::mem::take(&mut self.losers);
+        self.allocate::<K>(requests, &mut losers);
+        losers.drain(..).for_each(|loser| self.try_again::<K>(&loser));
+        self.losers = losers;
+        requests.clear();
         while let Some(queue) = self.again.pop() {
             self.offer::<K>(self.queues[queue].port, queue);
         }
@@ -73,11 +119,19 @@ impl Partition {
         if !self.discards.is_empty() {
             self.discard_all::<K>();
         }
-        if K::HELD && !self.waiting.is_empty() {
-            self.allocate_channels();
+        self.allocate::<K>(requests, losers);
+    }
+
+    /// Allocates virtual channels and the crossbar to those who ask, and carries out what is granted.
+    #[inline(always)]
+    fn allocate<K: Kernel>(&mut self, requests: &mut Vec<Request>, losers: &mut Vec<Request>) {
+        if K::LONE {
+            self.allocate_lone(requests);
+            self.transfer_all::<K>(requests, losers);
+            return self.count_hops::<K>(requests.len() - losers.len());
         }
-        if K::EXTRAS && self.settings.speculates {
-            self.settle_speculation(requests);
+        if K::HELD && !self.waiting.is_empty() {
+            self.allocate_channels::<K>(requests);
         }
         if self.settings.managed::<K>() {
             self.choose(requests);
@@ -94,15 +148,17 @@ impl Partition {
         } else {
             let turn = self.turn::<K>();
             self.allocator.allocate_all(turn, &mut self.rngs, requests, &mut self.sharing, &mut self.grants);
-            if K::EXTRAS && self.settings.speculates {
-                lose_in_vain(requests);
-            }
             self.transfer_all::<K>(requests, losers);
         }
-        let granted = (requests.len() - losers.len()) as u64;
-        self.collector.counters.work.flit_hops += granted;
+        self.count_hops::<K>(requests.len() - losers.len());
+    }
+
+    /// So many requests have been granted.
+    #[inline(always)]
+    fn count_hops<K: Kernel>(&mut self, granted: usize) {
+        self.collector.counters.work.flit_hops += granted as u64;
         if K::WHOLE {
-            self.collector.counters.work.packet_hops += granted;
+            self.collector.counters.work.packet_hops += granted as u64;
         }
     }
 
@@ -166,7 +222,9 @@ impl Partition {
     #[inline(never)]
     fn transfer_all<K: Kernel>(&mut self, requests: &[Request], losers: &mut Vec<Request>) {
         for request in requests {
-            match request.granted {
+            // What is granted to a head without a channel is lost.
+            let in_vain = !K::LONE && self.settings.speculates::<K>() && request.vc == SPECULATIVE;
+            match request.granted && !in_vain {
                 true => self.transfer::<K>(request),
                 false => losers.push(*request),
             }
@@ -305,11 +363,19 @@ impl Partition {
                 self.ask_of_several(queue, size);
                 return Look::Again;
             }
+            _ if K::LONE => {
+                if self.tables.owners[output.vc] != NONE {
+                    return sleep;
+                }
+                let room = self.tables.channels[output.vc].credits >= size as i32;
+                let crosses = room && output.busy <= now && self.has_output_room::<K>(index, size);
+                let vc = if crosses { SPECULATIVE } else { CHANNEL_ONLY };
+                self.request::<K>(requests, queue, index, (vc, size, birth));
+                return Look::Done;
+            }
             _ if K::STAGED || K::HELD && self.vc_allocator.is_some() => {
                 let router = self.inputs[port].router;
-                let number = self.turn_of::<K>(port, queue);
                 let first = output.vc + u32::from(vc);
-                let bit = bit(index - self.tables.first_port[router]);
                 let free = match K::EXTRAS {
                     true => self.askable(first, vcs, (output.class, size)),
                     false => self.free_channels(first, vcs),
@@ -318,13 +384,25 @@ impl Partition {
                     return sleep;
                 }
                 let packet = self.queues[queue].first;
-                let count = vcs as u8;
-                let class = output.class;
-                self.waiting.push(Waiting { queue, packet, router, number, first, count, free, output: bit, class });
-                return match K::EXTRAS && self.settings.speculates && self.speculate(requests, (first, free), size) {
-                    true => Look::Done,
-                    false => Look::Again,
+                let (number, count, class) = (self.turn_of::<K>(port, queue), vcs as u8, output.class);
+                let output = ((index - self.tables.first_port[router]) % 64) as u8;
+                let request = match self.settings.speculates::<K>() {
+                    true => self.speculate::<K>(requests, queue, (first, free), (size, birth)),
+                    false => NONE,
                 };
+                self.waiting.push(Waiting {
+                    queue,
+                    packet,
+                    router,
+                    first,
+                    free,
+                    request,
+                    number,
+                    count,
+                    output,
+                    class,
+                });
+                return if request == NONE { Look::Again } else { Look::Done };
             }
             _ if K::EXTRAS && self.settings.reuse_when_empty => {
                 let reusable = |vc: u16| self.reusable(output.vc + u32::from(vc), output.class);
@@ -382,21 +460,36 @@ impl Partition {
         if K::LISTS {
             self.packets.prefetch(self.queues[queue].first);
         }
+        self.request::<K>(requests, queue, index, (vc, size, birth));
+        Look::Done
+    }
+
+    /// Requests `output` for the first flit of `queue`, of `size` phits, in virtual channel `vc` there.
+    #[inline(always)]
+    pub(super) fn request<K: Kernel>(
+        &self,
+        requests: &mut Vec<Request>,
+        queue: u32,
+        output: u32,
+        (vc, size, birth): (u16, u32, Tick),
+    ) {
+        let port = self.queues[queue].port;
         let &Input { queues, router, number, class, .. } = &self.inputs[port];
+        let speculative = K::HELD && !K::LONE && self.settings.speculates::<K>() && vc == SPECULATIVE;
+        let after = if speculative { self.settings.speculative_class } else { 0 };
         requests.push(Request {
             queue,
             port,
-            output: index,
+            output,
             router,
             birth,
             input: number,
             lane: (queue - queues) as u16,
             vc,
             size: size as u16,
-            class: u8::from(self.settings.transit_priority && class == 0),
+            class: u8::from(self.settings.transit_priority && class == 0) + after,
             granted: false,
         });
-        Look::Done
     }
 
     /// True if virtual channel `vc` of the output whose first is `first` takes a head of `size` phits.
@@ -416,12 +509,13 @@ impl Partition {
         grant.vc != SPECULATIVE
             && self.tables.channels[channel].credits >= size as i32
             && (self.queues[grant.queue].vcs == 0 || self.owner(channel) == NONE && self.reusable(channel, class))
-            && self.has_output_room(grant.output, size)
+            && self.has_output_room::<General>(grant.output, size)
     }
 
     /// True if there is room for `size` phits in the buffer of `output`.
-    pub(super) fn has_output_room(&mut self, output: u32, size: u32) -> bool {
-        if self.settings.timed {
+    #[inline(always)]
+    pub(super) fn has_output_room<K: Kernel>(&mut self, output: u32, size: u32) -> bool {
+        if K::ALIKE || self.settings.timed {
             let &Output { class, free, .. } = &self.tables.outputs[output];
             return free.saturating_sub(self.now) < self.settings.backlog[class as usize % MOST_CLASSES];
         }
