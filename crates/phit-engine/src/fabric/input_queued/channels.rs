@@ -72,7 +72,7 @@ impl Partition {
         let (queues, owners, outputs) = (&mut self.queues, &mut self.tables.owners, &self.tables.outputs);
         let (packets, rngs, now) = (&self.packets, &mut self.rngs, self.now);
         let (channels, settings, pools) = (&self.tables.channels, &self.settings, self.pools.as_deref());
-        let first_port = &self.tables.first_port;
+        let (first_port, holders, again) = (&self.tables.first_port, &mut self.holders, &mut self.again);
         let first_channel = |router: u32| outputs[first_port[router]].vc;
         let mut won = |head: &Waiting, channel: u32| {
             let q = &mut queues[head.queue];
@@ -80,6 +80,9 @@ impl Partition {
             q.vc = channel.wrapping_sub(outputs[q.output].vc) as u16;
             q.vcs = 0;
             owners[channel] = head.queue;
+            if K::APART {
+                holders.insert(head.queue);
+            }
             if settings.speculates::<K>() {
                 if let Some(request) = requests.get_mut(head.request as usize) {
                     if channels[channel].credits >= i32::from(request.size) {
@@ -89,7 +92,14 @@ impl Partition {
             }
         };
         match allocator {
-            VcAllocator::Arbiters(arbiters) => arbiters.allocate(&self.waiting, first_channel, won),
+            VcAllocator::Arbiters(arbiters) => {
+                let lost = |head: &Waiting| {
+                    if K::APART {
+                        again.push(head.queue);
+                    }
+                };
+                arbiters.allocate(&self.waiting, first_channel, won, lost);
+            }
             VcAllocator::Asked(asked) => {
                 let birth = |head: &Waiting| match (settings.ranked.1, &self.streams) {
                     (true, Some(streams)) => streams.rank(&packets[head.packet]),
@@ -104,6 +114,10 @@ impl Partition {
                     let router = waiting[0].router;
                     let round = (now, &mut rngs[router], first_channel(router));
                     asked.allocate(round, waiting, (birth, class), &mut won);
+                }
+                if K::APART {
+                    let losers = self.waiting.iter().filter(|head| queues[head.queue].vcs != 0);
+                    again.extend(losers.map(|head| head.queue));
                 }
             }
         }

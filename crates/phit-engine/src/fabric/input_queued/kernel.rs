@@ -46,6 +46,8 @@ pub(crate) trait Kernel {
     const LONE: bool = false;
     /// Routers are gone through a few at a time: nothing but what travels leads from one to another.
     const IN_BLOCKS: bool = Self::STAGED && !Self::EXTRAS;
+    /// Heads that hold a channel are listed on their own: no others ask for the crossbar.
+    const APART: bool = Self::IN_BLOCKS && !Self::SPECULATIVE;
 }
 
 /// Whatever the settings ask for.
@@ -115,13 +117,13 @@ pub(crate) enum Compiled {
 }
 
 impl Compiled {
-    /// [`Kernel::IN_BLOCKS`].
-    pub(super) fn in_blocks(self) -> bool {
+    /// [`Kernel::IN_BLOCKS`], [`Kernel::APART`].
+    pub(super) fn blocks(self) -> (bool, bool) {
         match self {
-            Self::Staged => Staged::IN_BLOCKS,
-            Self::Speculative => Speculative::IN_BLOCKS,
-            Self::Lone => Lone::IN_BLOCKS,
-            _ => false,
+            Self::Staged => (Staged::IN_BLOCKS, Staged::APART),
+            Self::Speculative => (Speculative::IN_BLOCKS, Speculative::APART),
+            Self::Lone => (Lone::IN_BLOCKS, Lone::APART),
+            _ => (false, false),
         }
     }
 

@@ -120,6 +120,12 @@ pub struct Partition {
     pub(crate) candidates: Candidates,
     /// Queues to be looked at in this tick, while those of the next gather; empty in between.
     pub(crate) present: Candidates,
+    /// Queues whose heads hold a channel and request the crossbar at the next look, where these stand apart.
+    pub(crate) holders: Candidates,
+    /// Those that request it in this tick; empty in between.
+    pub(crate) holding: Candidates,
+    /// Where the queues of a block of routers end, if they are gone through in blocks.
+    pub(crate) blocks: Vec<u32>,
     /// Queues that are being looked at.
     pub(crate) looking: Vec<u32>,
     /// Queues of these to be looked at again in the next tick.
@@ -315,7 +321,7 @@ impl Partition {
                 self.control();
             }
             let acts = !K::EXTRAS || self.settings.pace.is_none_or(|pace| pace.acts_in(self.now));
-            if acts && !self.candidates.is_empty() {
+            if acts && self.has_candidates() {
                 self.next_look = self.now + 1;
                 self.step::<K>();
             }
@@ -326,11 +332,17 @@ impl Partition {
                 self.probe();
             }
             self.now =
-                match self.candidates.is_empty() && (K::PLAIN || self.changed.is_empty() && self.reviews.is_empty()) {
+                match !self.has_candidates() && (K::PLAIN || self.changed.is_empty() && self.reviews.is_empty()) {
                     true => self.wheel.next_tick(self.now + 1, end.min(self.next_period).min(self.next_probe)),
                     false => self.now + 1,
                 };
         }
+    }
+
+    /// True if some queue is to be looked at at the next look.
+    #[inline(always)]
+    pub(super) fn has_candidates(&self) -> bool {
+        !self.candidates.is_empty() || !self.holders.is_empty()
     }
 
     /// Lets probes look, if this tick is measured.
@@ -384,7 +396,7 @@ impl Partition {
     pub fn tables(&self) -> Vec<(&'static str, usize)> {
         let mut tables = tables_of!(self, Self {
             routers, times, allocator, rngs, inputs, queues, progress, tables, latest, next_credit,
-            neighbours, endpoints, injection_rngs, injection_bounds, candidates, present, looking, again, lists, senders,
+            neighbours, endpoints, injection_rngs, injection_bounds, candidates, present, holders, holding, blocks, looking, again, lists, senders,
             packets, wheel, collector, requests, sharing, grants, losers, heads, alternatives, waiting,
             changed, changing, reviews,
             reviewing, ways_back, held, watched, wakes, outgoing, free_messages;

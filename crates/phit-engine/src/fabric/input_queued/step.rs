@@ -13,6 +13,7 @@ use crate::engine::{NONE, Tick};
 use crate::fabric::seams::allocator::Request;
 use crate::fabric::seams::routing::Watched;
 use crate::packet::{MOST_CLASSES, Packet};
+use std::ops::Range;
 
 /// What becomes of a queue that was looked at.
 enum Look {
@@ -29,9 +30,6 @@ enum Look {
     /// It waits for what its decision depends on.
     Watch,
 }
-
-/// Requests, and heads that wait for a channel, after which the router that has made them is the last of a block.
-const BLOCK: usize = 48;
 
 /// The requests that have not been granted.
 fn lost(requests: &[Request]) -> impl Iterator<Item = &Request> {
@@ -69,25 +67,45 @@ impl Partition {
     fn step_in_blocks<K: Kernel>(&mut self) {
         // What one block does makes candidates of the next tick.
         std::mem::swap(&mut self.candidates, &mut self.present);
-        let mut present = std::mem::take(&mut self.present);
+        std::mem::swap(&mut self.holders, &mut self.holding);
         let mut requests = std::mem::take(&mut self.requests);
-        // That with which a block ends, once it is large enough.
-        let mut last = NONE;
-        present.drain(|queue| {
-            if requests.len() + self.waiting.len() >= BLOCK {
-                let router = self.inputs[self.queues[queue].port].router;
-                if last == NONE {
-                    last = router;
-                } else if router != last {
-                    self.finish_block::<K>(&mut requests);
-                    last = NONE;
-                }
+        let mut start = 0;
+        for block in 0..self.blocks.len() {
+            let range = start..self.blocks[block];
+            start = range.end;
+            self.look_at_block::<K>(range.clone(), &mut requests);
+            if K::APART && !self.waiting.is_empty() {
+                self.allocate_channels::<K>(&mut requests);
             }
-            self.look_at::<K>(queue, &mut requests);
-        });
-        self.finish_block::<K>(&mut requests);
-        self.present = present;
+            if K::APART {
+                self.look_at_holders::<K>(range, &mut requests);
+            }
+            if !requests.is_empty() || !self.waiting.is_empty() {
+                self.finish_block::<K>(&mut requests);
+            }
+        }
         self.requests = requests;
+        while let Some(queue) = self.again.pop() {
+            self.offer::<K>(self.queues[queue].port, queue);
+        }
+        self.present.forget();
+        self.holding.forget();
+    }
+
+    /// Looks at the candidates among the queues `range`.
+    #[inline(never)]
+    fn look_at_block<K: Kernel>(&mut self, range: Range<u32>, requests: &mut Vec<Request>) {
+        let mut present = std::mem::take(&mut self.present);
+        present.drain_range(range, |queue| self.look_at::<K, false>(queue, requests));
+        self.present = present;
+    }
+
+    /// Looks at those queues among `range` whose heads hold a channel.
+    #[inline(never)]
+    fn look_at_holders<K: Kernel>(&mut self, range: Range<u32>, requests: &mut Vec<Request>) {
+        let mut holding = std::mem::take(&mut self.holding);
+        holding.drain_range(range, |queue| self.look_at::<K, true>(queue, requests));
+        self.holding = holding;
     }
 
     /// Allocates what the routers of a block have requested, and carries out what is granted.
@@ -98,9 +116,6 @@ impl Partition {
         losers.drain(..).for_each(|loser| self.try_again::<K>(&loser));
         self.losers = losers;
         requests.clear();
-        while let Some(queue) = self.again.pop() {
-            self.offer::<K>(self.queues[queue].port, queue);
-        }
     }
 
     /// A round of allocation: looks at the candidates, and carries out what is granted. Both lists are empty before.
@@ -111,7 +126,7 @@ impl Partition {
             let mut looking = std::mem::take(&mut self.looking);
             self.candidates.drain_into(&mut looking);
             self.route_batches::<K>(&looking);
-            looking.drain(..).for_each(|queue| self.look_at::<K>(queue, requests));
+            looking.drain(..).for_each(|queue| self.look_at::<K, false>(queue, requests));
             self.looking = looking;
         } else {
             self.look_at_all::<K>(requests);
@@ -178,7 +193,7 @@ impl Partition {
                 return self.again.push(queue);
             }
             let before = requests.len();
-            self.look_at::<K>(queue, requests);
+            self.look_at::<K, false>(queue, requests);
             if K::MANAGED && self.settings.first_leads && requests.len() > before {
                 let &Input { queues, count, .. } = &self.inputs[self.queues[queue].port];
                 if queue == queues {
@@ -206,7 +221,7 @@ impl Partition {
             let mut order = own[first..].iter().chain(&own[..first]);
             let before = requests.len();
             while let Some(&queue) = order.next() {
-                self.look_at::<K>(queue, requests);
+                self.look_at::<K, false>(queue, requests);
                 if turn.is_some() && requests.len() > before {
                     for &queue in order.by_ref() {
                         self.again.push(queue);
@@ -233,8 +248,8 @@ impl Partition {
 
     /// Looks at the front of one queue, and sees to it that it is looked at again.
     #[inline(always)]
-    fn look_at<K: Kernel>(&mut self, queue: u32, requests: &mut Vec<Request>) {
-        match self.look::<K>(queue, requests) {
+    fn look_at<K: Kernel, const HOLDS: bool>(&mut self, queue: u32, requests: &mut Vec<Request>) {
+        match self.look::<K, HOLDS>(queue, requests) {
             Look::Again => self.again.push(queue),
             Look::Done => {}
             Look::Until(at) => self.file(at, kind::READY, queue, 0),
@@ -272,7 +287,10 @@ impl Partition {
     pub(super) fn try_again<K: Kernel>(&mut self, loser: &Request) {
         let busy = self.tables.outputs[loser.output].busy;
         let free = self.inputs[loser.port].busy <= self.next_look;
-        if self.waits_alone::<K>() && free && busy > self.next_look {
+        if K::APART && free && busy <= self.next_look {
+            // It has asked for the crossbar, and so it holds a channel.
+            self.holders.insert(loser.queue);
+        } else if self.waits_alone::<K>() && free && busy > self.next_look {
             self.file(busy, kind::READY, loser.queue, 0);
         } else {
             self.offer::<K>(loser.port, loser.queue);
@@ -286,9 +304,9 @@ impl Partition {
         !K::LISTS && !self.settings.wants::<K>().redecide
     }
 
-    /// Looks at the front of one queue; if it can request, it does.
+    /// Looks at the front of one queue; if it can request, it does. `HOLDS`: it is known to hold a channel.
     #[inline(always)]
-    fn look<K: Kernel>(&mut self, queue: u32, requests: &mut Vec<Request>) -> Look {
+    fn look<K: Kernel, const HOLDS: bool>(&mut self, queue: u32, requests: &mut Vec<Request>) -> Look {
         let now = self.now;
         let q = &self.queues[queue];
         if K::EXTRAS && self.settings.several_paths && q.first != NONE {
@@ -317,12 +335,13 @@ impl Partition {
         let later = K::EXTRAS && self.tables.round > 0;
         let watches = redecides && (K::ADAPTIVE || !self.settings.every_cycle) && !later;
         let watch = if watches { Look::Watch } else { Look::Again };
-        if (q.output == NONE || redecides) && !self.settings.wants::<K>().batch {
+        if !HOLDS && (q.output == NONE || redecides) && !self.settings.wants::<K>().batch {
             let &Input { queues, router, number, .. } = input;
             self.route::<K>(router, number, port, queue, queue - queues);
         }
         let q = &self.queues[queue];
         let &Queue { output: index, vc, vcs, .. } = q;
+        let vcs = if HOLDS { 0 } else { vcs };
         if !K::SETTLED && index == NONE {
             return if self.discards.contains(&queue) { Look::Done } else { watch };
         }
@@ -356,6 +375,10 @@ impl Partition {
         };
 
         let granted = match vcs {
+            0 if K::APART && !HOLDS => {
+                self.holding.insert(queue);
+                return Look::Done;
+            }
             0 if K::HELD => {
                 Some(vc).filter(|vc| self.tables.channels[output.vc + u32::from(*vc)].credits >= size as i32)
             }
@@ -402,7 +425,8 @@ impl Partition {
                     output,
                     class,
                 });
-                return if request == NONE { Look::Again } else { Look::Done };
+                // Where those with a channel stand apart, it is known after the stage who is looked at again.
+                return if request == NONE && !K::APART { Look::Again } else { Look::Done };
             }
             _ if K::EXTRAS && self.settings.reuse_when_empty => {
                 let reusable = |vc: u16| self.reusable(output.vc + u32::from(vc), output.class);

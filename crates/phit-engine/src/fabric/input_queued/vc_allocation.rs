@@ -159,12 +159,13 @@ impl Arbiters {
         &mut self.grant
     }
 
+    #[inline(always)]
     fn turn(client: u32, pointer: u32, n: u32) -> u64 {
-        u64::from(if client >= pointer { client - pointer } else { client + n - pointer })
+        u64::from(client + u32::from(client < pointer) * n - pointer)
     }
 
     /// Matches the heads of all routers, which stand side by side, with channels; calls `won(head, channel)` for every
-    /// pair. `first_channel` tells the first of a router.
+    /// pair, and `lost(head)` for every head that gets none. `first_channel` tells the first of a router.
     ///
     /// A head asks for channels of one output only: one that has its output to itself gets the first free channel in
     /// its turn, whatever becomes of the others.
@@ -174,6 +175,7 @@ impl Arbiters {
         waiting: &[Waiting],
         first_channel: impl Fn(u32) -> u32,
         mut won: impl FnMut(&Waiting, u32),
+        mut lost: impl FnMut(&Waiting),
     ) {
         let mut rest = waiting;
         while let Some(first) = rest.first() {
@@ -195,7 +197,7 @@ impl Arbiters {
             }
             if shared != 0 {
                 let mut sharing = std::mem::take(&mut self.sharing);
-                self.match_sharing(first_channel(first.router), &sharing, &mut won);
+                self.match_sharing(first_channel(first.router), &sharing, &mut won, &mut lost);
                 sharing.clear();
                 self.sharing = sharing;
             }
@@ -217,14 +219,21 @@ impl Arbiters {
     /// The arbiters have given `channel` to `head`.
     #[inline(always)]
     fn take(&mut self, head: &Waiting, channel: u32) {
-        let after = |client: u32, n: u32| if client + 1 == n { 0 } else { client + 1 };
-        self.grant[channel as usize] = after(head.number.into(), self.queues_per_router) as u16;
-        self.accept[head.queue as usize] = after(channel - head.first, u32::from(head.count)) as u8;
+        // After the last it is the turn of the first, since there is none at or after this.
+        self.grant[channel as usize] = head.number + 1;
+        let next = (channel - head.first) as u8 + 1;
+        self.accept[head.queue as usize] = u8::from(next != head.count) * next;
     }
 
     /// Matches heads that may want the same channel.
     #[inline(never)]
-    fn match_sharing(&mut self, first_channel: u32, waiting: &[Waiting], won: &mut impl FnMut(&Waiting, u32)) {
+    fn match_sharing(
+        &mut self,
+        first_channel: u32,
+        waiting: &[Waiting],
+        won: &mut impl FnMut(&Waiting, u32),
+        lost: &mut impl FnMut(&Waiting),
+    ) {
         for (index, head) in waiting.iter().enumerate() {
             let asked = if self.ask_all { head.free } else { 1 << self.choice(head, head.free) };
             for_each_member(asked, 64, |place| {
@@ -245,6 +254,8 @@ impl Arbiters {
                 let channel = head.first + self.choice(head, granted);
                 self.take(head, channel);
                 won(head, channel);
+            } else {
+                lost(head);
             }
         }
     }
@@ -288,7 +299,7 @@ mod tests {
             for _ in 0..5000 {
                 let taken = rng.bits() & 0xff;
                 let waiting = heads(&mut rng, taken);
-                let (mut channels, mut queues) = (HashSet::new(), HashSet::new());
+                let (mut channels, mut queues, mut losers) = (HashSet::new(), HashSet::new(), Vec::new());
                 allocator.allocate(
                     &waiting,
                     |_| 0,
@@ -297,8 +308,11 @@ mod tests {
                         assert!(queues.insert(head.queue), "two channels for queue {}", head.queue);
                         assert!(head.free >> (channel - head.first) & 1 == 1, "channel {channel} is not free");
                     },
+                    |head| losers.push(head.queue),
                 );
                 assert_eq!(queues.is_empty(), waiting.is_empty());
+                assert_eq!(queues.len() + losers.len(), waiting.len());
+                assert!(losers.iter().all(|queue| !queues.contains(queue)));
             }
         }
     }
@@ -323,7 +337,7 @@ mod tests {
                 .collect();
             let mut winners = Vec::new();
             for _ in 0..6 {
-                allocator.allocate(&waiting, |_| 0, |head, _| winners.push(head.queue));
+                allocator.allocate(&waiting, |_| 0, |head, _| winners.push(head.queue), |_| {});
             }
             assert_eq!(winners, [0, 1, 2, 0, 1, 2]);
         }
