@@ -141,14 +141,14 @@ impl<O: Order> Allocator for Rule<O> {
                 let key = turn(request.output - round.first_port, pointer, self.radix);
                 self.best.offer(u32::from(request.input), O::at_input(request, key), index);
             }
-            let Self { best, grant, accept, pairs, matched_inputs, matched_outputs, radix, .. } = self;
+            let Self { best, grant, accept, pairs, matched_inputs, matched_outputs, .. } = self;
             best.drain(|input, index| {
                 let request = &requests[index as usize];
                 let output = request.output - round.first_port;
                 let port = (round.first_port + input) as usize;
                 if iteration == 0 {
-                    grant[request.output as usize] = after(input, *radix);
-                    accept[port] = after(output, *radix);
+                    grant[request.output as usize] = after(input);
+                    accept[port] = after(output);
                 }
                 pairs.serve(port as u32, request);
                 matched_inputs[input as usize] = true;
@@ -165,13 +165,17 @@ impl<O: Order> Allocator for Rule<O> {
 
     fn grant_alone(&mut self, first_port: u32, _: Tick, request: &Request) {
         let (input, output) = (u32::from(request.input), request.output - first_port);
-        self.grant[request.output as usize] = after(input, self.radix);
-        self.accept[(first_port + input) as usize] = after(output, self.radix);
+        self.grant[request.output as usize] = after(input);
+        self.accept[(first_port + input) as usize] = after(output);
         self.pairs.serve(first_port + input, request);
     }
 
     fn splits(&self) -> bool {
         true
+    }
+
+    fn output_turns(&mut self) -> Option<&mut [u16]> {
+        (!O::BY_AGE).then_some(&mut self.grant[..])
     }
 
     fn by_age(&self) -> bool {

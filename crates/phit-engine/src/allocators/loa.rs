@@ -1,7 +1,7 @@
 //! The lonely output allocator: inputs ask for the output that fewest others want.
 
 use super::matrix::{MOST_PORTS, Matrix};
-use super::pairs::{after, turn};
+use super::pairs::turn;
 use super::{Allocator, AllocatorContext, AllocatorParams, Best, Request, Round};
 use crate::engine::Tick;
 use schemars::JsonSchema;
@@ -97,6 +97,6 @@ impl Allocator for Rule {
 /// Both pointers of a grant go one further, wherever it was.
 fn advance(ask: &mut [u16], grant: &mut [u16], first_port: u32, request: &Request, radix: u32) {
     for pointer in [&mut ask[(first_port + u32::from(request.input)) as usize], &mut grant[request.output as usize]] {
-        *pointer = after(u32::from(*pointer), radix);
+        *pointer = if u32::from(*pointer) + 1 == radix { 0 } else { *pointer + 1 };
     }
 }

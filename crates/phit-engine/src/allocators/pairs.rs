@@ -7,13 +7,14 @@ use super::{Best, Request, Round};
 #[inline]
 pub(super) fn turn(client: u32, pointer: u16, n: u32) -> u64 {
     let pointer = u32::from(pointer);
-    u64::from(if client >= pointer { client - pointer } else { client + n - pointer })
+    // Who comes first cannot be guessed: no branch depends on it.
+    u64::from(client + u32::from(client < pointer) * n - pointer)
 }
 
-/// The client after `client` of `n`.
+/// The client after `client`: of the last, one at or after which there is none, so that it is the turn of the first.
 #[inline]
-pub(super) fn after(client: u32, n: u32) -> u16 {
-    (if client + 1 == n { 0 } else { client + 1 }) as u16
+pub(super) fn after(client: u32) -> u16 {
+    client as u16 + 1
 }
 
 /// The turns of the queues of every input, and of the requests of a round those that ask.
@@ -62,7 +63,7 @@ impl Pairs {
     /// The turn of the input with number `at` moves on behind the queue of `request`.
     #[inline]
     pub(super) fn serve(&mut self, at: u32, request: &Request) {
-        self.lane[at as usize] = after(request.lane.into(), self.queues);
+        self.lane[at as usize] = after(request.lane.into());
     }
 
     /// Bytes held.

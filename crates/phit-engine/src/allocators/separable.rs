@@ -346,6 +346,10 @@ impl<O: Order, const IN_TURN: bool> Allocator for Rule<O, IN_TURN> {
         alone.then(|| self.inputs.pointer[port])
     }
 
+    fn output_turns(&mut self) -> Option<&mut [u16]> {
+        (IN_TURN && !O::BY_AGE).then(|| &mut *self.outputs.pointer)
+    }
+
     fn by_age(&self) -> bool {
         O::BY_AGE || self.params.arbiter == Arbiter::Age
     }

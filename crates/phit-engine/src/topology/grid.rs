@@ -131,9 +131,10 @@ impl GridGraph {
         if !self.wraps || lower == 0 {
             return (first, count);
         }
-        let inside = state.came_by == class && state.leg_hops.of(class) > 0;
-        let upper = if inside { state.came_in >= first + lower } else { y < x };
-        if upper { (first + lower, count - lower) } else { (first, lower) }
+        // Which half it is cannot be guessed: no branch depends on it.
+        let inside = (state.came_by == class) & (state.leg_hops.of(class) > 0);
+        let upper = u8::from(inside & (state.came_in >= first + lower) | !inside & (y < x));
+        (first + upper * lower, lower + upper * (count - 2 * lower))
     }
 }
 

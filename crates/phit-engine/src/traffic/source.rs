@@ -2,7 +2,7 @@
 
 use super::classes::Classes;
 use super::packet_size::{PacketSizeKind, Sizes};
-use super::patterns::{Others, Pattern, part_seed};
+use super::patterns::{Anyone, Pattern, part_seed};
 use super::planes::{Plane, Turn};
 use super::processes::{Geometric, HORIZON, Process, ProcessState};
 use super::requests::Requests;
@@ -53,7 +53,7 @@ pub struct Traffic {
 #[derive(Debug)]
 struct Steady {
     gap: Geometric,
-    others: Others,
+    destinations: Anyone,
     size: u16,
 }
 
@@ -61,8 +61,8 @@ impl Steady {
     /// The traffic in short, if it is of this kind.
     fn of(loads: &[LoadPhase], patterns: &[PatternPhase], sizes: &dyn Sizes) -> Option<Self> {
         let ([load], [pattern], (size, largest)) = (loads, patterns, sizes.range()) else { return None };
-        let (gap, others) = (load.process.independent()?, pattern.pattern.uniform()?);
-        (size == largest).then_some(Self { gap, others, size })
+        let (gap, destinations) = (load.process.independent()?, pattern.pattern.uniform()?);
+        (size == largest).then_some(Self { gap, destinations, size })
     }
 
     #[inline(always)]
@@ -70,7 +70,7 @@ impl Steady {
         let cycle = source.state.cycle.saturating_add(self.gap.draw(&mut source.rng));
         source.state.cycle = cycle.saturating_add(1);
         let cycle = u32::try_from(cycle).ok()?;
-        Some(Generated { cycle, destination: self.others.draw(endpoint, &mut source.rng), size: self.size })
+        Some(Generated { cycle, destination: self.destinations.draw(endpoint, &mut source.rng), size: self.size })
     }
 }
 

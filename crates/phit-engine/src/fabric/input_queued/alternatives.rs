@@ -8,7 +8,8 @@ use super::kernel::General;
 use super::partition::Partition;
 use super::state::Output;
 use super::vc_allocation::Waiting;
-use crate::engine::bits::{bit, for_each_member};
+use crate::engine::NONE;
+use crate::engine::bits::for_each_member;
 use crate::fabric::seams::routing::{Alternative, RouterView};
 use crate::packet::MOST_CLASSES;
 
@@ -34,8 +35,9 @@ impl Partition {
             let free = self.askable(first, hop.vcs.into(), (output.class, size));
             if free != 0 {
                 let class = if after { class | AFTER } else { class };
-                let (count, output) = (hop.vcs, bit(place));
-                self.waiting.push(Waiting { queue, packet, router, number, first, count, free, output, class });
+                let (count, output, request) = (hop.vcs, (place % 64) as u8, NONE);
+                let waiting = Waiting { queue, packet, router, first, free, request, number, count, output, class };
+                self.waiting.push(waiting);
             }
         }
         self.alternatives = alternatives;

@@ -429,10 +429,11 @@ impl<'a> Plan<'a> {
         // To the allocator every path is a port.
         let each = config.paths.0.max(config.paths.1);
         let context = AllocatorContext { ports: ports * each, radix: radix * each, queues: widest };
-        let allocator = self.allocator.build(&context);
+        let mut allocator = self.allocator.build(&context);
         let vc_allocator = config
             .vc_stage
             .then(|| self.vc_allocator(injection_channels, queues.len() as u32, (count as u32, radix, widest)));
+        let in_turn = matches!(vc_allocator, Some(VcAllocator::Arbiters(_))) && allocator.output_turns().is_some();
         let channels_by_class = vc_allocator.as_ref().is_some_and(VcAllocator::by_class);
         let settings = Settings::new(
             config,
@@ -455,9 +456,12 @@ impl<'a> Plan<'a> {
                 repeats: self.retransmit().is_some(),
                 serial: self.traffic.is_serial(),
                 radix: self.radix,
+                in_turn,
             },
         );
 
+        let (in_blocks, apart) = settings.kernel.blocks();
+        let blocks = if in_blocks { blocks(&first_port, &inputs, queues.len() as u32) } else { Vec::new() };
         let ring = match settings.timed {
             true => 0,
             false => config.buffers.output_buffer.map_or(0, |phits| phits / self.smallest_flit.max(1) + 1),
@@ -519,6 +523,10 @@ impl<'a> Plan<'a> {
             injection_bounds,
             widest,
             candidates: Candidates::new(queues.len()),
+            present: Candidates::new(if in_blocks { queues.len() } else { 0 }),
+            holders: Candidates::new(if apart { queues.len() } else { 0 }),
+            holding: Candidates::new(if apart { queues.len() } else { 0 }),
+            blocks,
             looking: Vec::new(),
             again: Vec::new(),
             lists,
@@ -591,6 +599,24 @@ impl<'a> Plan<'a> {
             repeats,
         }
     }
+}
+
+/// Queues after which the router that has them is the last of a block: what its routers read and write for the flits of
+/// a tick fits into the first-level cache.
+const BLOCK: u32 = 128;
+
+/// Where the queues of each block of routers end: of `count` in all, in the order of `inputs`, of which every router has
+/// those from its first port to the first of the next.
+fn blocks(first_port: &[u32], inputs: &[Input], count: u32) -> Vec<u32> {
+    let mut blocks = Vec::new();
+    for port in first_port.iter().skip(1) {
+        let end = inputs.get(*port as usize).map_or(count, |input| input.queues);
+        let queues = end - blocks.last().copied().unwrap_or(0);
+        if queues >= BLOCK || queues > 0 && end == count {
+            blocks.push(end);
+        }
+    }
+    blocks
 }
 
 /// The router behind each port of `routers`; `NONE` where there is none.

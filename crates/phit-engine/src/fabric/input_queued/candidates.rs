@@ -1,6 +1,7 @@
 //! The queues to be looked at next, in order.
 
 use crate::engine::Table;
+use std::ops::Range;
 
 /// Words of the summary that are looked at together.
 const BLOCK: usize = 8;
@@ -54,7 +55,7 @@ impl Candidates {
 
     /// True if `index` is there.
     pub(crate) fn contains(&self, index: u32) -> bool {
-        self.words[index / 64] >> (index % 64) & 1 == 1
+        self.words.get(index as usize / 64).is_some_and(|word| word >> (index % 64) & 1 == 1)
     }
 
     /// Takes all members out: calls `see` with the words that are not empty, in ascending order, each after the number
@@ -76,6 +77,31 @@ impl Candidates {
                 }
             }
         }
+    }
+
+    /// Takes those members out that are in `range`, in ascending order. Where all have been taken out so, in parts, they
+    /// are forgotten with [`Self::forget`].
+    #[inline(always)]
+    pub(crate) fn drain_range(&mut self, range: Range<u32>, mut member: impl FnMut(u32)) {
+        let (first, last) = (range.start / 64, (range.end - 1) / 64);
+        for word in first..=last {
+            let from = if word == first { u64::MAX << (range.start % 64) } else { u64::MAX };
+            let to = if word == last { u64::MAX >> (63 - (range.end - 1) % 64) } else { u64::MAX };
+            let all = self.words[word];
+            let mut bits = all & from & to;
+            self.words[word] = all & !bits;
+            while bits != 0 {
+                member(word * 64 + bits.trailing_zeros());
+                bits &= bits - 1;
+            }
+        }
+    }
+
+    /// The set is empty: all members have been taken out in parts.
+    #[inline]
+    pub(crate) fn forget(&mut self) {
+        debug_assert!(self.words.iter().all(|word| *word == 0));
+        self.summary.fill(0);
     }
 
     /// Moves all members to the end of `list`, in ascending order.
@@ -118,6 +144,21 @@ mod tests {
             set.drain_into(&mut list);
             assert_eq!(list, [0, 5, 63].map(|member| first + member));
         }
+    }
+
+    #[test]
+    fn members_come_out_in_parts_wherever_these_end() {
+        let mut set = Candidates::new(300);
+        [0, 63, 64, 99, 100, 101, 127, 128, 299].map(|index| set.insert(index));
+        let parts = [0..1, 1..100, 100..101, 101..128, 128..300].map(|range| {
+            let mut list = Vec::new();
+            set.drain_range(range, |member| list.push(member));
+            list
+        });
+        assert_eq!(parts, [vec![0], vec![63, 64, 99], vec![100], vec![101, 127], vec![128, 299]]);
+        assert!(!set.is_empty());
+        set.forget();
+        assert!(set.is_empty());
     }
 
     #[test]

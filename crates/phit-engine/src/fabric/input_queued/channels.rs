@@ -8,6 +8,7 @@ use super::settings::AFTER_ALL;
 use super::state::Input;
 use super::vc_allocation::{VcAllocator, Waiting};
 use crate::engine::NONE;
+use crate::fabric::seams::allocator::Request;
 use crate::packet::MOST_CLASSES;
 
 impl Partition {
@@ -20,12 +21,13 @@ impl Partition {
     /// The number of a queue of input `port` among those whose heads wait for the stage: the order in which they have
     /// their turn.
     #[inline(always)]
-    pub(super) fn turn_of<K: Kernel>(&self, port: u32, queue: u32) -> u32 {
+    pub(super) fn turn_of<K: Kernel>(&self, port: u32, queue: u32) -> u16 {
         let &Input { queues, number, .. } = &self.inputs[port];
-        match self.settings.turns {
+        let turn = match self.settings.turns {
             ports if K::EXTRAS && ports > 0 => (queue - queues) * ports + u32::from(number),
             _ => u32::from(number) * self.widest + queue - queues,
-        }
+        };
+        turn as u16
     }
 
     /// Which of `count` channels from `first` on nobody holds: a set of their places.
@@ -62,44 +64,67 @@ impl Partition {
         (0..count.into()).map(room).fold(0, |all, one| all | one)
     }
 
-    /// The VC allocation stage of all routers: winners hold their channel and request the crossbar from the next tick
-    /// on.
+    /// The VC allocation stage of the routers whose heads wait: winners hold their channel and request the crossbar from
+    /// the next tick on. Of those that speculate, the requests that they have made among `requests` get it.
     #[inline(never)]
-    pub(super) fn allocate_channels(&mut self) {
+    pub(super) fn allocate_channels<K: Kernel>(&mut self, requests: &mut [Request]) {
         let Some(allocator) = &mut self.vc_allocator else { return };
         let (queues, owners, outputs) = (&mut self.queues, &mut self.tables.owners, &self.tables.outputs);
         let (packets, rngs, now) = (&self.packets, &mut self.rngs, self.now);
         let (channels, settings, pools) = (&self.tables.channels, &self.settings, self.pools.as_deref());
-        for waiting in self.waiting.chunk_by(|a, b| a.router == b.router) {
-            let first_channel = outputs[self.tables.first_port[waiting[0].router]].vc;
-            let birth = |head: &Waiting| match (settings.ranked.1, &self.streams) {
-                (true, Some(streams)) => streams.rank(&packets[head.packet]),
-                _ => packets[head.packet].birth,
-            };
-            let won = |head: &Waiting, channel: u32| {
-                let q = &mut queues[head.queue];
-                // Of one that has asked at several outputs it is said afterwards.
-                q.vc = channel.wrapping_sub(outputs[q.output].vc) as u16;
-                q.vcs = 0;
-                owners[channel] = head.queue;
-            };
-            match allocator {
-                VcAllocator::Arbiters(arbiters) => arbiters.allocate(first_channel, waiting, won),
-                VcAllocator::Asked(asked) => {
-                    let router = &mut rngs[waiting[0].router];
-                    let class = |head: &Waiting, channel: u32| {
-                        let full = settings.full[head.class as usize % MOST_CLASSES];
-                        let after = settings.prefers_empty && !is_empty(pools, channels, channel, full);
-                        if after || head.class & AFTER != 0 { AFTER_ALL } else { 0 }
-                    };
-                    asked.allocate((now, router, first_channel), waiting, (birth, class), won);
+        let (first_port, holders, again) = (&self.tables.first_port, &mut self.holders, &mut self.again);
+        let first_channel = |router: u32| outputs[first_port[router]].vc;
+        let mut won = |head: &Waiting, channel: u32| {
+            let q = &mut queues[head.queue];
+            // Of one that has asked at several outputs it is said afterwards.
+            q.vc = channel.wrapping_sub(outputs[q.output].vc) as u16;
+            q.vcs = 0;
+            owners[channel] = head.queue;
+            if K::APART {
+                holders.insert(head.queue);
+            }
+            if settings.speculates::<K>() {
+                if let Some(request) = requests.get_mut(head.request as usize) {
+                    if channels[channel].credits >= i32::from(request.size) {
+                        request.vc = q.vc;
+                    }
+                }
+            }
+        };
+        match allocator {
+            VcAllocator::Arbiters(arbiters) => {
+                let lost = |head: &Waiting| {
+                    if K::APART {
+                        again.push(head.queue);
+                    }
+                };
+                arbiters.allocate(&self.waiting, first_channel, won, lost);
+            }
+            VcAllocator::Asked(asked) => {
+                let birth = |head: &Waiting| match (settings.ranked.1, &self.streams) {
+                    (true, Some(streams)) => streams.rank(&packets[head.packet]),
+                    _ => packets[head.packet].birth,
+                };
+                let class = |head: &Waiting, channel: u32| {
+                    let full = settings.full[head.class as usize % MOST_CLASSES];
+                    let after = settings.prefers_empty && !is_empty(pools, channels, channel, full);
+                    if after || head.class & AFTER != 0 { AFTER_ALL } else { 0 }
+                };
+                for waiting in self.waiting.chunk_by(|a, b| a.router == b.router) {
+                    let router = waiting[0].router;
+                    let round = (now, &mut rngs[router], first_channel(router));
+                    asked.allocate(round, waiting, (birth, class), &mut won);
+                }
+                if K::APART {
+                    let losers = self.waiting.iter().filter(|head| queues[head.queue].vcs != 0);
+                    again.extend(losers.map(|head| head.queue));
                 }
             }
         }
-        if settings.wants.alternatives {
+        if K::EXTRAS && settings.wants.alternatives {
             self.settle_alternatives();
         }
-        if self.settings.shares {
+        if K::EXTRAS && self.settings.shares {
             self.open_in_pools();
         }
         self.waiting.clear();

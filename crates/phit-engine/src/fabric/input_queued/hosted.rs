@@ -195,7 +195,7 @@ impl Partition {
 
     /// The first tick from now on in which something happens here, `end` at the latest.
     pub(super) fn next_busy(&self, end: Tick) -> Tick {
-        let pending = !self.candidates.is_empty()
+        let pending = self.has_candidates()
             || !self.changed.is_empty()
             || !self.reviews.is_empty()
             || !self.severed.due.is_empty();

@@ -39,6 +39,15 @@ pub(crate) trait Kernel {
     const SIZED: bool = Self::ALIKE;
     /// They take the minimal hops of one of Phit's own topologies.
     const SETTLED: bool = false;
+    /// Heads ask for the crossbar before they have a channel, see [`super::speculation`]; credits may take turns, and
+    /// endpoints may fill.
+    const SPECULATIVE: bool = false;
+    /// Every input port has one queue, and every output port one virtual channel, see [`super::lone`].
+    const LONE: bool = false;
+    /// Routers are gone through a few at a time: nothing but what travels leads from one to another.
+    const IN_BLOCKS: bool = Self::STAGED && !Self::EXTRAS;
+    /// Heads that hold a channel are listed on their own: no others ask for the crossbar.
+    const APART: bool = Self::IN_BLOCKS && !Self::SPECULATIVE;
 }
 
 /// Whatever the settings ask for.
@@ -65,7 +74,11 @@ pub(crate) struct Plain;
 pub(crate) struct Fixed;
 /// The same with channels that are allocated in a stage of their own.
 pub(crate) struct Staged;
-/// The same, and routers, links and endpoints of other simulators: whatever these do out of the ordinary.
+/// The same, and heads that speculate, credits that take turns and endpoints that fill.
+pub(crate) struct Speculative;
+/// The same, where every port has one queue and one channel.
+pub(crate) struct Lone;
+/// [`Staged`], and routers, links and endpoints of other simulators: whatever these do out of the ordinary.
 pub(crate) struct StagedExtras;
 
 /// The kernels that are compiled.
@@ -95,11 +108,25 @@ pub(crate) enum Compiled {
     Fixed,
     /// [`Staged`]: the same, but for channels that are allocated in a stage of their own.
     Staged,
-    /// [`StagedExtras`]: the same, but for what routers, links and endpoints do out of the ordinary.
+    /// [`Speculative`]: the same, but that heads speculate, credits may take turns, and endpoints may fill.
+    Speculative,
+    /// [`Lone`]: the same, and every port has one queue and one channel.
+    Lone,
+    /// [`StagedExtras`]: [`Staged`], but for what routers, links and endpoints do out of the ordinary.
     StagedExtras,
 }
 
 impl Compiled {
+    /// [`Kernel::IN_BLOCKS`], [`Kernel::APART`].
+    pub(super) fn blocks(self) -> (bool, bool) {
+        match self {
+            Self::Staged => (Staged::IN_BLOCKS, Staged::APART),
+            Self::Speculative => (Speculative::IN_BLOCKS, Speculative::APART),
+            Self::Lone => (Lone::IN_BLOCKS, Lone::APART),
+            _ => (false, false),
+        }
+    }
+
     /// The kernel for these settings. They are listed one by one, so that a new one is not forgotten here.
     pub(super) fn of(settings: &Settings) -> Self {
         let Settings {
@@ -170,22 +197,21 @@ impl Compiled {
             alike,
             own_topology,
             staged,
+            lone,
         } = *settings;
         let called = Wants { settled: false, ..wants } != Wants::default();
         // What routers and links do while packets come, stay and leave as under any kernel.
-        let odd = credits_in_turn
-            || endpoints_fill
-            || inputs_at_link_rate
+        let odder = inputs_at_link_rate
             || reuse_when_empty
             || several_paths
             || rounds > 1
-            || speculates
             || connects_packets
             || pace.is_some()
             || full_is_taken
             || turns > 0
             || shares
             || ranked != (false, false);
+        let odd = odder || speculates || credits_in_turn || endpoints_fill;
         let asked = wants.ejects || wants.sends || wants.after_grants || wants.alternatives;
         let rare = ideal || exchanges || classes || repeats || serial || asked;
         let extras = odd || rare;
@@ -212,6 +238,8 @@ impl Compiled {
             true => Self::Single,
             // Of packets of one size the time of output buffers is known only if they are one flit.
             false if plain && fixed && staged => Self::Staged,
+            false if usual && !called && fixed && staged && speculates && !odder && lone => Self::Lone,
+            false if usual && !called && fixed && staged && speculates && !odder => Self::Speculative,
             false if usual && !called && fixed && staged => Self::StagedExtras,
             false => Self::General,
         }
@@ -290,6 +318,25 @@ impl Kernel for Staged {
     const PLAIN: bool = true;
     const ALIKE: bool = true;
     const SETTLED: bool = true;
+}
+impl Kernel for Speculative {
+    const WHOLE: bool = true;
+    const STAGED: bool = true;
+    const BARE: bool = true;
+    const PLAIN: bool = true;
+    const ALIKE: bool = true;
+    const SETTLED: bool = true;
+    const SPECULATIVE: bool = true;
+}
+impl Kernel for Lone {
+    const WHOLE: bool = true;
+    const STAGED: bool = true;
+    const BARE: bool = true;
+    const PLAIN: bool = true;
+    const ALIKE: bool = true;
+    const SETTLED: bool = true;
+    const SPECULATIVE: bool = true;
+    const LONE: bool = true;
 }
 impl Kernel for StagedExtras {
     const WHOLE: bool = true;

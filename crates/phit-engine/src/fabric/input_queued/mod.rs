@@ -25,6 +25,7 @@ mod heads;
 mod hosted;
 mod kernel;
 mod layout;
+mod lone;
 mod mail;
 mod managed;
 mod needs;

@@ -12,8 +12,8 @@ use super::events::kind;
 use super::exchange::Exchange;
 use super::hosted::Hosted;
 use super::kernel::{
-    Adaptive, AdaptiveAlike, Batched, BatchedAlike, Compiled, Fixed, General, Kernel, Listed, ListedBare, Managed,
-    Plain, Single, Staged, StagedExtras,
+    Adaptive, AdaptiveAlike, Batched, BatchedAlike, Compiled, Fixed, General, Kernel, Listed, ListedBare, Lone,
+    Managed, Plain, Single, Speculative, Staged, StagedExtras,
 };
 use super::mail::{Mail, SLICES, Slice, Slices, Timed};
 use super::paths::Paths;
@@ -49,6 +49,8 @@ macro_rules! in_kernel {
             Compiled::Plain => $self.$method::<Plain>($($argument),*),
             Compiled::Fixed => $self.$method::<Fixed>($($argument),*),
             Compiled::Staged => $self.$method::<Staged>($($argument),*),
+            Compiled::Lone => $self.$method::<Lone>($($argument),*),
+            Compiled::Speculative => $self.$method::<Speculative>($($argument),*),
             Compiled::StagedExtras => $self.$method::<StagedExtras>($($argument),*),
             Compiled::Listed => $self.$method::<Listed>($($argument),*),
             Compiled::ListedBare => $self.$method::<ListedBare>($($argument),*),
@@ -116,6 +118,14 @@ pub struct Partition {
     pub(crate) widest: u32,
     /// Queues to be looked at at the next look.
     pub(crate) candidates: Candidates,
+    /// Queues to be looked at in this tick, while those of the next gather; empty in between.
+    pub(crate) present: Candidates,
+    /// Queues whose heads hold a channel and request the crossbar at the next look, where these stand apart.
+    pub(crate) holders: Candidates,
+    /// Those that request it in this tick; empty in between.
+    pub(crate) holding: Candidates,
+    /// Where the queues of a block of routers end, if they are gone through in blocks.
+    pub(crate) blocks: Vec<u32>,
     /// Queues that are being looked at.
     pub(crate) looking: Vec<u32>,
     /// Queues of these to be looked at again in the next tick.
@@ -317,7 +327,7 @@ impl Partition {
                 self.control();
             }
             let acts = !K::EXTRAS || self.settings.pace.is_none_or(|pace| pace.acts_in(self.now));
-            if acts && !self.candidates.is_empty() {
+            if acts && self.has_candidates() {
                 self.next_look = self.now + 1;
                 self.step::<K>();
             }
@@ -328,11 +338,17 @@ impl Partition {
                 self.probe();
             }
             self.now =
-                match self.candidates.is_empty() && (K::PLAIN || self.changed.is_empty() && self.reviews.is_empty()) {
+                match !self.has_candidates() && (K::PLAIN || self.changed.is_empty() && self.reviews.is_empty()) {
                     true => self.wheel.next_tick(self.now + 1, end.min(self.next_period).min(self.next_probe)),
                     false => self.now + 1,
                 };
         }
+    }
+
+    /// True if some queue is to be looked at at the next look.
+    #[inline(always)]
+    pub(super) fn has_candidates(&self) -> bool {
+        !self.candidates.is_empty() || !self.holders.is_empty()
     }
 
     /// Lets probes look, if this tick is measured.
@@ -386,7 +402,7 @@ impl Partition {
     pub fn tables(&self) -> Vec<(&'static str, usize)> {
         let mut tables = tables_of!(self, Self {
             routers, times, allocator, rngs, inputs, queues, progress, tables, latest, next_credit,
-            neighbours, endpoints, injection_rngs, injection_bounds, candidates, looking, again, lists, senders,
+            neighbours, endpoints, injection_rngs, injection_bounds, candidates, present, holders, holding, blocks, looking, again, lists, senders,
             packets, wheel, collector, requests, sharing, grants, losers, heads, alternatives, waiting,
             changed, changing, reviews,
             reviewing, ways_back, held, watched, wakes, outgoing, free_messages;

@@ -2,6 +2,7 @@
 
 use super::config::Config;
 use super::kernel::{Compiled, Kernel};
+use super::lone::MOST_PORTS;
 use super::pace::Pace;
 use crate::engine::Tick;
 use crate::fabric::Bandwidth;
@@ -87,6 +88,8 @@ pub(crate) struct Settings {
     pub alike: bool,
     /// Virtual channels are allocated in a stage of their own.
     pub staged: bool,
+    /// Every input port has one queue and every output port one virtual channel, and both are allocated in turn.
+    pub lone: bool,
     /// The topology is one of Phit's own, whose hops exist.
     pub own_topology: bool,
     /// Virtual channels among which a packet chooses that has arrived; the first of those free, since an endpoint takes
@@ -207,6 +210,24 @@ impl Settings {
         occupancy && (occupancy_class == 0 || occupancy_class == class)
     }
 
+    /// [`Self::speculates`].
+    #[inline(always)]
+    pub(crate) fn speculates<K: Kernel>(&self) -> bool {
+        K::SPECULATIVE || K::EXTRAS && self.speculates
+    }
+
+    /// [`Self::credits_in_turn`].
+    #[inline(always)]
+    pub(crate) fn credits_in_turn<K: Kernel>(&self) -> bool {
+        (K::SPECULATIVE || K::EXTRAS) && self.credits_in_turn
+    }
+
+    /// [`Self::endpoints_fill`].
+    #[inline(always)]
+    pub(crate) fn endpoints_fill<K: Kernel>(&self) -> bool {
+        (K::SPECULATIVE || K::EXTRAS) && self.endpoints_fill
+    }
+
     /// True if transfers take no time in the crossbar.
     #[inline(always)]
     pub(crate) fn ideal<K: Kernel>(&self) -> bool {
@@ -234,6 +255,7 @@ impl Settings {
             repeats,
             serial,
             radix,
+            in_turn,
         } = policies;
         let by_class = |value: &dyn Fn(&LinkClass) -> u32| {
             let mut table = [0; MOST_CLASSES];
@@ -271,6 +293,10 @@ impl Settings {
             alike: size > 0 && !by_age,
             own_topology,
             staged: config.vc_stage,
+            lone: in_turn
+                && !config.transit_priority
+                && radix <= MOST_PORTS
+                && config.links.iter().all(|link| link.queues == 1),
             latency,
             credit_latency: by_class(&|link| link.credit_latency + config.credit_delay),
             bandwidth,
@@ -345,7 +371,7 @@ impl Settings {
         };
         let kernel = Compiled::of(&settings);
         let prompt = match kernel {
-            Compiled::Fixed | Compiled::Staged | Compiled::Plain => true,
+            Compiled::Fixed | Compiled::Staged | Compiled::Speculative | Compiled::Lone | Compiled::Plain => true,
             Compiled::Adaptive | Compiled::AdaptiveAlike | Compiled::Batched | Compiled::BatchedAlike => true,
             Compiled::ListedBare | Compiled::Managed => true,
             Compiled::Listed => immediate,
@@ -394,6 +420,8 @@ pub(crate) struct Policies<'a> {
     pub serial: bool,
     /// Most ports of a router.
     pub radix: u32,
+    /// The outputs of the crossbar choose in turn among inputs with one request each, and so do channels among heads.
+    pub in_turn: bool,
 }
 
 /// By class: an output buffer is full while its link is taken for so many ticks. `None` if that does not follow.

@@ -1,9 +1,10 @@
 //! One tick of the routers: route the heads that need it, gather requests, allocate, transfer.
 
 use super::events::kind;
-use super::kernel::Kernel;
+use super::kernel::{General, Kernel};
+use super::lone::CHANNEL_ONLY;
 use super::partition::Partition;
-use super::speculation::{SPECULATIVE, lose_in_vain};
+use super::speculation::SPECULATIVE;
 use super::state::{Input, Output, OutputBuffer, Progress, Queue};
 use super::vc_allocation::Waiting;
 use super::wait_lists::Waits;
@@ -12,6 +13,7 @@ use crate::engine::{NONE, Tick};
 use crate::fabric::seams::allocator::Request;
 use crate::fabric::seams::routing::Watched;
 use crate::packet::{MOST_CLASSES, Packet};
+use std::ops::Range;
 
 /// What becomes of a queue that was looked at.
 enum Look {
@@ -41,10 +43,13 @@ impl Partition {
     /// port and ports of one router follow one another, so that each router's requests form a run.
     #[inline(never)]
     pub(crate) fn step<K: Kernel>(&mut self) {
+        if K::IN_BLOCKS {
+            return self.step_in_blocks::<K>();
+        }
         let mut requests = std::mem::take(&mut self.requests);
         let mut losers = std::mem::take(&mut self.losers);
         self.round::<K>(&mut requests, &mut losers);
-        if K::EXTRAS && K::WHOLE && !K::LISTS && self.settings.rounds > 1 {
+        if K::EXTRAS && K::WHOLE && !K::HELD && !K::LISTS && self.settings.rounds > 1 {
             self.further_rounds::<K>(&mut requests, &mut losers);
         }
         // What they may do next depends on what the winners have taken.
@@ -57,6 +62,62 @@ impl Partition {
         }
     }
 
+    /// The same, for a few routers at a time: what is read of these is in the cache until they are done with.
+    #[inline(always)]
+    fn step_in_blocks<K: Kernel>(&mut self) {
+        // What one block does makes candidates of the next tick.
+        std::mem::swap(&mut self.candidates, &mut self.present);
+        std::mem::swap(&mut self.holders, &mut self.holding);
+        let mut requests = std::mem::take(&mut self.requests);
+        let mut start = 0;
+        for block in 0..self.blocks.len() {
+            let range = start..self.blocks[block];
+            start = range.end;
+            self.look_at_block::<K>(range.clone(), &mut requests);
+            if K::APART && !self.waiting.is_empty() {
+                self.allocate_channels::<K>(&mut requests);
+            }
+            if K::APART {
+                self.look_at_holders::<K>(range, &mut requests);
+            }
+            if !requests.is_empty() || !self.waiting.is_empty() {
+                self.finish_block::<K>(&mut requests);
+            }
+        }
+        self.requests = requests;
+        while let Some(queue) = self.again.pop() {
+            self.offer::<K>(self.queues[queue].port, queue);
+        }
+        self.present.forget();
+        self.holding.forget();
+    }
+
+    /// Looks at the candidates among the queues `range`.
+    #[inline(never)]
+    fn look_at_block<K: Kernel>(&mut self, range: Range<u32>, requests: &mut Vec<Request>) {
+        let mut present = std::mem::take(&mut self.present);
+        present.drain_range(range, |queue| self.look_at::<K, false>(queue, requests));
+        self.present = present;
+    }
+
+    /// Looks at those queues among `range` whose heads hold a channel.
+    #[inline(never)]
+    fn look_at_holders<K: Kernel>(&mut self, range: Range<u32>, requests: &mut Vec<Request>) {
+        let mut holding = std::mem::take(&mut self.holding);
+        holding.drain_range(range, |queue| self.look_at::<K, true>(queue, requests));
+        self.holding = holding;
+    }
+
+    /// Allocates what the routers of a block have requested, and carries out what is granted.
+    #[inline(never)]
+    fn finish_block<K: Kernel>(&mut self, requests: &mut Vec<Request>) {
+        let mut losers = std::mem::take(&mut self.losers);
+        self.allocate::<K>(requests, &mut losers);
+        losers.drain(..).for_each(|loser| self.try_again::<K>(&loser));
+        self.losers = losers;
+        requests.clear();
+    }
+
     /// A round of allocation: looks at the candidates, and carries out what is granted. Both lists are empty before.
     #[inline(always)]
     pub(super) fn round<K: Kernel>(&mut self, requests: &mut Vec<Request>, losers: &mut Vec<Request>) {
@@ -65,7 +126,7 @@ impl Partition {
             let mut looking = std::mem::take(&mut self.looking);
             self.candidates.drain_into(&mut looking);
             self.route_batches::<K>(&looking);
-            looking.drain(..).for_each(|queue| self.look_at::<K>(queue, requests));
+            looking.drain(..).for_each(|queue| self.look_at::<K, false>(queue, requests));
             self.looking = looking;
         } else {
             self.look_at_all::<K>(requests);
@@ -73,11 +134,19 @@ impl Partition {
         if !self.discards.is_empty() {
             self.discard_all::<K>();
         }
-        if K::HELD && !self.waiting.is_empty() {
-            self.allocate_channels();
+        self.allocate::<K>(requests, losers);
+    }
+
+    /// Allocates virtual channels and the crossbar to those who ask, and carries out what is granted.
+    #[inline(always)]
+    fn allocate<K: Kernel>(&mut self, requests: &mut Vec<Request>, losers: &mut Vec<Request>) {
+        if K::LONE {
+            self.allocate_lone(requests);
+            self.transfer_all::<K>(requests, losers);
+            return self.count_hops::<K>(requests.len() - losers.len());
         }
-        if K::EXTRAS && self.settings.speculates {
-            self.settle_speculation(requests);
+        if K::HELD && !self.waiting.is_empty() {
+            self.allocate_channels::<K>(requests);
         }
         if self.settings.managed::<K>() {
             self.choose(requests);
@@ -94,15 +163,17 @@ impl Partition {
         } else {
             let turn = self.turn::<K>();
             self.allocator.allocate_all(turn, &mut self.rngs, requests, &mut self.sharing, &mut self.grants);
-            if K::EXTRAS && self.settings.speculates {
-                lose_in_vain(requests);
-            }
             self.transfer_all::<K>(requests, losers);
         }
-        let granted = (requests.len() - losers.len()) as u64;
-        self.collector.counters.work.flit_hops += granted;
+        self.count_hops::<K>(requests.len() - losers.len());
+    }
+
+    /// So many requests have been granted.
+    #[inline(always)]
+    fn count_hops<K: Kernel>(&mut self, granted: usize) {
+        self.collector.counters.work.flit_hops += granted as u64;
         if K::WHOLE {
-            self.collector.counters.work.packet_hops += granted;
+            self.collector.counters.work.packet_hops += granted as u64;
         }
     }
 
@@ -124,7 +195,7 @@ impl Partition {
                 continue;
             }
             let before = requests.len();
-            self.look_at::<K>(queue, requests);
+            self.look_at::<K, false>(queue, requests);
             if K::MANAGED && self.settings.first_leads && requests.len() > before {
                 let &Input { queues, count, .. } = &self.inputs[self.queues[queue].port];
                 if queue == queues {
@@ -153,7 +224,7 @@ impl Partition {
             let mut order = own[first..].iter().chain(&own[..first]);
             let before = requests.len();
             while let Some(&queue) = order.next() {
-                self.look_at::<K>(queue, requests);
+                self.look_at::<K, false>(queue, requests);
                 if turn.is_some() && requests.len() > before {
                     for &queue in order.by_ref() {
                         self.again.push(queue);
@@ -169,7 +240,9 @@ impl Partition {
     #[inline(never)]
     fn transfer_all<K: Kernel>(&mut self, requests: &[Request], losers: &mut Vec<Request>) {
         for request in requests {
-            match request.granted {
+            // What is granted to a head without a channel is lost.
+            let in_vain = !K::LONE && self.settings.speculates::<K>() && request.vc == SPECULATIVE;
+            match request.granted && !in_vain {
                 true => self.transfer::<K>(request),
                 false => losers.push(*request),
             }
@@ -178,8 +251,8 @@ impl Partition {
 
     /// Looks at the front of one queue, and sees to it that it is looked at again.
     #[inline(always)]
-    fn look_at<K: Kernel>(&mut self, queue: u32, requests: &mut Vec<Request>) {
-        match self.look::<K>(queue, requests) {
+    fn look_at<K: Kernel, const HOLDS: bool>(&mut self, queue: u32, requests: &mut Vec<Request>) {
+        match self.look::<K, HOLDS>(queue, requests) {
             Look::Again => self.again.push(queue),
             Look::Done => {}
             Look::Until(at) => self.file(at, kind::READY, queue, 0),
@@ -217,7 +290,10 @@ impl Partition {
     pub(super) fn try_again<K: Kernel>(&mut self, loser: &Request) {
         let busy = self.tables.outputs[loser.output].busy;
         let free = self.inputs[loser.port].busy <= self.next_look;
-        if self.waits_alone::<K>() && free && busy > self.next_look {
+        if K::APART && free && busy <= self.next_look {
+            // It has asked for the crossbar, and so it holds a channel.
+            self.holders.insert(loser.queue);
+        } else if self.waits_alone::<K>() && free && busy > self.next_look {
             self.file(busy, kind::READY, loser.queue, 0);
         } else {
             self.offer::<K>(loser.port, loser.queue);
@@ -231,9 +307,9 @@ impl Partition {
         !K::LISTS && !self.settings.wants::<K>().redecide
     }
 
-    /// Looks at the front of one queue; if it can request, it does.
+    /// Looks at the front of one queue; if it can request, it does. `HOLDS`: it is known to hold a channel.
     #[inline(always)]
-    fn look<K: Kernel>(&mut self, queue: u32, requests: &mut Vec<Request>) -> Look {
+    fn look<K: Kernel, const HOLDS: bool>(&mut self, queue: u32, requests: &mut Vec<Request>) -> Look {
         let now = self.now;
         let q = &self.queues[queue];
         if K::EXTRAS && self.settings.several_paths && q.first != NONE {
@@ -262,12 +338,13 @@ impl Partition {
         let later = K::EXTRAS && self.tables.round > 0;
         let watches = redecides && (K::ADAPTIVE || !self.settings.every_cycle) && !later;
         let watch = if watches { Look::Watch } else { Look::Again };
-        if (q.output == NONE || redecides) && !self.settings.wants::<K>().batch {
+        if !HOLDS && (q.output == NONE || redecides) && !self.settings.wants::<K>().batch {
             let &Input { queues, router, number, .. } = input;
             self.route::<K>(router, number, port, queue, queue - queues);
         }
         let q = &self.queues[queue];
         let &Queue { output: index, vc, vcs, .. } = q;
+        let vcs = if HOLDS { 0 } else { vcs };
         if !K::SETTLED && index == NONE {
             return if self.discards.contains(&queue) { Look::Done } else { watch };
         }
@@ -301,6 +378,10 @@ impl Partition {
         };
 
         let granted = match vcs {
+            0 if K::APART && !HOLDS => {
+                self.holding.insert(queue);
+                return Look::Done;
+            }
             0 if K::HELD => {
                 Some(vc).filter(|vc| self.tables.channels[output.vc + u32::from(*vc)].credits >= size as i32)
             }
@@ -308,11 +389,19 @@ impl Partition {
                 self.ask_of_several(queue, size);
                 return Look::Again;
             }
+            _ if K::LONE => {
+                if self.tables.owners[output.vc] != NONE {
+                    return sleep;
+                }
+                let room = self.tables.channels[output.vc].credits >= size as i32;
+                let crosses = room && output.busy <= now && self.has_output_room::<K>(index, size);
+                let vc = if crosses { SPECULATIVE } else { CHANNEL_ONLY };
+                self.request::<K>(requests, queue, index, (vc, size, birth));
+                return Look::Done;
+            }
             _ if K::STAGED || K::HELD && self.vc_allocator.is_some() => {
                 let router = self.inputs[port].router;
-                let number = self.turn_of::<K>(port, queue);
                 let first = output.vc + u32::from(vc);
-                let bit = bit(index - self.tables.first_port[router]);
                 let free = match K::EXTRAS {
                     true => self.askable(first, vcs, (output.class, size)),
                     false => self.free_channels(first, vcs),
@@ -321,13 +410,26 @@ impl Partition {
                     return sleep;
                 }
                 let packet = self.queues[queue].first;
-                let count = vcs as u8;
-                let class = output.class;
-                self.waiting.push(Waiting { queue, packet, router, number, first, count, free, output: bit, class });
-                return match K::EXTRAS && self.settings.speculates && self.speculate(requests, (first, free), size) {
-                    true => Look::Done,
-                    false => Look::Again,
+                let (number, count, class) = (self.turn_of::<K>(port, queue), vcs as u8, output.class);
+                let output = ((index - self.tables.first_port[router]) % 64) as u8;
+                let request = match self.settings.speculates::<K>() {
+                    true => self.speculate::<K>(requests, queue, (first, free), (size, birth)),
+                    false => NONE,
                 };
+                self.waiting.push(Waiting {
+                    queue,
+                    packet,
+                    router,
+                    first,
+                    free,
+                    request,
+                    number,
+                    count,
+                    output,
+                    class,
+                });
+                // Where those with a channel stand apart, it is known after the stage who is looked at again.
+                return if request == NONE && !K::APART { Look::Again } else { Look::Done };
             }
             _ if K::EXTRAS && self.settings.reuse_when_empty => {
                 let reusable = |vc: u16| self.reusable(output.vc + u32::from(vc), output.class);
@@ -385,21 +487,36 @@ impl Partition {
         if K::LISTS {
             self.packets.prefetch(self.queues[queue].first);
         }
+        self.request::<K>(requests, queue, index, (vc, size, birth));
+        Look::Done
+    }
+
+    /// Requests `output` for the first flit of `queue`, of `size` phits, in virtual channel `vc` there.
+    #[inline(always)]
+    pub(super) fn request<K: Kernel>(
+        &self,
+        requests: &mut Vec<Request>,
+        queue: u32,
+        output: u32,
+        (vc, size, birth): (u16, u32, Tick),
+    ) {
+        let port = self.queues[queue].port;
         let &Input { queues, router, number, class, .. } = &self.inputs[port];
+        let speculative = K::HELD && !K::LONE && self.settings.speculates::<K>() && vc == SPECULATIVE;
+        let after = if speculative { self.settings.speculative_class } else { 0 };
         requests.push(Request {
             queue,
             port,
-            output: index,
+            output,
             router,
             birth,
             input: number,
             lane: (queue - queues) as u16,
             vc,
             size: size as u16,
-            class: u8::from(self.settings.transit_priority && class == 0),
+            class: u8::from(self.settings.transit_priority && class == 0) + after,
             granted: false,
         });
-        Look::Done
     }
 
     /// True if virtual channel `vc` of the output whose first is `first` takes a head of `size` phits.
@@ -419,12 +536,13 @@ impl Partition {
         grant.vc != SPECULATIVE
             && self.tables.channels[channel].credits >= size as i32
             && (self.queues[grant.queue].vcs == 0 || self.owner(channel) == NONE && self.reusable(channel, class))
-            && self.has_output_room(grant.output, size)
+            && self.has_output_room::<General>(grant.output, size)
     }
 
     /// True if there is room for `size` phits in the buffer of `output`.
-    pub(super) fn has_output_room(&mut self, output: u32, size: u32) -> bool {
-        if self.settings.timed {
+    #[inline(always)]
+    pub(super) fn has_output_room<K: Kernel>(&mut self, output: u32, size: u32) -> bool {
+        if K::ALIKE || self.settings.timed {
             let &Output { class, free, .. } = &self.tables.outputs[output];
             return free.saturating_sub(self.now) < self.settings.backlog[class as usize % MOST_CLASSES];
         }

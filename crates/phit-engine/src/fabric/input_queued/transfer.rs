@@ -211,7 +211,7 @@ impl Partition {
     fn release<K: Kernel>(&mut self, port: u32, passage: &Passage) -> Tick {
         let settings = &self.settings;
         let released = if settings.credit_at_output { passage.start } else { passage.left };
-        if !K::EXTRAS || !settings.credits_in_turn {
+        if !settings.credits_in_turn::<K>() {
             return released;
         }
         let (next, cycle) = (&mut self.next_credit[port], settings.ticks_per_cycle);
@@ -221,8 +221,8 @@ impl Partition {
             released
         };
         match &mut self.paths {
-            Some(paths) => paths.credit_at(port, self.now, in_turn),
-            None => in_turn(),
+            Some(paths) if K::EXTRAS => paths.credit_at(port, self.now, in_turn),
+            _ => in_turn(),
         }
     }
 
@@ -244,7 +244,7 @@ impl Partition {
             // Its room is free again when the endpoint has sent the reply.
             self.tables.channels[channel].credits -= size as i32;
         }
-        if K::EXTRAS && settings.endpoints_fill && far == SINK {
+        if settings.endpoints_fill::<K>() && far == SINK {
             self.tables.channels[channel].credits -= size as i32;
             let consumed = at + settings.ticks_per_cycle;
             let credit = pack_credit(grant.vc.into(), size);

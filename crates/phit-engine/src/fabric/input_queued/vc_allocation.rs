@@ -15,19 +15,23 @@ pub(crate) struct Waiting {
     pub packet: u32,
     /// Its router.
     pub router: u32,
-    /// Its queue's number in the router (input port times queues per port, plus queue).
-    pub number: u32,
-    /// First free channel's search range: first channel of the partition and how many.
+    /// First channel in the partition of those that it may use.
     pub first: u32,
-    /// Channels from `first` on that it may use.
-    pub count: u8,
     /// Of these, the free ones.
     pub free: u64,
+    /// Place of its request for the crossbar among all; `NONE` if it has made none.
+    pub request: u32,
+    /// Its queue's number in the router (input port times queues per port, plus queue).
+    pub number: u16,
+    /// Channels from `first` on that it may use.
+    pub count: u8,
     /// The bit of the output in its router (see [`crate::engine::bits`]).
-    pub output: u64,
+    pub output: u8,
     /// Class of the link behind it.
     pub class: u8,
 }
+
+const _: () = assert!(size_of::<Waiting>() == 40);
 
 /// An allocator to which queues are inputs and channels outputs.
 pub(crate) struct Asked {
@@ -59,11 +63,11 @@ impl Asked {
             for_each_member(head.free, 64, |vc| {
                 self.requests.push(Request {
                     queue: place,
-                    port: first_port + head.number,
+                    port: first_port + u32::from(head.number),
                     output: first_port + head.first - first_channel + vc,
                     router,
                     birth: birth(head),
-                    input: head.number as u16,
+                    input: head.number,
                     lane: vc as u16,
                     vc: vc as u16,
                     size: 1,
@@ -122,7 +126,8 @@ pub(crate) struct Arbiters {
     grant: Vec<u16>,
     accept: Vec<u8>,
     queues_per_router: u32,
-    grants: Vec<(u32, u32)>,
+    /// Of the heads of a router that may meet others, the channels granted: their places.
+    granted: Vec<u64>,
     best: Best,
     /// The heads of a router that may meet others at a channel.
     sharing: Vec<Waiting>,
@@ -143,88 +148,123 @@ impl Arbiters {
             grant: vec![0; channels as usize],
             accept: vec![0; queues as usize],
             queues_per_router,
-            grants: Vec::new(),
+            granted: Vec::new(),
             best: Best::new(channels_per_router.max(queues_per_router)),
             sharing: Vec::new(),
         }
     }
 
-    fn turn(client: u32, pointer: u32, n: u32) -> u64 {
-        u64::from(if client >= pointer { client - pointer } else { client + n - pointer })
+    /// By channel, the number of the queue whose turn it is.
+    pub(crate) fn channel_turns(&mut self) -> &mut [u16] {
+        &mut self.grant
     }
 
-    /// Matches heads with channels; calls `won(head, channel)` for every pair. `first_channel` is the router's first.
+    #[inline(always)]
+    fn turn(client: u32, pointer: u32, n: u32) -> u64 {
+        u64::from(client + u32::from(client < pointer) * n - pointer)
+    }
+
+    /// Matches the heads of all routers, which stand side by side, with channels; calls `won(head, channel)` for every
+    /// pair, and `lost(head)` for every head that gets none. `first_channel` tells the first of a router.
     ///
     /// A head asks for channels of one output only: one that has its output to itself gets the first free channel in
     /// its turn, whatever becomes of the others.
-    #[inline]
-    pub(crate) fn allocate(&mut self, first_channel: u32, waiting: &[Waiting], mut won: impl FnMut(&Waiting, u32)) {
-        let (mut outputs, mut shared) = (0, 0);
-        for head in waiting {
-            (outputs, shared) = (outputs | head.output, shared | outputs & head.output);
+    #[inline(always)]
+    pub(crate) fn allocate(
+        &mut self,
+        waiting: &[Waiting],
+        first_channel: impl Fn(u32) -> u32,
+        mut won: impl FnMut(&Waiting, u32),
+        mut lost: impl FnMut(&Waiting),
+    ) {
+        let mut rest = waiting;
+        while let Some(first) = rest.first() {
+            let (mut outputs, mut shared, mut count) = (0, 0, 0);
+            for head in rest.iter().take_while(|head| head.router == first.router) {
+                let output = 1u64 << head.output;
+                (outputs, shared, count) = (outputs | output, shared | outputs & output, count + 1);
+            }
+            let (run, others) = rest.split_at(count);
+            rest = others;
+            for head in run {
+                if shared >> head.output & 1 != 0 {
+                    self.sharing.push(*head);
+                    continue;
+                }
+                let channel = head.first + self.choice(head, head.free);
+                self.take(head, channel);
+                won(head, channel);
+            }
+            if shared != 0 {
+                let mut sharing = std::mem::take(&mut self.sharing);
+                self.match_sharing(first_channel(first.router), &sharing, &mut won, &mut lost);
+                sharing.clear();
+                self.sharing = sharing;
+            }
         }
-        for head in waiting.iter().filter(|head| head.output & shared == 0) {
-            let pointer = u32::from(self.accept[head.queue as usize]) % u32::from(head.count.max(1));
-            let ahead = head.free >> pointer;
-            let bit = if ahead != 0 { pointer + ahead.trailing_zeros() } else { head.free.trailing_zeros() };
-            self.take(head, head.first + bit);
-            won(head, head.first + bit);
+    }
+
+    /// Of the channels `among` those that `head` may use, the one in its turn: its place.
+    #[inline(always)]
+    fn choice(&self, head: &Waiting, among: u64) -> u32 {
+        let (mut pointer, count) = (self.accept[head.queue as usize], head.count);
+        if pointer >= count {
+            // Of another output it may have used more.
+            pointer %= count.max(1);
         }
-        if shared != 0 {
-            let mut sharing = std::mem::take(&mut self.sharing);
-            sharing.extend(waiting.iter().filter(|head| head.output & shared != 0));
-            self.match_sharing(first_channel, &sharing, &mut won);
-            sharing.clear();
-            self.sharing = sharing;
-        }
+        let ahead = among >> pointer << pointer;
+        if ahead != 0 { ahead } else { among }.trailing_zeros()
     }
 
     /// The arbiters have given `channel` to `head`.
-    #[inline]
+    #[inline(always)]
     fn take(&mut self, head: &Waiting, channel: u32) {
-        let after = |client: u32, n: u32| if client + 1 == n { 0 } else { client + 1 };
-        self.grant[channel as usize] = after(head.number, self.queues_per_router) as u16;
-        self.accept[head.queue as usize] = after(channel - head.first, u32::from(head.count)) as u8;
+        // After the last it is the turn of the first, since there is none at or after this.
+        self.grant[channel as usize] = head.number + 1;
+        let next = (channel - head.first) as u8 + 1;
+        self.accept[head.queue as usize] = u8::from(next != head.count) * next;
     }
 
     /// Matches heads that may want the same channel.
-    fn match_sharing(&mut self, first_channel: u32, waiting: &[Waiting], won: &mut impl FnMut(&Waiting, u32)) {
-        let Self { ask_all, grant, accept, queues_per_router, grants, best, .. } = self;
+    #[inline(never)]
+    fn match_sharing(
+        &mut self,
+        first_channel: u32,
+        waiting: &[Waiting],
+        won: &mut impl FnMut(&Waiting, u32),
+        lost: &mut impl FnMut(&Waiting),
+    ) {
         for (index, head) in waiting.iter().enumerate() {
-            let mut ask = |bit: u32| {
-                let channel = head.first + bit;
-                let key = Self::turn(head.number, u32::from(grant[channel as usize]), *queues_per_router);
-                best.offer(channel - first_channel, key, index as u32);
-            };
-            if *ask_all {
-                crate::engine::bits::for_each_member(head.free, 64, ask);
+            let asked = if self.ask_all { head.free } else { 1 << self.choice(head, head.free) };
+            for_each_member(asked, 64, |place| {
+                let channel = head.first + place;
+                let key = Self::turn(head.number.into(), self.grant[channel as usize].into(), self.queues_per_router);
+                self.best.offer(channel - first_channel, key, index as u32);
+            });
+        }
+        // What has been granted to each head: none has been in the beginning.
+        let Self { best, granted, .. } = self;
+        granted.resize(waiting.len(), 0);
+        best.drain(|slot, index| {
+            granted[index as usize] |= 1 << (first_channel + slot - waiting[index as usize].first)
+        });
+        for (index, head) in waiting.iter().enumerate() {
+            let granted = std::mem::take(&mut self.granted[index]);
+            if granted != 0 {
+                let channel = head.first + self.choice(head, granted);
+                self.take(head, channel);
+                won(head, channel);
             } else {
-                let pointer = u32::from(accept[head.queue as usize]) % u32::from(head.count.max(1));
-                let ahead = head.free >> pointer;
-                ask(if ahead != 0 { pointer + ahead.trailing_zeros() } else { head.free.trailing_zeros() });
+                lost(head);
             }
         }
-        grants.clear();
-        best.drain(|slot, index| grants.push((index, first_channel + slot)));
-        for (place, &(index, channel)) in grants.iter().enumerate() {
-            let head = &waiting[index as usize];
-            let pointer = u32::from(accept[head.queue as usize]) % u32::from(head.count.max(1));
-            best.offer(index, Self::turn(channel - head.first, pointer, u32::from(head.count)), place as u32);
-        }
-        let mut accepted = std::mem::take(best);
-        accepted.drain(|index, place| {
-            let (head, channel) = (&waiting[index as usize], self.grants[place as usize].1);
-            self.take(head, channel);
-            won(head, channel);
-        });
-        self.best = accepted;
     }
 
     /// Bytes held.
     pub(crate) fn bytes(&self) -> usize {
         self.grant.capacity() * 2
             + self.accept.capacity()
-            + self.grants.capacity() * 8
+            + self.granted.capacity() * 8
             + self.best.bytes()
             + self.sharing.capacity() * size_of::<Waiting>()
     }
@@ -243,9 +283,9 @@ mod tests {
                 let first = 4 * rng.below(2);
                 let free =
                     (0..4u64).filter(|vc| taken >> (u64::from(first) + vc) & 1 == 0).fold(0, |f, vc| f | 1 << vc);
-                let output = 1 << (first / 4);
+                let (number, output, request) = (queue as u16, (first / 4) as u8, 0);
                 let waiting =
-                    Waiting { queue, packet: 0, router: 0, number: queue, first, count: 4, free, output, class: 1 };
+                    Waiting { queue, packet: 0, router: 0, first, free, request, number, count: 4, output, class: 1 };
                 (free != 0 && rng.below(3) > 0).then_some(waiting)
             })
             .collect()
@@ -259,13 +299,20 @@ mod tests {
             for _ in 0..5000 {
                 let taken = rng.bits() & 0xff;
                 let waiting = heads(&mut rng, taken);
-                let (mut channels, mut queues) = (HashSet::new(), HashSet::new());
-                allocator.allocate(0, &waiting, |head, channel| {
-                    assert!(channels.insert(channel), "channel {channel} granted twice");
-                    assert!(queues.insert(head.queue), "two channels for queue {}", head.queue);
-                    assert!(head.free >> (channel - head.first) & 1 == 1, "channel {channel} is not free");
-                });
+                let (mut channels, mut queues, mut losers) = (HashSet::new(), HashSet::new(), Vec::new());
+                allocator.allocate(
+                    &waiting,
+                    |_| 0,
+                    |head, channel| {
+                        assert!(channels.insert(channel), "channel {channel} granted twice");
+                        assert!(queues.insert(head.queue), "two channels for queue {}", head.queue);
+                        assert!(head.free >> (channel - head.first) & 1 == 1, "channel {channel} is not free");
+                    },
+                    |head| losers.push(head.queue),
+                );
                 assert_eq!(queues.is_empty(), waiting.is_empty());
+                assert_eq!(queues.len() + losers.len(), waiting.len());
+                assert!(losers.iter().all(|queue| !queues.contains(queue)));
             }
         }
     }
@@ -279,17 +326,18 @@ mod tests {
                     queue,
                     packet: 0,
                     router: 0,
-                    number: queue,
                     first: 0,
-                    count: 1,
                     free: 1,
-                    output: 1,
+                    request: 0,
+                    number: queue as u16,
+                    count: 1,
+                    output: 0,
                     class: 1,
                 })
                 .collect();
             let mut winners = Vec::new();
             for _ in 0..6 {
-                allocator.allocate(0, &waiting, |head, _| winners.push(head.queue));
+                allocator.allocate(&waiting, |_| 0, |head, _| winners.push(head.queue), |_| {});
             }
             assert_eq!(winners, [0, 1, 2, 0, 1, 2]);
         }

@@ -73,6 +73,13 @@ pub trait Allocator: Send {
         None
     }
 
+    /// By output port of the partition the input number whose turn it is, if a round in which no input has more than
+    /// one request, and all for one output are of one class, grants each output to the first input from that one on and
+    /// around, moves the turn behind it, and does nothing else that matters to such rounds: then this stands for them.
+    fn output_turns(&mut self) -> Option<&mut [u16]> {
+        None
+    }
+
     /// True if it reads [`Request::birth`].
     fn by_age(&self) -> bool {
         false

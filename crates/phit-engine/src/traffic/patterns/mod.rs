@@ -24,7 +24,7 @@ pub(super) mod toy;
 mod uniform;
 mod worst_case_uniform;
 
-pub(crate) use uniform::Others;
+pub(crate) use uniform::Anyone;
 
 /// The seam `traffic`, spatial part: the destination of a packet.
 pub trait Pattern: Send + Sync + std::fmt::Debug {
@@ -44,8 +44,8 @@ pub trait Pattern: Send + Sync + std::fmt::Debug {
         None
     }
 
-    /// The pattern itself, if every packet goes to any other endpoint.
-    fn uniform(&self) -> Option<Others> {
+    /// The pattern itself, if every packet goes to any endpoint, or to any other.
+    fn uniform(&self) -> Option<Anyone> {
         None
     }
 }

@@ -22,44 +22,31 @@ impl PatternParams for Uniform {
     fn build(&self, topology: &dyn Topology, _: u64) -> Result<Arc<dyn Pattern>, ScenarioError> {
         let endpoints = topology.endpoints();
         if self.include_self {
-            return Ok(Arc::new(Everyone { endpoints }));
+            return Ok(Arc::new(Anyone { among: endpoints, skipped: 0 }));
         }
         at_least_two("uniform", topology)?;
-        Ok(Arc::new(Others { others: endpoints - 1 }))
+        Ok(Arc::new(Anyone { among: endpoints - 1, skipped: 1 }))
     }
 }
 
-#[derive(Debug)]
-struct Everyone {
-    endpoints: u32,
-}
-
-impl Pattern for Everyone {
-    #[inline]
-    fn destination(&self, _: u32, rng: &mut Rng) -> Option<u32> {
-        Some(rng.below(self.endpoints))
-    }
-
-    fn destinations(&self, _: u32) -> Option<Destinations> {
-        Some(Destinations::Among { first: 0, end: self.endpoints })
-    }
-}
-
-/// Any endpoint but the source.
+/// Any endpoint, or any but the source.
 #[derive(Debug, Clone, Copy)]
-pub struct Others {
-    others: u32,
+pub struct Anyone {
+    /// Endpoints to choose from.
+    among: u32,
+    /// 1 if the source is none of them; 0 if it is.
+    skipped: u32,
 }
 
-impl Others {
+impl Anyone {
     #[inline]
     pub(crate) fn draw(self, source: u32, rng: &mut Rng) -> u32 {
-        let drawn = rng.below(self.others);
-        drawn + u32::from(drawn >= source)
+        let drawn = rng.below(self.among);
+        drawn + (u32::from(drawn >= source) & self.skipped)
     }
 }
 
-impl Pattern for Others {
+impl Pattern for Anyone {
     #[inline]
     fn destination(&self, source: u32, rng: &mut Rng) -> Option<u32> {
         Some(self.draw(source, rng))
@@ -70,7 +57,10 @@ impl Pattern for Others {
     }
 
     fn destinations(&self, source: u32) -> Option<Destinations> {
-        Some(Destinations::all_but(self.others + 1, source..source + 1))
+        Some(match self.skipped {
+            0 => Destinations::Among { first: 0, end: self.among },
+            _ => Destinations::all_but(self.among + 1, source..source + 1),
+        })
     }
 }
 

@@ -52,7 +52,7 @@ pub(super) fn awake(partition: &Partition, pending: &Pending) -> Result<(), Stri
         if partition.held.get(index as usize) == Some(&true) {
             continue;
         }
-        if partition.candidates.contains(index) {
+        if partition.candidates.contains(index) || partition.holders.contains(index) {
             continue;
         }
         if let Some(&what) = listed.get(&index) {
