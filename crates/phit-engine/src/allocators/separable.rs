@@ -231,10 +231,12 @@ impl<O: Order, const IN_TURN: bool> Rule<O, IN_TURN> {
         }
         let keys = &keys[..requests.len()];
         for (place, request) in requests.iter().enumerate() {
-            // Of equals the first wins.
-            let own = (keys[place].1, place);
-            let beats = |at: usize| keys[at].0 == request.output && (keys[at].1, at) < own;
-            if (0..keys.len()).any(beats) {
+            // Of equals the first wins. All are compared: which of them is the first to beat it cannot be guessed.
+            let own = keys[place].1;
+            let beats = |(at, key): (usize, &(u32, O::Key))| {
+                (key.0 == request.output) & ((key.1 < own) | ((key.1 == own) & (at < place)))
+            };
+            if keys.iter().enumerate().map(beats).fold(false, |beaten, beats| beaten | beats) {
                 continue;
             }
             if self.params.update == Update::Grant {

@@ -28,7 +28,7 @@ use crate::engine::Bytes;
 use crate::engine::parallel::{Outbox, Runs};
 use crate::engine::tables_of;
 use crate::engine::{Event, NONE, Rng, Table, Tick, Wheel};
-use crate::fabric::seams::allocator::{Allocator, Request};
+use crate::fabric::seams::allocator::{Allocator, Request, Scratch};
 use crate::fabric::seams::probe::Probes;
 use crate::fabric::seams::queueing::{Branch, Manager, Queueing};
 use crate::fabric::seams::routing::{Alternative, Head, Outgoing, Routing, Watches};
@@ -150,9 +150,8 @@ pub struct Partition {
     pub(crate) offered_phits: u64,
 
     pub(crate) requests: Vec<Request>,
-    /// Of one router, the requests that share a port with another, and the places of those that are granted.
-    pub(crate) sharing: Vec<Request>,
-    pub(crate) grants: Vec<u32>,
+    /// What rounds of allocation write down.
+    pub(crate) scratch: Scratch,
     /// The requests of this tick that are not granted.
     pub(crate) losers: Vec<Request>,
     pub(crate) heads: Vec<Head>,
@@ -337,11 +336,11 @@ impl Partition {
             if self.now == self.next_probe {
                 self.probe();
             }
-            self.now =
-                match !self.has_candidates() && (K::PLAIN || self.changed.is_empty() && self.reviews.is_empty()) {
-                    true => self.wheel.next_tick(self.now + 1, end.min(self.next_period).min(self.next_probe)),
-                    false => self.now + 1,
-                };
+            self.now = match !self.has_candidates() && (K::PLAIN || self.changed.is_empty() && self.reviews.is_empty())
+            {
+                true => self.wheel.next_tick(self.now + 1, end.min(self.next_period).min(self.next_probe)),
+                false => self.now + 1,
+            };
         }
     }
 
@@ -403,7 +402,7 @@ impl Partition {
         let mut tables = tables_of!(self, Self {
             routers, times, allocator, rngs, inputs, queues, progress, tables, latest, next_credit,
             neighbours, endpoints, injection_rngs, injection_bounds, candidates, present, holders, holding, blocks, looking, again, lists, senders,
-            packets, wheel, collector, requests, sharing, grants, losers, heads, alternatives, waiting,
+            packets, wheel, collector, requests, scratch, losers, heads, alternatives, waiting,
             changed, changing, reviews,
             reviewing, ways_back, held, watched, wakes, outgoing, free_messages;
             index, config, topology, known, traffic, unit, routing, tabled, settings, queueing, manager, vc_allocator,

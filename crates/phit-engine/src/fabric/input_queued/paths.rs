@@ -136,7 +136,7 @@ impl Partition {
         let Some(mut paths) = self.paths.take() else { return };
         paths.expand(requests);
         let mut asked = std::mem::take(&mut paths.asked);
-        self.allocator.allocate_all(self.now, &mut self.rngs, &mut asked, &mut self.sharing, &mut self.grants);
+        self.allocator.allocate_all(self.now, &mut self.rngs, &mut asked, &mut self.scratch);
         let won = asked.iter().zip(&paths.expanded).filter(|(asked, _)| asked.granted);
         won.for_each(|(_, (_, place))| requests[*place as usize].granted = true);
         asked.clear();

@@ -162,7 +162,7 @@ impl Partition {
             losers.extend(lost(requests));
         } else {
             let turn = self.turn::<K>();
-            self.allocator.allocate_all(turn, &mut self.rngs, requests, &mut self.sharing, &mut self.grants);
+            self.allocator.allocate_all(turn, &mut self.rngs, requests, &mut self.scratch);
             self.transfer_all::<K>(requests, losers);
         }
         self.count_hops::<K>(requests.len() - losers.len());

@@ -67,6 +67,7 @@ fn with_routing(mut simulation: Simulation, routing: impl Fn() -> Box<dyn Routin
                 by_class: (false, false),
                 repeats: false,
                 serial: old.serial,
+                in_turn: old.in_turn,
                 radix: old.turns,
             },
         );

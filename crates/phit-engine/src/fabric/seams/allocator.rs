@@ -1,9 +1,9 @@
 //! The seam `allocator`: which requests for the crossbar win this tick.
 
-use crate::engine::Tick;
 use crate::engine::bits::bit;
-use crate::engine::{Rng, Table};
+use crate::engine::{Bytes, NONE, Rng, Table, Tick, bytes_of};
 use crate::error::ScenarioError;
+use std::hint::select_unpredictable;
 
 /// A flit that could be transferred in this tick: its output is idle and there is room for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +32,59 @@ pub struct Request {
     pub class: u8,
     /// It has won.
     pub granted: bool,
+}
+
+impl Request {
+    /// The bits of its input and of its output in the router.
+    #[inline(always)]
+    fn ports(&self) -> [u64; 2] {
+        let input = u32::from(self.input);
+        [bit(input), bit(self.output - (self.port - input))]
+    }
+}
+
+/// What rounds of allocation write down; empty between them, but for what nobody reads again.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    /// Of one router, the requests that share a port with another.
+    requests: Vec<Request>,
+    /// The places of those that win.
+    grants: Vec<u32>,
+    /// Of routers that have several requests for one port: their first request, and the one after their last.
+    contended: Vec<[u32; 2]>,
+}
+
+impl Scratch {
+    /// Finds those routers; if not `apart`, all that have several requests at all. Returns how many there are.
+    ///
+    /// How many requests a router has cannot be guessed: no branch depends on it.
+    fn find_contended(&mut self, requests: &[Request], apart: bool) -> usize {
+        if self.contended.len() < requests.len() {
+            self.contended.resize(requests.len(), [0; 2]);
+        }
+        let always = u64::from(!apart);
+        let (mut count, mut start, mut router) = (0, 0, NONE);
+        let (mut inputs, mut outputs, mut shared) = (0, 0, 0);
+        for (place, request) in (0..).zip(requests) {
+            let same = request.router == router;
+            let kept = u64::from(same).wrapping_neg();
+            count += usize::from(!same & (shared != 0));
+            (inputs, outputs, shared) = (inputs & kept, outputs & kept, shared & kept);
+            (start, router) = (select_unpredictable(same, start, place), request.router);
+            let [input, output] = request.ports();
+            shared |= inputs & input | outputs & output | kept & always;
+            (inputs, outputs) = (inputs | input, outputs | output);
+            // The router's requests so far: what is written here stays if they share a port.
+            self.contended[count] = [start, place + 1];
+        }
+        count + usize::from(shared != 0)
+    }
+}
+
+impl Bytes for Scratch {
+    fn bytes(&self) -> usize {
+        bytes_of!(self, Self { requests, grants, contended; })
+    }
 }
 
 /// One router's allocation round.
@@ -91,77 +144,67 @@ pub trait Allocator: Send {
     }
 
     /// The rounds of all routers, whose requests follow one another: marks the winners. `now` grows from call to call.
-    /// `scratch` and `grants` are for its use and empty before and after.
-    fn allocate_all(
-        &mut self,
-        now: Tick,
-        rngs: &mut Table<Rng>,
-        requests: &mut [Request],
-        scratch: &mut Vec<Request>,
-        grants: &mut Vec<u32>,
-    ) {
+    fn allocate_all(&mut self, now: Tick, rngs: &mut Table<Rng>, requests: &mut [Request], scratch: &mut Scratch) {
+        let contended = scratch.find_contended(requests, self.grants_apart());
         let mut start = 0;
-        while let Some((first, others)) = requests[start..].split_first_mut() {
-            let first_port = first.port - u32::from(first.input);
-            if others.first().is_none_or(|next| next.router != first.router) {
-                self.grant_alone(first_port, now, first);
-                first.granted = true;
-                start += 1;
-                continue;
-            }
-            let router = first.router;
-            if let [second, others @ ..] = others {
-                let two = others.first().is_none_or(|next| next.router != router);
-                if two && first.input != second.input && first.output != second.output && self.grants_apart() {
-                    for request in [first, second] {
-                        self.grant_alone(first_port, now, request);
-                        request.granted = true;
-                    }
-                    start += 2;
-                    continue;
-                }
-            }
-            // The inputs and outputs that several of the router's requests share (of more than 64 ports: their bits).
-            let (mut inputs, mut outputs, mut end) = (0, 0, start);
-            let (mut shared_inputs, mut shared_outputs) = (0, 0);
-            while let Some(request) = requests.get(end).filter(|request| request.router == router) {
-                let (input, output) = (bit(request.input.into()), bit(request.output - first_port));
-                (shared_inputs, shared_outputs) = (shared_inputs | inputs & input, shared_outputs | outputs & output);
-                (inputs, outputs, end) = (inputs | input, outputs | output, end + 1);
-            }
-            let run = &mut requests[start..end];
-            if shared_inputs | shared_outputs == 0 && self.grants_apart() {
-                for request in run {
-                    self.grant_alone(first_port, now, request);
-                    request.granted = true;
-                }
-            } else if self.splits() {
-                let apart = |request: &Request| {
-                    shared_inputs & bit(request.input.into()) | shared_outputs & bit(request.output - first_port) == 0
-                };
-                for request in run.iter_mut() {
-                    if apart(request) {
-                        self.grant_alone(first_port, now, request);
-                        request.granted = true;
-                    } else {
-                        scratch.push(*request);
-                    }
-                }
-                self.allocate(Round { first_port, now, rng: &mut rngs[router] }, scratch, grants);
-                for place in grants.drain(..) {
-                    scratch[place as usize].granted = true;
-                }
-                let mut decided = scratch.drain(..);
-                for request in run.iter_mut().filter(|request| !apart(request)) {
-                    request.granted = decided.next().is_some_and(|request| request.granted);
-                }
-            } else {
-                self.allocate(Round { first_port, now, rng: &mut rngs[router] }, run, grants);
-                for place in grants.drain(..) {
-                    run[place as usize].granted = true;
-                }
-            }
+        for place in 0..contended {
+            let [first, end] = scratch.contended[place].map(|place| place as usize);
+            self.grant_all_alone(now, &mut requests[start..first]);
+            self.allocate_contended(now, rngs, &mut requests[first..end], scratch);
             start = end;
+        }
+        self.grant_all_alone(now, &mut requests[start..]);
+    }
+
+    /// Grants requests of routers none of which has two for one port.
+    #[inline(always)]
+    fn grant_all_alone(&mut self, now: Tick, requests: &mut [Request]) {
+        for request in requests {
+            self.grant_alone(request.port - u32::from(request.input), now, request);
+            request.granted = true;
+        }
+    }
+
+    /// The round of a router that has several requests for one port.
+    #[inline]
+    fn allocate_contended(&mut self, now: Tick, rngs: &mut Table<Rng>, run: &mut [Request], scratch: &mut Scratch) {
+        let Scratch { requests: sharing, grants, .. } = scratch;
+        let Some(&Request { router, port, input, .. }) = run.first() else { return };
+        let first_port = port - u32::from(input);
+        let round = Round { first_port, now, rng: &mut rngs[router] };
+        if !self.splits() {
+            self.allocate(round, run, grants);
+            for place in grants.drain(..) {
+                run[place as usize].granted = true;
+            }
+            return;
+        }
+        // The inputs and outputs that several of its requests share (of more than 64 ports: their bits).
+        let (mut inputs, mut outputs, mut shared_inputs, mut shared_outputs) = (0, 0, 0, 0);
+        for request in run.iter() {
+            let [input, output] = request.ports();
+            (shared_inputs, shared_outputs) = (shared_inputs | inputs & input, shared_outputs | outputs & output);
+            (inputs, outputs) = (inputs | input, outputs | output);
+        }
+        let apart = |request: &Request| {
+            let [input, output] = request.ports();
+            shared_inputs & input | shared_outputs & output == 0
+        };
+        for request in run.iter_mut() {
+            if apart(request) {
+                self.grant_alone(first_port, now, request);
+                request.granted = true;
+            } else {
+                sharing.push(*request);
+            }
+        }
+        self.allocate(round, sharing, grants);
+        for place in grants.drain(..) {
+            sharing[place as usize].granted = true;
+        }
+        let mut decided = sharing.drain(..);
+        for request in run.iter_mut().filter(|request| !apart(request)) {
+            request.granted = decided.next().is_some_and(|request| request.granted);
         }
     }
 
