@@ -237,7 +237,7 @@ impl Hops {
     /// One more hop over a link of `class`: none for class 0, that of endpoints.
     #[inline]
     pub fn add_link(&mut self, class: u8) {
-        self.0 += u64::from(class != 0) << (8 * class);
+        self.0 += 1 << (8 * class) & !1;
     }
 
     /// Hops of all classes.

@@ -258,8 +258,9 @@ impl LinkClasses {
 /// `tick` or the next start of a cycle of `ticks_per_cycle`.
 #[inline]
 pub(super) fn align(tick: Tick, ticks_per_cycle: Tick) -> Tick {
-    match ticks_per_cycle & (ticks_per_cycle - 1) == 0 {
-        true => (tick + (ticks_per_cycle - 1)) & !(ticks_per_cycle - 1),
-        false => tick.next_multiple_of(ticks_per_cycle),
+    let rest = ticks_per_cycle - 1;
+    if ticks_per_cycle & rest != 0 {
+        return tick.next_multiple_of(ticks_per_cycle);
     }
+    (tick + rest) & ticks_per_cycle.wrapping_neg()
 }

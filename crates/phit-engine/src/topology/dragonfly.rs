@@ -3,7 +3,7 @@
 
 use super::divisor::Divisor;
 use super::faults::Faults;
-use super::{Hop, HopState, Known, Leg, Peer, Port, Topology, TopologyParams, limits};
+use super::{Hop, HopState, Hops, Known, Leg, Peer, Port, Topology, TopologyParams, limits};
 use crate::engine::{Rng, poll};
 use crate::error::ScenarioError;
 use schemars::JsonSchema;
@@ -96,7 +96,7 @@ impl TopologyParams for Dragonfly {
 /// Class of the links inside a group.
 const LOCAL: u8 = 1;
 /// Class of the links between groups.
-pub(super) const GLOBAL: u8 = 2;
+const GLOBAL: u8 = 2;
 
 /// The built network of [`Dragonfly`].
 ///
@@ -124,6 +124,17 @@ pub struct DragonflyGraph {
     /// Parallel links between every two groups: rounds of slots.
     links: u32,
     diameter: u32,
+    /// See [`Self::exits`].
+    exits: Vec<Exit>,
+}
+
+/// A global link at its near end.
+#[derive(Debug, Clone, Copy)]
+struct Exit {
+    /// Router of the group.
+    router: u16,
+    /// Its port.
+    port: u16,
 }
 
 /// What a group's router does next.
@@ -158,8 +169,10 @@ impl DragonflyGraph {
             others,
             links: if groups > 1 { params.a * params.h / others } else { 0 },
             diameter: 0,
+            exits: Vec::new(),
         };
         graph.diameter = graph.longest_route();
+        graph.exits = graph.exits();
         graph
     }
 
@@ -328,23 +341,33 @@ impl DragonflyGraph {
         Some((here * self.a.get() + router, (self.p.get() + self.a.get() - 1 + port) as u16))
     }
 
-    /// The hop of a packet of one leg at router `at` to router `to` after so many global hops, with one link between
-    /// two groups; of a packet that is there already it means nothing.
+    /// Hands on port and virtual channel of the hop of a packet of one leg, which has made these hops, at router `at` to
+    /// router `to`, unless parallel links lead there; of a packet that is there already they mean nothing.
     ///
     /// Whether it stays in the group and whether it leaves it here could only be guessed: all is worked out, and what
     /// counts is chosen.
     #[inline(always)]
-    pub(super) fn only_hop(&self, at: u32, to: u32, globals: u8) -> Hop {
+    pub(super) fn with_only_hop(&self, at: u32, to: u32, hops: Hops, then: impl FnOnce(u16, u8)) {
         let ((here, from), (there, to)) = (self.a.div_rem(at), self.a.div_rem(to));
-        let (exit, port) = self.h.div_rem(self.slot(here, there));
+        let Some(exit) = self.exits.get(self.slot(here, there).wrapping_add(1) as usize) else { return };
         let inside = here == there;
-        let leaves = !inside & (exit == from);
-        let local = self.port_of(Step::Local(select_unpredictable(inside, to, exit)), from);
-        Hop {
-            port: select_unpredictable(leaves, self.port_of(Step::Global(port), from), local),
-            vc: select_unpredictable(leaves, 0, globals),
-            vcs: 1,
+        let leaves = !inside & (u32::from(exit.router) == from);
+        let local = self.port_of(Step::Local(select_unpredictable(inside, to, exit.router.into())), from);
+        then(select_unpredictable(leaves, exit.port, local), select_unpredictable(leaves, 0, hops.of(GLOBAL)));
+    }
+
+    /// Where packets leave a group, by slot and one, if there is one link between two groups. A place more at either
+    /// end is for packets that do not leave it.
+    fn exits(&self) -> Vec<Exit> {
+        if self.links > 1 || self.a.get().saturating_add(self.p.get()) > u16::MAX.into() {
+            return Vec::new();
         }
+        let exit = |slot: u32| {
+            let (router, port) = self.h.div_rem(slot);
+            Exit { router: router as u16, port: self.port_of(Step::Global(port), router) }
+        };
+        let none = Exit { router: 0, port: 0 };
+        [none].into_iter().chain((0..self.groups - 1).map(exit)).chain([none]).collect()
     }
 
     /// The port of router `at` that leads to router `to`, unless parallel links do.

@@ -185,6 +185,9 @@ impl Partition {
             if self.settings.wants::<K>().heads {
                 self.announce_head(queue);
             }
+            if K::SETTLED {
+                self.decide_ahead(port, queue, packet);
+            }
             self.offer::<K>(port, queue);
             return;
         }
@@ -231,7 +234,10 @@ impl Partition {
         if !self.settings.lasting::<K>() {
             q.output = NONE;
         }
-        let port = q.port;
+        let (port, first) = (q.port, q.first);
+        if K::SETTLED {
+            self.decide_ahead(port, queue, first);
+        }
         if self.settings.progress::<K>() {
             let progress = &mut self.progress[queue];
             (progress.eligible, progress.sent) = (from, 0);

@@ -24,6 +24,24 @@ macro_rules! view {
 }
 
 impl Partition {
+    /// Decides about the packet that has come to the front of `queue` of input `port`, before anyone looks at it, if
+    /// what it takes to decide does not change: whether a decision is there is then nothing to be guessed.
+    #[inline(always)]
+    pub(super) fn decide_ahead(&mut self, port: u32, queue: u32, packet: u32) {
+        let &Input { router, number, .. } = &self.inputs[port];
+        let (at, packet) = (self.routers.number(router), &self.packets[packet]);
+        self.known.with_only_hop(at, packet.destination_router, packet.hops, |out, vc| {
+            // Whether it has arrived cannot be guessed either.
+            let there = packet.destination_router == at;
+            let lanes = Lanes {
+                first: select_unpredictable(there, 0, vc.into()),
+                count: select_unpredictable(there, self.settings.ejection_vcs, 1).into(),
+            };
+            let out = select_unpredictable(there, packet.ejection_port, out);
+            self.queues[queue].decide(port - u32::from(number), lanes, out);
+        });
+    }
+
     /// Asks the routing mechanism about the head of `queue` and notes the answer there: no output if there is none.
     #[inline(always)]
     pub(super) fn route<K: Kernel>(&mut self, router: u32, number: u16, port: u32, queue: u32, lane: u32) {
@@ -41,17 +59,6 @@ impl Partition {
                 false => self.select(router, queue, Hop { port: out, vc: 0, vcs: 1 }),
             };
             return self.note::<K>(router, first, queue, out, lanes);
-        }
-        if K::SETTLED {
-            let (at, packet) = (self.routers.number(router), &self.packets[packet]);
-            if let Some(hop) = self.known.only_hop(at, packet.destination_router, packet.hops) {
-                // Whether it has arrived cannot be guessed either.
-                let there = packet.destination_router == at;
-                let port = select_unpredictable(there, packet.ejection_port, hop.port);
-                let first_lane = select_unpredictable(there, 0, hop.vc.into());
-                let count = select_unpredictable(there, self.settings.ejection_vcs, hop.vcs).into();
-                return self.queues[queue].decide(first, Lanes { first: first_lane, count }, port);
-            }
         }
         if let Some(hop) = self.ejection::<K>(router, packet) {
             return self.decide::<K>(router, first, queue, hop);

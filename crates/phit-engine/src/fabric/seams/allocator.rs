@@ -64,16 +64,17 @@ impl Scratch {
         }
         let always = u64::from(!apart);
         let (mut count, mut start, mut router) = (0, 0, NONE);
-        let (mut inputs, mut outputs, mut shared) = (0, 0, 0);
+        let (mut port, mut outputs, mut shared) = (NONE, 0, 0);
         for (place, request) in (0..).zip(requests) {
             let same = request.router == router;
             let kept = u64::from(same).wrapping_neg();
             count += usize::from(!same & (shared != 0));
-            (inputs, outputs, shared) = (inputs & kept, outputs & kept, shared & kept);
+            (outputs, shared) = (outputs & kept, shared & kept);
             (start, router) = (select_unpredictable(same, start, place), request.router);
-            let [input, output] = request.ports();
-            shared |= inputs & input | outputs & output | kept & always;
-            (inputs, outputs) = (inputs | input, outputs | output);
+            let [_, output] = request.ports();
+            // Those of one input follow one another.
+            shared |= outputs & output | u64::from(request.port == port) | kept & always;
+            (outputs, port) = (outputs | output, request.port);
             // The router's requests so far: what is written here stays if they share a port.
             self.contended[count] = [start, place + 1];
         }
