@@ -258,5 +258,10 @@ impl LinkClasses {
 /// `tick` or the next start of a cycle of `ticks_per_cycle`.
 #[inline]
 pub(super) fn align(tick: Tick, ticks_per_cycle: Tick) -> Tick {
-    if ticks_per_cycle == 1 { tick } else { tick.next_multiple_of(ticks_per_cycle) }
+    match ticks_per_cycle {
+        1 => tick,
+        // No division, nor a branch on what is left of a cycle.
+        power if power & (power - 1) == 0 => (tick + (power - 1)) & !(power - 1),
+        _ => tick.next_multiple_of(ticks_per_cycle),
+    }
 }

@@ -331,11 +331,11 @@ impl Partition {
             if self.now == self.next_probe {
                 self.probe();
             }
-            self.now =
-                match !self.has_candidates() && (K::PLAIN || self.changed.is_empty() && self.reviews.is_empty()) {
-                    true => self.wheel.next_tick(self.now + 1, end.min(self.next_period).min(self.next_probe)),
-                    false => self.now + 1,
-                };
+            self.now = match !self.has_candidates() && (K::PLAIN || self.changed.is_empty() && self.reviews.is_empty())
+            {
+                true => self.wheel.next_tick(self.now + 1, end.min(self.next_period).min(self.next_probe)),
+                false => self.now + 1,
+            };
         }
     }
 

@@ -45,20 +45,20 @@ impl Passage {
         size: u32,
     ) -> Self {
         // A cut-through transfer lasts until the flit's last phit is in.
-        let arriving = (entry + times.arrival[came_by]).saturating_sub(now);
+        let arriving = later(entry + times.arrival[came_by], now) - now;
         let (needed, latency) = match settings.pace {
             Some(pace) if K::EXTRAS => paced(pace, now, [times.crossing, settings.router_latency]),
             _ => (times.crossing, settings.router_latency),
         };
         let (crossing, through) = match settings.ideal::<K>() {
             true => (0, arriving),
-            false => (needed.max(arriving), needed.max(arriving)),
+            false => (later(needed, arriving), later(needed, arriving)),
         };
         let busy = now + crossing;
         let serialisation = times.serialisation[class];
         // Its last phit leaves no earlier than it has come through.
         let enters = now + latency + through.saturating_sub(serialisation);
-        let earliest = enters.max(free);
+        let earliest = later(enters, free);
         let start = align(earliest, settings.ticks_per_cycle);
         Self {
             occupied: match K::EXTRAS && settings.inputs_at_link_rate {
@@ -72,6 +72,13 @@ impl Passage {
             class,
         }
     }
+}
+
+/// The later of two ticks. Which one it is differs from grant to grant: no branch depends on it.
+#[inline(always)]
+fn later(a: Tick, b: Tick) -> Tick {
+    let (more, less) = b.overflowing_sub(a);
+    a.wrapping_add(more & u32::from(less).wrapping_sub(1))
 }
 
 /// Ticks that so many steps take which begin at `now`.
@@ -151,12 +158,10 @@ impl Partition {
             if !K::WHOLE {
                 self.collector.counters.work.packet_hops += 1;
             }
-            if came_by == 0 {
-                p.injected = now;
-            }
-            if class != 0 {
-                p.hops.add(class as u8);
-            }
+            // From where and to where differs from grant to grant: no branch depends on it.
+            p.injected =
+                now & u32::from(came_by == 0).wrapping_neg() | p.injected & u32::from(came_by != 0).wrapping_neg();
+            p.hops.0 += u64::from(class != 0) << (8 * class);
         }
         self.note_grant::<K>(grant.output, channel, size);
         let credit_at = self.release::<K>(port, &passage) + self.settings.credit_latency[came_by];
@@ -214,7 +219,7 @@ impl Partition {
         }
         let (next, cycle) = (&mut self.next_credit[port], settings.ticks_per_cycle);
         let mut in_turn = || {
-            let released = align(released.max(*next), cycle);
+            let released = align(later(released, *next), cycle);
             *next = released + cycle;
             released
         };

@@ -73,6 +73,19 @@ pub trait Allocator: Send {
         None
     }
 
+    /// True if [`Self::match_run`] is the faster, whether requests share ports or not.
+    fn matches_runs(&self) -> bool {
+        false
+    }
+
+    /// One round for one router: marks the winners. `grants` is for its use and empty before and after.
+    fn match_run(&mut self, round: Round<'_>, requests: &mut [Request], grants: &mut Vec<u32>) {
+        self.allocate(round, requests, grants);
+        for place in grants.drain(..) {
+            requests[place as usize].granted = true;
+        }
+    }
+
     /// By output port of the partition the input number whose turn it is, if a round in which no input has more than
     /// one request, and all for one output are of one class, grants each output to the first input from that one on and
     /// around, moves the turn behind it, and does nothing else that matters to such rounds: then this stands for them.
@@ -121,6 +134,13 @@ pub trait Allocator: Send {
                     continue;
                 }
             }
+            if self.matches_runs() {
+                let end = requests[start..].iter().take_while(|request| request.router == router).count() + start;
+                let round = Round { first_port, now, rng: &mut rngs[router] };
+                self.match_run(round, &mut requests[start..end], grants);
+                start = end;
+                continue;
+            }
             // The inputs and outputs that several of the router's requests share (of more than 64 ports: their bits).
             let (mut inputs, mut outputs, mut end) = (0, 0, start);
             let (mut shared_inputs, mut shared_outputs) = (0, 0);
@@ -156,10 +176,7 @@ pub trait Allocator: Send {
                     request.granted = decided.next().is_some_and(|request| request.granted);
                 }
             } else {
-                self.allocate(Round { first_port, now, rng: &mut rngs[router] }, run, grants);
-                for place in grants.drain(..) {
-                    run[place as usize].granted = true;
-                }
+                self.match_run(Round { first_port, now, rng: &mut rngs[router] }, run, grants);
             }
             start = end;
         }
