@@ -3,7 +3,8 @@
 use super::pairs::{Pairs, after, turn};
 use super::priority::{Equal, HighestFirst, OldestFirst, Order, Priority};
 use super::{Allocator, AllocatorContext, AllocatorParams, Best, Request, Round};
-use crate::engine::Tick;
+use crate::engine::bits::first_from;
+use crate::engine::{NONE, Tick};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -50,10 +51,19 @@ struct Rule<O: Order> {
     accept: Vec<u16>,
     pairs: Pairs,
     best: Best<O::Key>,
+    /// By number in the router, where ports are taken as sets. Of outputs: the inputs that ask.
+    asking: Box<[u64; PORTS]>,
+    /// Of inputs: the outputs that grant; all these sets are empty between two rounds.
+    granting: Box<[u64; PORTS]>,
+    /// Of inputs that have asked: the output accepted, counted in the partition.
+    accepted_output: Box<[u32; PORTS]>,
     matched_inputs: Vec<bool>,
     matched_outputs: Vec<bool>,
     accepted: Vec<u32>,
 }
+
+/// Ports of a router that are taken as a set.
+const PORTS: usize = 64;
 
 /// So many requests, or fewer, are compared two by two.
 const FEW: usize = 4;
@@ -68,6 +78,9 @@ impl<O: Order> Rule<O> {
             accept: vec![0; ports],
             pairs: Pairs::new(context.ports, context.queues),
             best: Best::new(context.radix),
+            asking: Box::new([0; PORTS]),
+            granting: Box::new([0; PORTS]),
+            accepted_output: Box::new([NONE; PORTS]),
             matched_inputs: vec![false; context.radix as usize],
             matched_outputs: vec![false; context.radix as usize],
             accepted: Vec::new(),
@@ -172,6 +185,69 @@ impl<O: Order> Allocator for Rule<O> {
 
     fn splits(&self) -> bool {
         true
+    }
+
+    fn matches_runs(&self) -> bool {
+        self.iterations == 1 && !O::BY_AGE && self.radix <= PORTS as u32
+    }
+
+    /// Ports are sets, from which those whose turn it is are taken without a branch that would have to be guessed.
+    fn match_run(&mut self, round: Round<'_>, requests: &mut [Request], grants: &mut Vec<u32>) {
+        let first_port = round.first_port;
+        let (mut wanted, mut accepting) = (0u64, 0u64);
+        let mut classes = 0;
+        for request in &*requests {
+            let (input, output) = (request.input as usize % PORTS, (request.output - first_port) as usize % PORTS);
+            self.asking[output] |= 1 << input;
+            self.accepted_output[input] = NONE;
+            (wanted, classes) = (wanted | 1 << output, classes | request.class);
+        }
+        if classes != 0 {
+            self.asking.fill(0);
+            self.allocate(round, requests, grants);
+            return grants.drain(..).for_each(|place| requests[place as usize].granted = true);
+        }
+        while wanted != 0 {
+            let output = wanted.trailing_zeros();
+            wanted &= wanted - 1;
+            let inputs = std::mem::take(&mut self.asking[output as usize]);
+            let input = first_from(inputs, self.grant[(first_port + output) as usize].into()) % PORTS as u32;
+            self.granting[input as usize] |= 1 << output;
+            accepting |= 1u64 << input;
+        }
+        while accepting != 0 {
+            let input = accepting.trailing_zeros();
+            accepting &= accepting - 1;
+            let outputs = std::mem::take(&mut self.granting[input as usize]);
+            let turn = &mut self.accept[(first_port + input) as usize];
+            let output = first_from(outputs, (*turn).into());
+            *turn = after(output);
+            self.grant[(first_port + output) as usize] = after(input);
+            self.accepted_output[input as usize] = first_port + output;
+        }
+        // Of the queues of an input that want the same output, the one whose turn it is, with the key of that.
+        let (mut best, mut winner) = (u64::MAX, None);
+        for place in 0..requests.len() {
+            let request = &requests[place];
+            if self.accepted_output[request.input as usize % PORTS] != request.output {
+                continue;
+            }
+            let at = first_port + u32::from(request.input);
+            let key = self.pairs.key(at, request);
+            if let Some(before) = winner.filter(|before: &usize| requests[*before].input == request.input) {
+                if key >= best {
+                    continue;
+                }
+                requests[before].granted = false;
+            } else if let Some(before) = winner {
+                self.pairs.serve(first_port + u32::from(requests[before].input), &requests[before]);
+            }
+            requests[place].granted = true;
+            (best, winner) = (key, Some(place));
+        }
+        if let Some(before) = winner {
+            self.pairs.serve(first_port + u32::from(requests[before].input), &requests[before]);
+        }
     }
 
     fn output_turns(&mut self) -> Option<&mut [u16]> {

@@ -16,6 +16,14 @@ pub(crate) fn short_bit(index: u32) -> u16 {
     1 << (index % 16)
 }
 
+/// The first member of `set`, of at most 64, from `from` on and around; 64 if there is none. Which one it is cannot be
+/// guessed: no branch depends on it.
+#[inline(always)]
+pub(crate) fn first_from(set: u64, from: u32) -> u32 {
+    let ahead = set >> (from % 64) << (from % 64);
+    (ahead | set & u64::from(ahead == 0).wrapping_neg()).trailing_zeros()
+}
+
 /// Calls `body` with each member, of `count` in all, whose bit is set in `word`.
 #[inline]
 pub(crate) fn for_each_member(word: u64, count: u32, body: impl FnMut(u32)) {
@@ -43,6 +51,14 @@ fn members<const WIDTH: u32>(mut word: u64, count: u32, mut body: impl FnMut(u32
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_first_from_a_member_on_comes_around() {
+        let set = 1 << 3 | 1 << 40 | 1 << 63;
+        assert_eq!([0, 3, 4, 40, 41, 63, 64].map(|from| first_from(set, from)), [3, 3, 40, 40, 63, 63, 3]);
+        assert_eq!(first_from(1 << 3, 4), 3);
+        assert_eq!(first_from(0, 4), 64);
+    }
 
     #[test]
     fn a_bit_stands_for_every_64th_member() {

@@ -155,14 +155,16 @@ impl Topology for ClosGraph {
     /// Over any link upwards to a common ancestor, from there down.
     #[inline]
     fn minimal_hop(&self, at: u32, to: u32, leg: Leg, _state: HopState, vcs: &[u8], rng: &mut Rng) -> Hop {
-        let place = self.tree.place(at);
-        if let Some(port) = self.tree.descent(place, to) {
-            let (vc, vcs) = Self::channels(leg, class_above(place.level - 1), vcs);
-            return Hop { port, vc, vcs };
+        let level = self.tree.level(at);
+        if level > 0 {
+            if let Some(port) = self.tree.descent(self.tree.place_in(level, at), to) {
+                let (vc, vcs) = Self::channels(leg, class_above(level - 1), vcs);
+                return Hop { port, vc, vcs };
+            }
         }
-        let (vc, vcs) = Self::channels(leg, class_above(place.level), vcs);
-        let up = rng.below(self.tree.up(place.level).into()) as u16;
-        Hop { port: self.tree.down(place.level) + up, vc, vcs }
+        let (vc, vcs) = Self::channels(leg, class_above(level), vcs);
+        let up = rng.below(self.tree.up(level).into()) as u16;
+        Hop { port: self.tree.down(level) + up, vc, vcs }
     }
 
     fn direct_leg(&self) -> Leg {

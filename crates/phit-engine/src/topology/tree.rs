@@ -104,7 +104,12 @@ impl Tree {
     /// Where `router` stands.
     #[inline]
     pub fn place(&self, router: u32) -> Place {
-        let level = self.level(router);
+        self.place_in(self.level(router), router)
+    }
+
+    /// Where `router` stands, which is in `level`.
+    #[inline]
+    pub(super) fn place_in(&self, level: usize, router: u32) -> Place {
         let Level { routers, copies, .. } = &self.levels[level];
         let (subtree, copy) = copies.div_rem(router - routers.start);
         Place { level, subtree, copy }

@@ -216,7 +216,7 @@ impl Partition {
         }
         let (next, cycle) = (&mut self.next_credit[port], settings.ticks_per_cycle);
         let mut in_turn = || {
-            let released = align(released.max(*next), cycle);
+            let released = align(later(released, *next), cycle);
             *next = released + cycle;
             released
         };

@@ -2,7 +2,7 @@
 //! may use; every channel grants one head in turn, every head accepts one channel in turn (Dally and Towles, chapter
 //! 16; the round-robin pointers move on accepted grants only).
 
-use crate::engine::bits::for_each_member;
+use crate::engine::bits::{first_from, for_each_member};
 use crate::engine::{Rng, Tick};
 use crate::fabric::seams::allocator::{Allocator, Best, Request, Round};
 
@@ -128,6 +128,8 @@ pub(crate) struct Arbiters {
     queues_per_router: u32,
     /// Of the heads of a router that may meet others, the channels granted: their places.
     granted: Vec<u64>,
+    /// Of each channel of a router, the numbers of the queues whose heads ask for it; empty between two routers.
+    heads: Vec<u64>,
     best: Best,
     /// The heads of a router that may meet others at a channel.
     sharing: Vec<Waiting>,
@@ -149,6 +151,7 @@ impl Arbiters {
             accept: vec![0; queues as usize],
             queues_per_router,
             granted: Vec::new(),
+            heads: vec![0; channels_per_router as usize],
             best: Best::new(channels_per_router.max(queues_per_router)),
             sharing: Vec::new(),
         }
@@ -212,8 +215,7 @@ impl Arbiters {
             // Of another output it may have used more.
             pointer %= count.max(1);
         }
-        let ahead = among >> pointer << pointer;
-        if ahead != 0 { ahead } else { among }.trailing_zeros()
+        first_from(among, pointer.into())
     }
 
     /// The arbiters have given `channel` to `head`.
@@ -234,20 +236,11 @@ impl Arbiters {
         won: &mut impl FnMut(&Waiting, u32),
         lost: &mut impl FnMut(&Waiting),
     ) {
-        for (index, head) in waiting.iter().enumerate() {
-            let asked = if self.ask_all { head.free } else { 1 << self.choice(head, head.free) };
-            for_each_member(asked, 64, |place| {
-                let channel = head.first + place;
-                let key = Self::turn(head.number.into(), self.grant[channel as usize].into(), self.queues_per_router);
-                self.best.offer(channel - first_channel, key, index as u32);
-            });
+        self.granted.resize(waiting.len(), 0);
+        match self.queues_per_router <= 64 {
+            true => self.grant_by_sets(first_channel, waiting),
+            false => self.grant_one_by_one(first_channel, waiting),
         }
-        // What has been granted to each head: none has been in the beginning.
-        let Self { best, granted, .. } = self;
-        granted.resize(waiting.len(), 0);
-        best.drain(|slot, index| {
-            granted[index as usize] |= 1 << (first_channel + slot - waiting[index as usize].first)
-        });
         for (index, head) in waiting.iter().enumerate() {
             let granted = std::mem::take(&mut self.granted[index]);
             if granted != 0 {
@@ -260,11 +253,55 @@ impl Arbiters {
         }
     }
 
+    /// The channels for which `head` asks: their places.
+    #[inline(always)]
+    fn asked(&self, head: &Waiting) -> u64 {
+        if self.ask_all { head.free } else { 1 << self.choice(head, head.free) }
+    }
+
+    /// Every channel for which some ask is granted to the one in its turn. All of a head's channels are gone through,
+    /// asked for or not, so that there is nothing to be guessed.
+    fn grant_by_sets(&mut self, first_channel: u32, waiting: &[Waiting]) {
+        for head in waiting {
+            let asked = self.asked(head);
+            let first = (head.first - first_channel) as usize;
+            for (place, heads) in self.heads[first..].iter_mut().take(head.count.into()).enumerate() {
+                *heads |= (asked >> place & 1) << head.number;
+            }
+        }
+        for (head, granted) in waiting.iter().zip(&mut self.granted) {
+            let (first, turns) = ((head.first - first_channel) as usize, &self.grant[head.first as usize..]);
+            for (place, (heads, turn)) in self.heads[first..].iter().zip(turns).take(head.count.into()).enumerate() {
+                *granted |= u64::from(first_from(*heads, (*turn).into()) == u32::from(head.number)) << place;
+            }
+        }
+        for head in waiting {
+            let first = (head.first - first_channel) as usize;
+            self.heads[first..first + usize::from(head.count)].fill(0);
+        }
+    }
+
+    /// The same where a router has more queues than a set holds.
+    #[cold]
+    fn grant_one_by_one(&mut self, first_channel: u32, waiting: &[Waiting]) {
+        for (index, head) in waiting.iter().enumerate() {
+            for_each_member(self.asked(head), 64, |place| {
+                let channel = head.first + place;
+                let key = Self::turn(head.number.into(), self.grant[channel as usize].into(), self.queues_per_router);
+                self.best.offer(channel - first_channel, key, index as u32);
+            });
+        }
+        let Self { best, granted, .. } = self;
+        best.drain(|slot, index| {
+            granted[index as usize] |= 1 << (first_channel + slot - waiting[index as usize].first)
+        });
+    }
+
     /// Bytes held.
     pub(crate) fn bytes(&self) -> usize {
         self.grant.capacity() * 2
             + self.accept.capacity()
-            + self.granted.capacity() * 8
+            + (self.granted.capacity() + self.heads.capacity()) * 8
             + self.best.bytes()
             + self.sharing.capacity() * size_of::<Waiting>()
     }

@@ -127,6 +127,19 @@ pub trait Allocator: Send {
         None
     }
 
+    /// True if [`Self::match_run`] is faster than [`Self::allocate`] for those requests alone that share ports.
+    fn matches_runs(&self) -> bool {
+        false
+    }
+
+    /// One round for one router: marks the winners. `grants` is for its use and empty before and after.
+    fn match_run(&mut self, round: Round<'_>, requests: &mut [Request], grants: &mut Vec<u32>) {
+        self.allocate(round, requests, grants);
+        for place in grants.drain(..) {
+            requests[place as usize].granted = true;
+        }
+    }
+
     /// By output port of the partition the input number whose turn it is, if a round in which no input has more than
     /// one request, and all for one output are of one class, grants each output to the first input from that one on and
     /// around, moves the turn behind it, and does nothing else that matters to such rounds: then this stands for them.
@@ -173,12 +186,8 @@ pub trait Allocator: Send {
         let Some(&Request { router, port, input, .. }) = run.first() else { return };
         let first_port = port - u32::from(input);
         let round = Round { first_port, now, rng: &mut rngs[router] };
-        if !self.splits() {
-            self.allocate(round, run, grants);
-            for place in grants.drain(..) {
-                run[place as usize].granted = true;
-            }
-            return;
+        if !self.splits() || self.matches_runs() {
+            return self.match_run(round, run, grants);
         }
         // The inputs and outputs that several of its requests share (of more than 64 ports: their bits).
         let (mut inputs, mut outputs, mut shared_inputs, mut shared_outputs) = (0, 0, 0, 0);
