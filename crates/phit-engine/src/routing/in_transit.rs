@@ -22,6 +22,7 @@ use crate::error::ScenarioError;
 use crate::fabric::seams::routing::{Adaptive, Proof, Standing, Step};
 use crate::packet::{MISROUTED_AT_INJECTION, MISROUTED_GLOBALLY, MISROUTED_LOCALLY, Packet};
 use crate::topology::{Hop, HopState, Leg, Peer, Topology};
+use std::hint::select_unpredictable;
 use std::ops::Range;
 
 /// The class of the links inside a group of a Dragonfly.
@@ -93,13 +94,15 @@ pub trait Trigger: Send {
 /// The minimal output port of `packet`, ejection included: the same whenever it is asked for.
 #[inline(always)]
 pub fn minimal_port(view: &RouterView<'_>, packet: &Packet) -> u16 {
-    match packet.destination_router == view.router {
-        true => packet.ejection_port,
-        false => view.known.only_port(view.router, packet.destination_router).unwrap_or_else(|| {
-            let mut rng = packet.rng(view.router);
-            view.minimal_hop(packet.destination_router, packet.hop_state(), &mut rng).port
-        }),
+    let there = packet.destination_router == view.router;
+    if let Some(port) = view.known.only_port(view.router, packet.destination_router) {
+        return select_unpredictable(there, packet.ejection_port, port);
     }
+    if there {
+        return packet.ejection_port;
+    }
+    let mut rng = packet.rng(view.router);
+    view.minimal_hop(packet.destination_router, packet.hop_state(), &mut rng).port
 }
 
 /// What is noted in [`Packet::scratch`] while a packet stands at the head of a queue: the detour of its decision in the
@@ -160,12 +163,14 @@ fn detour(came_by: u8, leaves_home: bool, minimal: u8, flags: u8) -> Option<Deto
 
 /// The flags of a packet after a hop over a link of `class`.
 fn flags_after(flags: u8, detour: Option<Detour>, class: u8) -> u8 {
-    match detour {
-        _ if class == GLOBAL => flags & !(LOCAL_DONE | GLOBAL_NEXT),
-        Some(Detour::LocalThenGlobal) => flags | LOCAL_DONE | GLOBAL_NEXT,
-        Some(Detour::Local) => flags | LOCAL_DONE,
-        _ => flags,
-    }
+    let more = match detour {
+        Some(Detour::LocalThenGlobal) => LOCAL_DONE | GLOBAL_NEXT,
+        Some(Detour::Local) => LOCAL_DONE,
+        Some(Detour::Global) | None => 0,
+    };
+    // In another group they mean nothing any more.
+    let over = select_unpredictable(class == GLOBAL, LOCAL_DONE | GLOBAL_NEXT, 0);
+    (flags | more) & !over
 }
 
 /// True if a router has a global link. With fewer groups than there could be, the last routers of each may have none.
@@ -205,6 +210,15 @@ impl<T: Trigger> InTransit<T> {
         let topology = &*context.topology;
         let dead_ends = (0..topology.routers()).any(|router| !leads_out(topology, router));
         Self { trigger, local: ports(LOCAL), global: ports(GLOBAL), dead_ends, found: Vec::new() }
+    }
+
+    /// What stays the same of a packet at the head of a queue.
+    #[inline(always)]
+    fn memo(&self, view: &RouterView<'_>, port: u16, queue: u16, packet: &Packet) -> Memo {
+        let group = |router| view.known.group_of(view.topology, router);
+        let leaves = group(packet.destination_router) != group(view.router);
+        let leaves_home = (packet.hops.of(GLOBAL) == 0) & leaves;
+        Memo::new(self.trigger.minimal_port(view, port, queue, packet), leaves_home)
     }
 
     /// One of `ports`, drawn among those that can take `packet` now and are permitted: of each is said its hop and the
@@ -247,12 +261,8 @@ impl<T: Trigger> InTransit<T> {
 
 /// The virtual channel on a link of `class` of a packet that came over one of class `came_by` in channel `came_in`.
 fn channel((came_by, came_in): (u8, u8), class: u8, minimal: bool) -> u8 {
-    match (came_by, class) {
-        (0, _) => 0,
-        (LOCAL, GLOBAL) => came_in,
-        (_, LOCAL) if !minimal => came_in,
-        _ => came_in + 1,
-    }
+    let same = (came_by == LOCAL) & (class == GLOBAL) | (class == LOCAL) & !minimal;
+    select_unpredictable(came_by == 0, 0, came_in + u8::from(!same))
 }
 
 /// The packets of this family as a proof of deadlock freedom follows them: whatever the trigger says.
@@ -304,11 +314,7 @@ impl<T: Trigger> Routing for InTransit<T> {
         if packet.flags & GLOBAL_NEXT != 0 {
             return Self::draw(&mut self.found, view, packet, self.global.clone(), |_, _, _| true);
         }
-        let memo = Memo::of(packet).unwrap_or_else(|| {
-            let group = |router| view.known.group_of(view.topology, router);
-            let leaves_home = packet.hops.of(GLOBAL) == 0 && group(packet.destination_router) != group(view.router);
-            Memo::new(self.trigger.minimal_port(view, port, queue, packet), leaves_home)
-        });
+        let memo = Memo::of(packet).unwrap_or_else(|| self.memo(view, port, queue, packet));
         packet.scratch = memo.0;
         let (out, leaves_home) = (memo.minimal(), memo.leaves_home());
         let came = (packet.came_by, packet.came_in);
@@ -353,6 +359,8 @@ impl<T: Trigger> Routing for InTransit<T> {
 
     fn head_arrived(&mut self, at: &mut Site<'_>, port: u16, queue: u16, packet: &mut Packet) {
         self.trigger.head_arrived(at, port, queue, packet);
+        // Noted here, it need not be asked at every decision whether it is the first one.
+        packet.scratch = self.memo(at, port, queue, packet).0;
     }
     fn tail_left(&mut self, at: &mut Site<'_>, port: u16, queue: u16) {
         self.trigger.tail_left(at, port, queue);

@@ -348,12 +348,20 @@ impl DragonflyGraph {
     /// counts is chosen.
     #[inline(always)]
     pub(super) fn with_only_hop(&self, at: u32, to: u32, hops: Hops, then: impl FnOnce(u16, u8)) {
+        let Some((port, leaves)) = self.only_way(at, to) else { return };
+        then(port, select_unpredictable(leaves, 0, hops.of(GLOBAL)));
+    }
+
+    /// The port of the only minimal hop of a packet at router `at` to router `to`, and whether it leads out of the group;
+    /// nothing if there are parallel links. Of a packet that is there already it means nothing.
+    #[inline(always)]
+    fn only_way(&self, at: u32, to: u32) -> Option<(u16, bool)> {
         let ((here, from), (there, to)) = (self.a.div_rem(at), self.a.div_rem(to));
-        let Some(exit) = self.exits.get(self.slot(here, there).wrapping_add(1) as usize) else { return };
+        let exit = self.exits.get(self.slot(here, there).wrapping_add(1) as usize)?;
         let inside = here == there;
         let leaves = !inside & (u32::from(exit.router) == from);
         let local = self.port_of(Step::Local(select_unpredictable(inside, to, exit.router.into())), from);
-        then(select_unpredictable(leaves, exit.port, local), select_unpredictable(leaves, 0, hops.of(GLOBAL)));
+        Some((select_unpredictable(leaves, exit.port, local), leaves))
     }
 
     /// Where packets leave a group, by slot and one, if there is one link between two groups. A place more at either
@@ -370,16 +378,10 @@ impl DragonflyGraph {
         [none].into_iter().chain((0..self.groups - 1).map(exit)).chain([none]).collect()
     }
 
-    /// The port of router `at` that leads to router `to`, unless parallel links do.
+    /// The port of router `at` that leads to router `to`, unless parallel links do; of a router itself it means nothing.
     #[inline(always)]
     pub(super) fn only_port(&self, at: u32, to: u32) -> Option<u16> {
-        let ((here, from), (there, to)) = (self.a.div_rem(at), self.a.div_rem(to));
-        let step = match here == there {
-            true => Step::Local(to),
-            false if !self.has_one_link() => return None,
-            false => self.only_step(here, there, from),
-        };
-        Some(self.port_of(step, from))
+        self.only_way(at, to).map(|(port, _)| port)
     }
 
     /// The diameter: hops of the longest of all minimal routes.
