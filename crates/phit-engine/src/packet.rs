@@ -237,7 +237,8 @@ impl Hops {
     /// One more hop over a link of `class`: none for class 0, that of endpoints.
     #[inline]
     pub fn add_link(&mut self, class: u8) {
-        self.0 += 1 << (8 * class) & !1;
+        const ONE: [u64; MOST_CLASSES] = [0, 1 << 8, 1 << 16, 1 << 24, 1 << 32, 1 << 40, 1 << 48, 1 << 56];
+        self.0 += ONE[class as usize % MOST_CLASSES];
     }
 
     /// Hops of all classes.

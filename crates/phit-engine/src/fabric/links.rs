@@ -258,9 +258,30 @@ impl LinkClasses {
 /// `tick` or the next start of a cycle of `ticks_per_cycle`.
 #[inline]
 pub(super) fn align(tick: Tick, ticks_per_cycle: Tick) -> Tick {
-    let rest = ticks_per_cycle - 1;
-    if ticks_per_cycle & rest != 0 {
-        return tick.next_multiple_of(ticks_per_cycle);
+    Cycles::of(ticks_per_cycle).align(tick)
+}
+
+/// Where cycles start.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Cycles {
+    ticks: Tick,
+    /// The bits of a tick that count from the start of a cycle, of a power of two; none otherwise.
+    within: Option<Tick>,
+}
+
+impl Cycles {
+    /// Of cycles of so many ticks, at least one.
+    #[inline]
+    pub(super) fn of(ticks: Tick) -> Self {
+        Self { ticks, within: ticks.is_power_of_two().then(|| ticks - 1) }
     }
-    (tick + rest) & ticks_per_cycle.wrapping_neg()
+
+    /// `tick` or the next start of a cycle.
+    #[inline(always)]
+    pub(super) fn align(self, tick: Tick) -> Tick {
+        match self.within {
+            Some(within) => (tick + within) & !within,
+            None => tick.next_multiple_of(self.ticks),
+        }
+    }
 }

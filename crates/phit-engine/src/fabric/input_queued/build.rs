@@ -245,6 +245,7 @@ impl<'a> Plan<'a> {
                     vc: all.channels.len() as u32,
                     vcs: lanes,
                     class: port.class,
+                    asked: 0,
                     router: local as u32,
                     far_partition,
                     far_queue,

@@ -5,7 +5,6 @@ use super::kernel::Kernel;
 use super::partition::Partition;
 use crate::engine::{NONE, Tick};
 use crate::fabric::input_queued::params::InjectionQueue;
-use crate::fabric::links::align;
 use crate::fabric::seams::queueing::Lanes;
 use crate::fabric::seams::routing::Injection;
 use crate::fabric::sources::Sources;
@@ -141,7 +140,7 @@ impl Partition {
             let Some(packet) = endpoint.next else { return };
             let cycle = self.settings.ticks_per_cycle;
             // A packet generated in one cycle can be sent in the next.
-            let earliest = ((packet.cycle + 1) * cycle).max(align(endpoint.free, cycle));
+            let earliest = ((packet.cycle + 1) * cycle).max(self.settings.starts.align(endpoint.free));
             if earliest > self.now {
                 if endpoint.wake != earliest {
                     self.endpoints[e].wake = earliest;

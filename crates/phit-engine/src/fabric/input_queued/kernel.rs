@@ -18,6 +18,8 @@ pub(crate) trait Kernel {
     const EXTRAS: bool = !Self::BARE;
     /// The queue organisation is managed, and a head may be allocated at once.
     const MANAGED: bool = false;
+    /// A head asks for one output, once in a tick, and notes it if another has asked for one of its ports.
+    const NOTED: bool = Self::BARE && !Self::HELD;
     /// Nor does the routing mechanism, see [`Compiled::Plain`].
     const PLAIN: bool = false;
     /// The routing mechanism may want optional calls.
@@ -144,6 +146,7 @@ impl Compiled {
             queues: _,
             router_latency: _,
             ticks_per_cycle: _,
+            starts: _,
             cycles: _,
             output_buffer: _,
             backlog: _,

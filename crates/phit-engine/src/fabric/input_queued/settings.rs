@@ -7,7 +7,7 @@ use super::pace::Pace;
 use crate::engine::Tick;
 use crate::fabric::Bandwidth;
 use crate::fabric::input_queued::params::{Speculation, Switching};
-use crate::fabric::links::LinkClass;
+use crate::fabric::links::{Cycles, LinkClass};
 use crate::fabric::seams::routing::Wants;
 use crate::fabric::sources::cycles;
 use crate::packet::MOST_CLASSES;
@@ -68,6 +68,8 @@ pub(crate) struct Settings {
     pub progress: bool,
     /// Ticks per link cycle.
     pub ticks_per_cycle: Tick,
+    /// Where these start.
+    pub starts: Cycles,
     /// Cycles whose ticks fit in 32 bits.
     pub cycles: Tick,
     /// Ticks from an endpoint to its router.
@@ -323,6 +325,7 @@ impl Settings {
             single,
             router_latency: config.latency,
             ticks_per_cycle: config.links.ticks_per_cycle,
+            starts: Cycles::of(config.links.ticks_per_cycle),
             // Rounds are counted in 32 bits, too.
             cycles: cycles(config.links.ticks_per_cycle * config.rounds),
             output_buffer: config.buffers.output_buffer.unwrap_or(u32::MAX),

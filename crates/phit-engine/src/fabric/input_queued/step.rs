@@ -162,7 +162,10 @@ impl Partition {
             losers.extend(lost(requests));
         } else {
             let turn = self.turn::<K>();
-            self.allocator.allocate_all(turn, &mut self.rngs, requests, &mut self.scratch);
+            match K::NOTED && self.allocator.grants_apart() {
+                true => self.allocator.allocate_noted(turn, &mut self.rngs, requests, &mut self.scratch),
+                false => self.allocator.allocate_all(turn, &mut self.rngs, requests, &mut self.scratch),
+            }
             self.transfer_all::<K>(requests, losers);
         }
         self.count_hops::<K>(requests.len() - losers.len());
@@ -487,8 +490,23 @@ impl Partition {
         if K::LISTS {
             self.packets.prefetch(self.queues[queue].first);
         }
+        if K::NOTED {
+            self.note_asked(requests.last(), port, index);
+        }
         self.request::<K>(requests, queue, index, (vc, size, birth));
         Look::Done
+    }
+
+    /// A head of input `port` is about to ask for `output`, after `latest`: notes its router if another has asked for one
+    /// of the two in this tick, or in one of which the lowest bits are the same.
+    #[inline(always)]
+    fn note_asked(&mut self, latest: Option<&Request>, port: u32, output: u32) {
+        let Output { asked, router, .. } = &mut self.tables.outputs[output];
+        let now = self.now as u8;
+        // Those of one input follow one another.
+        if (std::mem::replace(asked, now) == now) | latest.is_some_and(|latest| latest.port == port) {
+            self.scratch.contended.push(*router);
+        }
     }
 
     /// Requests `output` for the first flit of `queue`, of `size` phits, in virtual channel `vc` there.

@@ -59,7 +59,7 @@ impl Passage {
         // Its last phit leaves no earlier than it has come through.
         let enters = later(now + serialisation, through) - serialisation + latency;
         let earliest = later(enters, free);
-        let start = align(earliest, settings.ticks_per_cycle);
+        let start = settings.starts.align(earliest);
         Self {
             occupied: match K::EXTRAS && settings.inputs_at_link_rate {
                 true => busy.max(now - now % settings.ticks_per_cycle + size * settings.ticks_per_cycle),

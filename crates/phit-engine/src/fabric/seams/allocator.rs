@@ -1,9 +1,8 @@
 //! The seam `allocator`: which requests for the crossbar win this tick.
 
 use crate::engine::bits::bit;
-use crate::engine::{Bytes, NONE, Rng, Table, Tick, bytes_of};
+use crate::engine::{Bytes, Rng, Table, Tick, bytes_of};
 use crate::error::ScenarioError;
-use std::hint::select_unpredictable;
 
 /// A flit that could be transferred in this tick: its output is idle and there is room for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,43 +42,16 @@ impl Request {
     }
 }
 
-/// What rounds of allocation write down; empty between them, but for what nobody reads again.
+/// What rounds of allocation write down; empty between them.
 #[derive(Debug, Default)]
 pub struct Scratch {
     /// Of one router, the requests that share a port with another.
     requests: Vec<Request>,
     /// The places of those that win.
     grants: Vec<u32>,
-    /// Of routers that have several requests for one port: their first request, and the one after their last.
-    contended: Vec<[u32; 2]>,
-}
-
-impl Scratch {
-    /// Finds those routers; if not `apart`, all that have several requests at all. Returns how many there are.
-    ///
-    /// How many requests a router has cannot be guessed: no branch depends on it.
-    fn find_contended(&mut self, requests: &[Request], apart: bool) -> usize {
-        if self.contended.len() < requests.len() {
-            self.contended.resize(requests.len(), [0; 2]);
-        }
-        let always = u64::from(!apart);
-        let (mut count, mut start, mut router) = (0, 0, NONE);
-        let (mut port, mut outputs, mut shared) = (NONE, 0, 0);
-        for (place, request) in (0..).zip(requests) {
-            let same = request.router == router;
-            let kept = u64::from(same).wrapping_neg();
-            count += usize::from(!same & (shared != 0));
-            (outputs, shared) = (outputs & kept, shared & kept);
-            (start, router) = (select_unpredictable(same, start, place), request.router);
-            let [_, output] = request.ports();
-            // Those of one input follow one another.
-            shared |= outputs & output | u64::from(request.port == port) | kept & always;
-            (outputs, port) = (outputs | output, request.port);
-            // The router's requests so far: what is written here stays if they share a port.
-            self.contended[count] = [start, place + 1];
-        }
-        count + usize::from(shared != 0)
-    }
+    /// Routers that may have several requests for one port, in ascending order, each once or more; for
+    /// [`Allocator::allocate_noted`].
+    pub contended: Vec<u32>,
 }
 
 impl Bytes for Scratch {
@@ -159,34 +131,55 @@ pub trait Allocator: Send {
 
     /// The rounds of all routers, whose requests follow one another: marks the winners. `now` grows from call to call.
     fn allocate_all(&mut self, now: Tick, rngs: &mut Table<Rng>, requests: &mut [Request], scratch: &mut Scratch) {
-        let contended = scratch.find_contended(requests, self.grants_apart());
+        let apart = self.grants_apart();
+        for run in requests.chunk_by_mut(|a, b| a.router == b.router) {
+            match run {
+                [] => {}
+                [alone] => self.grant_apart(now, alone),
+                [first, second] if apart && first.input != second.input && first.output != second.output => {
+                    self.grant_apart(now, first);
+                    self.grant_apart(now, second);
+                }
+                run => self.allocate_run(now, rngs, run, scratch),
+            }
+        }
+        scratch.contended.clear();
+    }
+
+    /// The same where requests have noted the routers of those that share a port: all others are granted, and how many
+    /// a router has, which cannot be guessed, need not be known.
+    fn allocate_noted(&mut self, now: Tick, rngs: &mut Table<Rng>, requests: &mut [Request], scratch: &mut Scratch) {
+        let contended = std::mem::take(&mut scratch.contended);
         let mut start = 0;
-        for place in 0..contended {
-            let [first, end] = scratch.contended[place].map(|place| place as usize);
-            self.grant_all_alone(now, &mut requests[start..first]);
-            self.allocate_contended(now, rngs, &mut requests[first..end], scratch);
-            start = end;
+        for &router in &contended {
+            // One that is named again has been dealt with.
+            while let Some(request) = requests.get_mut(start).filter(|request| request.router < router) {
+                self.grant_apart(now, request);
+                start += 1;
+            }
+            let own = requests[start..].iter().take_while(|request| request.router == router).count();
+            self.allocate_run(now, rngs, &mut requests[start..start + own], scratch);
+            start += own;
         }
-        self.grant_all_alone(now, &mut requests[start..]);
+        requests[start..].iter_mut().for_each(|request| self.grant_apart(now, request));
+        scratch.contended = contended;
+        scratch.contended.clear();
     }
 
-    /// Grants requests of routers none of which has two for one port.
+    /// Grants a request that meets no other at its ports.
     #[inline(always)]
-    fn grant_all_alone(&mut self, now: Tick, requests: &mut [Request]) {
-        for request in requests {
-            self.grant_alone(request.port - u32::from(request.input), now, request);
-            request.granted = true;
-        }
+    fn grant_apart(&mut self, now: Tick, request: &mut Request) {
+        self.grant_alone(request.port - u32::from(request.input), now, request);
+        request.granted = true;
     }
 
-    /// The round of a router that has several requests for one port.
+    /// The round of a router, some of whose requests may share a port.
     #[inline]
-    fn allocate_contended(&mut self, now: Tick, rngs: &mut Table<Rng>, run: &mut [Request], scratch: &mut Scratch) {
+    fn allocate_run(&mut self, now: Tick, rngs: &mut Table<Rng>, run: &mut [Request], scratch: &mut Scratch) {
         let Scratch { requests: sharing, grants, .. } = scratch;
         let Some(&Request { router, port, input, .. }) = run.first() else { return };
-        let first_port = port - u32::from(input);
-        let round = Round { first_port, now, rng: &mut rngs[router] };
-        if !self.splits() || self.matches_runs() {
+        let round = Round { first_port: port - u32::from(input), now, rng: &mut rngs[router] };
+        if self.matches_runs() {
             return self.match_run(round, run, grants);
         }
         // The inputs and outputs that several of its requests share (of more than 64 ports: their bits).
@@ -196,16 +189,20 @@ pub trait Allocator: Send {
             (shared_inputs, shared_outputs) = (shared_inputs | inputs & input, shared_outputs | outputs & output);
             (inputs, outputs) = (inputs | input, outputs | output);
         }
+        if shared_inputs | shared_outputs == 0 && self.grants_apart() {
+            return run.iter_mut().for_each(|request| self.grant_apart(now, request));
+        }
+        if !self.splits() {
+            return self.match_run(round, run, grants);
+        }
         let apart = |request: &Request| {
             let [input, output] = request.ports();
             shared_inputs & input | shared_outputs & output == 0
         };
         for request in run.iter_mut() {
-            if apart(request) {
-                self.grant_alone(first_port, now, request);
-                request.granted = true;
-            } else {
-                sharing.push(*request);
+            match apart(request) {
+                true => self.grant_apart(now, request),
+                false => sharing.push(*request),
             }
         }
         self.allocate(round, sharing, grants);

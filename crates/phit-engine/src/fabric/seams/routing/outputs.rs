@@ -28,6 +28,8 @@ pub(crate) struct Output {
     pub vcs: u16,
     /// Link class.
     pub class: u8,
+    /// The lowest bits of the tick of the latest request for it; those of the 256th tick before the first, at first.
+    pub asked: u8,
 }
 
 const _: () = assert!(size_of::<Output>() == 48);
