@@ -5,13 +5,13 @@ import csv
 import dataclasses
 import itertools
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import phit
 import pytest
-from phit import executors, sweeping
+from phit import sweeping, workers
+from phit.experiment import Point
 from phit.quantities import MACHINE
 from phit.studies.peers import booksim as peer
 from phit.studies.peers.booksim import latency_when_empty
@@ -268,11 +268,11 @@ def test_runs_that_are_kept_are_not_repeated(tmp_path: Path, monkeypatch: pytest
     scenario = booksim.empty_network()
     case = Case("BookSim", "a torus", 0.0, scenario, {"latency_p50": [30.0]}, {"latency_p50": 0.0}, setting="plain")
     first = simulate([case], where=Where(workers=1), results=tmp_path / "kept")
-    asked: list[str] = []
+    asked: list[Point] = []
 
-    def counted(documents: list[str], told: executors.Fractions, force: bool) -> Iterator[tuple[int, Any]]:
-        asked.extend(documents)
-        return executors.run_here(documents, told, force)
+    def counted(points: list[Point], *arguments: Any, **named: Any) -> workers.Answers:
+        asked.extend(points)
+        return workers.run_here(points, *arguments, **named)
 
     monkeypatch.setattr(sweeping, "run_here", counted)
     assert simulate([case], where=Where(workers=1), results=tmp_path / "kept") == first

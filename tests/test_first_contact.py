@@ -93,7 +93,7 @@ def test_a_log_has_a_line_now_and_then(capsys: pytest.CaptureFixture[str], monke
     lines.begin("x", points, 0)
     for second in range(40):
         now[0] = float(second)
-        lines.shares([second / 40, 0, 0, 0])
+        lines.shares({0: second / 40})
     run = progress.RunLines()
     run(0, 4000)
     for second in range(40, 80):

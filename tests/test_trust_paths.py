@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from phit import files, results, stored, text
 from phit.errors import ResultsError
 from phit.experiment import Point
+from phit.stacking import Stack
 
 from .conftest import Cli, Write
 from .hostile import FIXTURES, LOADS, MORE, one_error, plain_words, small
@@ -158,7 +159,9 @@ def test_what_is_read_can_be_used(data: st.DataObject, kept: Path, tmp_path: Pat
     row = results.point_row(point["hash"], Point(point["values"], point["summary"]["scenario"]), point["summary"])
     results.points_frame([row])
     for name, columns in point["tables"].items():
-        results.stacked(point["hash"], Point(point["values"], point["summary"]["scenario"]), name, columns)
+        stack = Stack(name)
+        stack.add(point["hash"], row, columns)
+        stack.frame([point["hash"]])
 
 
 @settings(deadline=None, max_examples=8 * MORE, suppress_health_check=FIXTURES)

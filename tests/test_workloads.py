@@ -8,6 +8,7 @@ import phit
 import polars as pl
 import pytest
 from phit.scenario import load
+from phit.workload import info
 from phit.workloads import contention, contention_by_phase, interference, without_contention
 
 from .conftest import ROOT, Cli, Write
@@ -148,7 +149,7 @@ def test_operations_that_wait_for_one_another_are_named_by_their_line(tmp_path: 
     with pytest.raises(phit.ScenarioError, match=message):
         phit.run(document)
     with pytest.raises(phit.InputError, match=message):
-        phit.workload.info(file)
+        info(file)
 
 
 def test_traffic_beside_a_workload_is_refused(write: Write) -> None:

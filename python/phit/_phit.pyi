@@ -29,6 +29,13 @@ class ScenarioError(ValueError):
 def complete(scenario: str) -> str:
     """JSON of a scenario in, the same validated and with every default filled in out."""
 
+def check_seeds(scenario: str, seeds: list[int]) -> None:
+    """Checks what is drawn of a valid scenario with other seeds than its own.
+
+    Raises:
+        ScenarioError: one of them is refused.
+    """
+
 def run(
     scenario: str,
     threads: int = 1,

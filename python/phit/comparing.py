@@ -19,10 +19,11 @@ from phit.errors import InputError, ResultsError
 from phit.experiment import label
 from phit.labels import label_of
 from phit.quantities import QUANTITIES, Quantity
-from phit.report import Folder, readable_cell
+from phit.report import Folder
 from phit.result import run
 from phit.results import MANIFEST, POINTS
 from phit.scenario import Document, flatten, load
+from phit.short import readable_cell
 from phit.stored import read_point
 from phit.text import shortened
 

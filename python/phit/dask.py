@@ -1,11 +1,12 @@
 """Runs points on the workers of a Dask cluster."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from phit.errors import InputError, PhitError, one_line
-from phit.executors import Answer, run_on
+from phit.executors import run_on
 from phit.where import DASK
+from phit.workers import Answers
 
 RETRIES = 3
 """Workers that may be lost with one point before it counts as failed: Dask's own limit."""
@@ -14,9 +15,7 @@ PATIENCE = "10s"
 """How long a scheduler may take to answer."""
 
 
-def run_on_dask(
-    address: str, scenarios: Sequence[str], force: bool, say: Callable[[str], None]
-) -> Iterator[tuple[int, Answer | Exception]]:
+def run_on_dask(address: str, scenarios: Sequence[str], force: bool, say: Callable[[str], None]) -> Answers:
     """Runs scenarios on the cluster whose scheduler is at `dask://host:port`.
 
     Dask gives the points of a worker that is lost to others. When this ends early, what has not begun is cancelled.

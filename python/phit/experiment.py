@@ -1,8 +1,10 @@
 """Experiments: a scenario with `[sweep]`, expanded to a list of points that are validated before anything runs."""
 
 import itertools
+import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -19,6 +21,7 @@ from phit.scenario import (
     apply_settings,
     canonical,
     complete,
+    copied,
     get_path,
     hint,
     load,
@@ -31,6 +34,12 @@ from phit.text import quoted
 
 Values = dict[str, Any]
 """Swept keys of one point by their dotted path."""
+
+CHECKED = 256
+"""Points that are looked at together, between two words on how far that is."""
+
+SEEDS = 2**64
+"""So many there are, from 0."""
 
 RANGE_KEYS = frozenset({"start", "stop", "step", "count"})
 CURVE = "curve"
@@ -46,6 +55,47 @@ def engine_version(version: str = _phit.__version__) -> str:
     return major if major != "0" else f"0.{minor}"
 
 
+SEED = "seed"
+"""The key of the seed."""
+
+
+def hashed(text: str) -> str:
+    """The hash of a text: 32 hexadecimal digits."""
+    import hashlib
+
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+class _Alike:
+    """Complete scenarios that differ in nothing but the seed: what is the same of all is made once."""
+
+    def __init__(self, scenario: Document) -> None:
+        self.scenario = {key: value for key, value in scenario.items() if key != SEED}
+
+    @cached_property
+    def _identity(self) -> tuple[str, str]:
+        """The canonical text of engine and scenario, before the seed and after it: sections stand on both sides."""
+        before, after = (
+            canonical({key: value for key, value in self.scenario.items() if (key < SEED) is first})
+            for first in (True, False)
+        )
+        start = canonical({"engine": engine_version()})
+        return f'{start[:-1]},"scenario":{before[:-1]},"{SEED}":', f",{after[1:]}}}"
+
+    def hash(self, seed: Any) -> str:
+        """Of the scenario with this seed."""
+        before, after = self._identity
+        return hashed(f"{before}{canonical(seed)}{after}")
+
+    @cached_property
+    def _rest(self) -> str:
+        return to_json(self.scenario)
+
+    def text(self, seed: Any) -> str:
+        """The scenario with this seed for the engine."""
+        return f'{{"{SEED}": {json.dumps(seed)}, {self._rest[1:]}'
+
+
 @dataclass(frozen=True)
 class Point:
     """One run of an experiment."""
@@ -54,14 +104,29 @@ class Point:
     """Swept keys by their dotted path, as the experiment gives them."""
     scenario: Document = field(repr=False)
     """The scenario with every default filled in."""
+    first: "Point | None" = field(default=None, repr=False, compare=False)
+    """A point that differs in nothing but the seed, if one is known."""
+
+    @cached_property
+    def _alike(self) -> _Alike:
+        """What points that differ in nothing but the seed have in common; made of the first, if there are others."""
+        return _Alike(self.scenario)
 
     @cached_property
     def hash(self) -> str:
         """Identity of the point's results: its complete scenario and the engine's version."""
-        import hashlib
+        if self.first is not None:
+            return self.first._alike.hash(self.scenario[SEED])
+        return hashed(canonical({"engine": engine_version(), "scenario": self.scenario}))
 
-        text = canonical({"engine": engine_version(), "scenario": self.scenario})
-        return hashlib.sha256(text.encode()).hexdigest()[:32]
+    @property
+    def text(self) -> str:
+        """The scenario as JSON for the engine, with what it names of files in their places."""
+        return to_json(self.scenario) if self.first is None else self.first._alike.text(self.scenario[SEED])
+
+    def with_seed(self, values: Values, seed: int) -> "Point":
+        """The point with these swept values, of which the seed alone is another."""
+        return Point(values, {**self.scenario, SEED: seed}, self.first or self)
 
     @property
     def columns(self) -> Values:
@@ -71,7 +136,8 @@ class Point:
     @cached_property
     def work(self) -> float:
         """Expected work in arbitrary units: flit-hops, and a little for what every run takes."""
-        return 10_000.0 + _phit.expected_hops(to_json(self.scenario))
+        # Other seeds have other packets, but about as many of them, that go about as far.
+        return self.first.work if self.first is not None else 10_000.0 + _phit.expected_hops(self.text)
 
 
 def heading(key: str) -> str:
@@ -141,7 +207,8 @@ class Experiment:
 
     def document(self, values: Values) -> Document:
         """The scenario of one point, defaults not filled in."""
-        document = load(self.base)
+        # What it holds has been looked at when it was read, and is again when it is completed.
+        document: Document = copied(self.base)
         if isinstance(document, Located):
             document.origin = document.origin.at_point(values)
         for key in sorted(values.keys() - {CURVE}, key=lambda key: key.count(".")):
@@ -151,18 +218,37 @@ class Experiment:
     def points(self, tell: Callable[[int], None] = lambda _: None) -> list[Point]:
         """All points, each validated; equal ones once. `tell` is given how many have been looked at."""
         found: dict[str, Point] = {}
-        for number, values in enumerate(self.combinations()):
-            tell(number)
-            try:
-                point = Point(values, complete(self.document(values)))
-            except ScenarioError as error:
-                raise self.explained(error, values) from error
-            found.setdefault(point.hash, point)
+        # Seeds are what changes fastest: points that differ in nothing else come one after another.
+        for _, group in itertools.groupby(self.combinations(), _but_seed):
+            together = iter(group)
+            while some := list(itertools.islice(together, CHECKED)):
+                for point in self._checked(some):
+                    tell(len(found))
+                    found.setdefault(point.hash, point)
         if not found:
             raise InputError("sweep: there is no point to run; expected at least one value for every key")
         points = list(found.values())
         self._check_units(points)
         return points
+
+    def _checked(self, some: list[Values]) -> Iterator[Point]:
+        """Points of which nothing but the seed differs: the first is checked, and of the others what is drawn."""
+        first = self._complete(some[0])
+        yield first
+        seeds = [seed for values in some[1:] if type(seed := values.get(SEED)) is int and 0 <= seed < SEEDS]
+        if seeds and len(seeds) == len(some) - 1:
+            with suppress(ScenarioError):
+                _phit.check_seeds(first.text, seeds)
+                yield from (first.with_seed(values, values[SEED]) for values in some[1:])
+                return
+        # One of them is refused, or takes nothing but the whole way.
+        yield from (self._complete(values) for values in some[1:])
+
+    def _complete(self, values: Values) -> Point:
+        try:
+            return Point(values, complete(self.document(values)))
+        except ScenarioError as error:
+            raise self.explained(error, values) from error
 
     def _check_units(self, points: list[Point]) -> None:
         """Refuses points whose cycles or phits, chosen for each by itself, differ, unless the sweep asks for that."""
@@ -203,6 +289,10 @@ class Experiment:
             return error
         where = ", ".join(f"{key} = {label(value)}" for key, value in values.items())
         return InputError(f"{one_line(error)} (at the point {where})")
+
+
+def _but_seed(values: Values) -> Values:
+    return {key: value for key, value in values.items() if key != SEED}
 
 
 def _listed(units: list[str | None], most: int = 4) -> str:

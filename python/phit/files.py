@@ -4,9 +4,9 @@ import io
 import os
 import re
 import stat
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from io import BufferedReader, FileIO, TextIOWrapper
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -45,31 +45,72 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], object], *, synced
 
 
 def _write_atomically(path: Path, write: Callable[[IO[bytes]], object], synced: bool) -> None:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    handle, name = _beside(path)
     try:
         with os.fdopen(handle, "wb") as file:
             write(file)
             file.flush()
             if synced:
                 os.fsync(file.fileno())
-        os.chmod(name, 0o666 & ~_umask())
         os.replace(name, path)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
-    if not synced:
-        return
-    directory = os.open(path.parent, os.O_RDONLY)
+    if synced:
+        _sync(path.parent)
+
+
+def _sync(path: str | Path) -> None:
+    """Waits until what has been written to a file or folder has reached the disk."""
+    handle = os.open(path, os.O_RDONLY)
     try:
-        os.fsync(directory)
+        os.fsync(handle)
     finally:
-        os.close(directory)
+        os.close(handle)
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def write_together(folder: Path, contents: Mapping[str, bytes]) -> None:
+    """Writes files of a folder, by name, as `write_atomically` does: they reach the disk at the same time."""
+    name = ""
+    made: dict[str, str] = {}
+    try:
+        for name, content in contents.items():
+            handle, made[name] = _beside(folder / name)
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+        failed: list[OSError] = []
+
+        def sync(path: str) -> None:
+            try:
+                _sync(path)
+            except OSError as error:
+                failed.append(error)
+
+        threads = [threading.Thread(target=sync, args=(path,)) for path in made.values()]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for error in failed:
+            raise error
+        for name in contents:
+            os.replace(made[name], folder / name)
+            del made[name]
+        _sync(folder)
+    except OSError as error:
+        raise ResultsError(f"{folder / name}: cannot be written ({error.strerror})") from None
+    finally:
+        for path in made.values():
+            Path(path).unlink(missing_ok=True)
+
+
+def _beside(path: Path) -> tuple[int, str]:
+    """A new file beside a path, open for writing, with the rights that files are made with."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    while True:
+        name = f"{path.parent}/.{path.name}.{os.urandom(4).hex()}.tmp"
+        with suppress(FileExistsError):
+            return os.open(name, flags, 0o666), name
 
 
 def write_text(path: Path, text: str) -> Path:
@@ -91,10 +132,15 @@ def remove_leftovers(folder: Path) -> None:
 
 def write_parquet(path: Path, frame: "pl.DataFrame") -> None:
     """Writes a table, atomically."""
-    # Through memory: of a disk that is full the library for tables makes errors of many kinds.
+    write_atomically(path, lambda file: file.write(parquet(frame)))
+
+
+def parquet(frame: "pl.DataFrame") -> bytes:
+    """A table as the content of a Parquet file."""
+    # In memory: of a disk that is full the library for tables makes errors of many kinds.
     content = io.BytesIO()
     frame.write_parquet(content)
-    write_atomically(path, lambda file: file.write(content.getbuffer()))
+    return content.getvalue()
 
 
 def read_bytes(path: Path) -> bytes:

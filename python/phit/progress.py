@@ -2,6 +2,8 @@
 
 import sys
 import time
+from collections.abc import Mapping
+from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -39,8 +41,9 @@ class Reporter:
     def __init__(self) -> None:
         self.points: list[Point] = []
         self.finished_points = 0
-        self._done: set[int] = set()
-        self._shares: list[float] = []
+        self._shares: dict[int, float] = {}
+        self._ended: list[int] = []
+        self._work_done = 0.0
         self._start = self._told = time.monotonic()
 
     def __enter__(self) -> Self:
@@ -64,19 +67,16 @@ class Reporter:
     def begin(self, name: str, points: list[Point], kept: int) -> None:  # noqa: ARG002
         """The points that are about to run, and how many others are there already."""
         self.points = points
-        self._shares = [0.0] * len(points)
         self._start = time.monotonic()
 
-    def shares(self, shares: Any) -> None:
-        """Which share of each point is done, by position."""
-        for i, share in enumerate(shares):
-            if i not in self._done:
-                self._shares[i] = share
+    def shares(self, shares: Mapping[int, float]) -> None:
+        """Which share of points that are running is done, by position."""
+        self._shares.update(shares)
 
     def finished(self, index: int, point: Point, summary: dict[str, Any] | None) -> None:  # noqa: ARG002
         """One point is done (without a summary: it failed)."""
-        self._done.add(index)
-        self._shares[index] = 1.0
+        self._shares.pop(index, None)
+        self._ended.append(index)
         self.finished_points += 1
 
     def warn(self, message: str) -> None:
@@ -88,15 +88,24 @@ class Reporter:
     @property
     def fraction(self) -> float:
         """Share of the expected work that is done."""
-        total = sum(point.work for point in self.points)
-        done = sum(point.work * share for point, share in zip(self.points, self._shares, strict=True))
-        return done / total if total else 1.0
+        points, total = self.points, self._work
+        while self._ended:
+            self._work_done += points[self._ended.pop()].work
+        running = sum(points[i].work * share for i, share in self._shares.items())
+        return (self._work_done + running) / total if total else 1.0
+
+    @cached_property
+    def _work(self) -> float:
+        """Of all points: told when it is asked for first, as that takes some time of each."""
+        return sum(point.work for point in self.points)
 
     @property
     def left(self) -> str:
         """Expected time left, once there is something to tell it from."""
-        elapsed, fraction = time.monotonic() - self._start, self.fraction
-        if fraction <= 0 or elapsed < 1:
+        elapsed = time.monotonic() - self._start
+        # What is over within a moment is not estimated: that would take longer.
+        fraction = self.fraction if elapsed >= 1 else 0.0
+        if fraction <= 0:
             return "estimating"
         return f"about {duration(elapsed * (1 - fraction) / fraction)} left"
 
@@ -117,7 +126,7 @@ def outcome(summary: dict[str, Any] | None) -> str:
 class PlainReporter(Reporter):
     """One line per point on standard error, and one now and then while none has finished."""
 
-    def shares(self, shares: Any) -> None:
+    def shares(self, shares: Mapping[int, float]) -> None:
         super().shares(shares)
         now = time.monotonic()
         if now - self._told > QUIET:
@@ -164,7 +173,7 @@ class NotebookReporter(Reporter):
         self._name = f"{name} ({kept} points already there)" if kept else name
         self._handle = self._display(self._html(self.bar()), display_id=True)
 
-    def shares(self, shares: Any) -> None:
+    def shares(self, shares: Mapping[int, float]) -> None:
         super().shares(shares)
         self._show()
 

@@ -6,20 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from rich import box
-from rich.table import Table
 
 from phit.errors import InputError, PhitError, ResultsError, ScenarioError
-from phit.experiment import Experiment, heading
+from phit.experiment import Experiment
 from phit.files import name_of, write_text
 from phit.labels import label_of
 from phit.layout import Layout, layout_of
 from phit.markdown import markdown_table
-from phit.quantities import HEADLINES
-from phit.result import readable
 from phit.results import TABLE_FILES, read_manifest, read_table
 from phit.scenario import Document, complete
-from phit.text import csv_text, in_markdown, plain
+from phit.short import readable_cell, short_rows
+from phit.text import csv_text, in_markdown
 
 MAX_SERIES = 8
 """Most points whose histograms or time series are drawn in one figure."""
@@ -65,59 +62,6 @@ class Folder:
         # A key that only other curves set says nothing of this one.
         words = {hash_: [label_of(readable_cell(v)) for v in values if v is not None] for hash_, *values in rows}
         return {hash_: " ".join(parts) or "this run" for hash_, parts in words.items()}
-
-
-def readable_cell(value: Any) -> str:
-    """A cell of a table for people."""
-    if value is None:
-        return readable(value)
-    return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def short_columns(points: pl.DataFrame, swept: Sequence[str]) -> list[tuple[str, str]]:
-    """`(column, heading)` of the short table: the swept keys and the headline measures that are there."""
-    # Of a single run a reader has to be told what ran; of a sweep the swept keys do.
-    told = [key for key in ("routing", "pattern", "offered_load") if points.height == 1 and not swept]
-    keys = [(key, key.removesuffix("_load")) for key in told if key in points.columns]
-    keys += [(key, heading(key)) for key in swept if key in points.columns]
-    there = {name for name in points.columns if points[name].null_count() < points.height}
-    return keys + [
-        (q.name, q.heading)
-        for q in HEADLINES
-        if q.heading is not None and q.name in (there if q.special else points.columns)
-    ]
-
-
-def short_rows(points: pl.DataFrame, swept: Sequence[str]) -> tuple[list[str], list[list[str]]]:
-    """Headings and cells of the short table."""
-    columns = short_columns(points, swept)
-    keys = set(swept)
-    rows = [
-        [readable_cell(row[c]) if c in keys else readable(row[c]) for c, _ in columns]
-        for row in points.iter_rows(named=True)
-    ]
-    return [name for _, name in columns], rows
-
-
-def rich_table(points: pl.DataFrame, swept: Sequence[str]) -> Table:
-    """The short table for a terminal."""
-    headings, rows = short_rows(points, swept)
-    table = Table(
-        box=box.SIMPLE_HEAD,
-        caption="loads in phits/(endpoint·cycle), latencies in cycles",
-        caption_justify="left",
-        pad_edge=False,
-    )
-    for (column, _), name in zip(short_columns(points, swept), headings, strict=True):
-        table.add_column(
-            name,
-            justify="right" if points[column].dtype.is_numeric() else "left",
-            header_style="bold",
-            no_wrap=True,
-        )
-    for row in rows:
-        table.add_row(*map(plain, row))
-    return table
 
 
 def markdown(points: pl.DataFrame, swept: Sequence[str]) -> str:

@@ -9,26 +9,27 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
-
-import polars as pl
+from typing import TYPE_CHECKING, Any, Self
 
 from phit import _phit, machine
 from phit.errors import ResultsError
 from phit.experiment import Experiment, Point, engine_version
-from phit.files import read_parquet, remove_leftovers, write_atomically, write_parquet
-from phit.result import frame
+from phit.files import parquet, read_parquet, remove_leftovers, write_atomically, write_parquet, write_together
 from phit.scenario import Document, flatten
+from phit.stacking import Stack
 from phit.stored import (
     FORMAT,
     MANIFEST,
     POINTS,
     TABLE_FILES,
+    Keeper,
+    manifest_text,
     read_manifest_file,
     read_point,
-    write_json,
+    write_manifest,
     write_point,
 )
 from phit.text import quoted
@@ -45,13 +46,19 @@ __all__ = [
     "points_frame",
     "read_manifest",
     "read_table",
-    "stacked",
     "summary_row",
     "write_atomically",
     "write_parquet",
 ]
 
+if TYPE_CHECKING:
+    # It takes longer to import than many sweeps take: while points run there is time for it.
+    import polars as pl
+
 LOCK = ".lock"
+PARTIAL = ".partial"
+"""What the name of the file ends with that has what was measured of a point that was stopped."""
+
 SHARDS = b"shards"
 """What stands in the lock while shards hold it."""
 
@@ -61,21 +68,25 @@ Answer = dict[str, Any]
 Summary = dict[str, Any]
 """The summary of a run."""
 
+Row = dict[str, Any]
+"""A row of the table of points."""
 
-def summary_row(summary: Mapping[str, Any]) -> dict[str, Any]:
+
+def summary_row(summary: Mapping[str, Any]) -> Row:
     """A summary as one row of a table: nested tables by dotted path, the scenario by its headlines."""
-    scenario = summary.get("scenario", {})
+    numbers = {name: value for name, value in summary.items() if name != "scenario"}
+    kinds = kinds_of(summary.get("scenario", {}))
+    return kinds | {key: value for key, value in flatten(numbers) if not isinstance(value, list)}
+
+
+def kinds_of(scenario: Mapping[str, Any]) -> Row:
+    """The headlines of a scenario."""
     kinds = {name: scenario[name]["kind"] for name in ("topology", "routing") if name in scenario}
     pattern = scenario.get("traffic", {}).get("pattern")
     if isinstance(pattern, Mapping):
         offset = pattern.get("offset")
         kinds["pattern"] = f"{pattern['kind']}{offset:+d}" if isinstance(offset, int) else pattern["kind"]
-    numbers = {name: value for name, value in summary.items() if name != "scenario"}
-    return kinds | {key: value for key, value in flatten(numbers) if not isinstance(value, list)}
-
-
-SYNCED_SECONDS = 0.5
-"""A point that comes so long after the last that was written through to the disk is written through, too."""
+    return kinds
 
 
 class ResultsFolder:
@@ -91,8 +102,14 @@ class ResultsFolder:
         self._lock: int | None = None
         self._manifest: Document = {}
         self._added = 0
-        self._written: dict[str, str] = {}
-        self._start = self._synced = time.monotonic()
+        self._partial: set[str] = set()
+        self._rows: dict[str, Row] = {}
+        self._table: tuple[list[str], pl.DataFrame] | None = None
+        """The table of points as it was last written, and which points it has."""
+        self._stacks: dict[str, Stack] = {}
+        self._start = time.monotonic()
+        self.keeper = Keeper(folder / POINTS)
+        """What writes its points; processes that run them have it, too."""
 
     def __enter__(self) -> Self:
         existing = self.folder.exists() and any(self.folder.iterdir()) if self.folder.is_dir() else False
@@ -144,6 +161,9 @@ class ResultsFolder:
 
     def _unlock(self) -> None:
         if self._lock is not None:
+            # Processes that were forked from this one hold it open as well, as long as they last.
+            with suppress(OSError):
+                fcntl.flock(self._lock, fcntl.LOCK_UN)
             os.close(self._lock)
             self._lock = None
 
@@ -180,9 +200,11 @@ class ResultsFolder:
         known = {entry["hash"]: entry for entry in old.get("points", [])}
         new = [entry for entry in plan["points"] if entry["hash"] not in known]
         known |= {entry["hash"]: {**entry, "state": "planned"} for entry in plan["points"]}
+        there = self._there()
+        self._partial = {name for name in there if name.endswith(PARTIAL)}
         summaries = {}
         for hash_ in known if mine is None else mine:
-            answer = self._read_point(hash_)
+            answer = self._read_point(hash_) if f"{hash_}.json" in there else None
             known[hash_]["state"] = "planned" if answer is None else "done"
             if answer is not None:
                 summaries[hash_] = answer["summary"]
@@ -190,19 +212,21 @@ class ResultsFolder:
         self._start = time.monotonic()
         # Shards write what they all would write, and that once.
         if not self._shared or not old or new:
-            write_json(path, self._manifest)
+            write_manifest(path, self._manifest)
         return summaries
 
-    def add(self, point: Point, answer: Answer) -> None:
-        """Keeps the answer of a finished point."""
-        # Of short points only some are sure to outlast the machine: one that is lost or cut off is run again.
-        now = time.monotonic()
-        synced = now - self._synced > SYNCED_SECONDS
-        content = {"hash": point.hash, "values": point.values, **answer}
-        self._written[point.hash] = write_point(self._point_file(point.hash), content, synced=synced)
-        self._synced = now if synced else self._synced
+    def add(self, point: Point, answer: Answer) -> Row:
+        """Keeps the answer of a finished point; returns its row of the table of points."""
+        self.keeper.keep(point.hash, point.values, answer)
+        return self.added(point, answer)
+
+    def added(self, point: Point, answer: Answer) -> Row:
+        """A finished point has been kept, here or where it has run: its row of the table of points."""
         self._added += 1
-        self._partial_file(point.hash).unlink(missing_ok=True)
+        row = self._rows[point.hash] = self._tabulated(point.hash, point, answer)
+        if f"{point.hash}{PARTIAL}" in self._partial:
+            self._partial_file(point.hash).unlink(missing_ok=True)
+        return row
 
     def leave(self, point: Point, answer: Answer) -> None:
         """Keeps what was measured of a point that was stopped: it is in the tables until the point has finished."""
@@ -221,15 +245,18 @@ class ResultsFolder:
 
     def keep(self, content: Document) -> None:
         """Keeps a point as another folder has it."""
-        self._written[content["hash"]] = write_point(self._point_file(content["hash"]), content)
-
-    def has(self, point: Point) -> bool:
-        """True if the point's result is kept."""
-        return self._point_file(point.hash).exists()
+        hash_ = content["hash"]
+        write_point(self._point_file(hash_), content)
+        self._rows[hash_] = self._tabulated(hash_, Point(content["values"], content["summary"]["scenario"]), content)
 
     def missing(self) -> int:
         """How many points of the experiment nobody has finished yet."""
-        return sum(not self._point_file(entry["hash"]).exists() for entry in self._manifest["points"])
+        there = self._there()
+        return sum(f"{entry['hash']}.json" not in there for entry in self._manifest["points"])
+
+    def _there(self) -> set[str]:
+        """The names of all files of points."""
+        return _names(self.folder / POINTS)
 
     def finish(self, processes: int | None = None) -> None:
         """Makes the tables, also if something went wrong; where shards share the folder, the one that ends it does."""
@@ -246,31 +273,55 @@ class ResultsFolder:
             stretch = {"points": self._added, "wall_seconds": seconds, "processes": processes, **machine.described()}
             self._manifest["stretches"].append(stretch)
             self._added = 0
-        rows: list[dict[str, Any]] = []
-        tables: dict[str, list[pl.DataFrame]] = {}
+        rows: dict[str, Row] = {}
+        there = self._there()
         for entry in self._manifest["points"]:
-            answer = self._read_point(entry["hash"])
-            entry["state"] = "planned" if answer is None else "done"
-            if answer is None:
-                answer = self._read_partial(entry["hash"])
-                if answer is None:
-                    continue
-                entry["state"] = "partial"
-            point = Point(entry["values"], answer["summary"]["scenario"])
-            rows.append(point_row(entry["hash"], point, answer["summary"]))
-            for name, columns in answer["tables"].items():
-                tables.setdefault(name, []).append(stacked(entry["hash"], point, name, columns))
-        write_parquet(self.folder / "points.parquet", points_frame(rows))
-        for name, frames in tables.items():
-            file = TABLE_FILES.get(name, f"{name}.parquet")
-            write_parquet(self.folder / file, pl.concat(frames, how="diagonal_relaxed"))
-        write_json(self.folder / MANIFEST, self._manifest)
+            entry["state"], row = self._row(entry, there)
+            if row is not None:
+                rows[entry["hash"]] = row
+        # It is work of the library for tables, which does it on all cores.
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor() as threads:
+            others = threads.map(lambda stack: parquet(stack.frame(rows)), self._stacks.values())
+            table = points_frame(list(rows.values()))
+            contents = {"points.parquet": parquet(table)}
+            files = (TABLE_FILES.get(name, f"{name}.parquet") for name in self._stacks)
+            contents |= zip(files, others, strict=True)
+        self._table = (list(rows), table)
+        write_together(self.folder, {**contents, MANIFEST: manifest_text(self._manifest).encode()})
+
+    def table(self, rows: Mapping[str, Row]) -> "pl.DataFrame":
+        """The table of points with these rows, by hash: as it was written, if it has the same."""
+        if self._table is not None and self._table[0] == list(rows):
+            return self._table[1]
+        return points_frame(list(rows.values()))
+
+    def _row(self, entry: Document, there: set[str]) -> tuple[str, Row | None]:
+        """The state of a point of the manifest, and its row; its other tables are stacked."""
+        hash_, values = entry["hash"], entry["values"]
+        if f"{hash_}.json" in there:
+            if (row := self._rows.get(hash_)) is not None:
+                return "done", row
+            if (answer := self._read_point(hash_)) is not None:
+                return "done", self._tabulated(hash_, Point(values, answer["summary"]["scenario"]), answer)
+        if f"{hash_}{PARTIAL}" in there and (answer := self._read_partial(hash_)) is not None:
+            return "partial", self._tabulated(hash_, Point(values, answer["summary"]["scenario"]), answer)
+        return "planned", None
+
+    def _tabulated(self, hash_: str, point: Point, answer: Answer) -> Row:
+        """The row of a point with this answer; its other tables are stacked."""
+        ids = {"point": hash_, **point.columns}
+        ids |= {key: value for key, value in kinds_of(point.scenario).items() if key not in ids}
+        for name, columns in answer["tables"].items():
+            self._stacks.setdefault(name, Stack(name)).add(hash_, ids, columns)
+        return point_row(hash_, point, answer["summary"])
 
     def _point_file(self, hash_: str) -> Path:
-        return _file_of(self.folder, hash_)
+        return self.keeper.path(hash_)
 
     def _partial_file(self, hash_: str) -> Path:
-        return self.folder / POINTS / f"{hash_}.partial"
+        return self.folder / POINTS / f"{hash_}{PARTIAL}"
 
     def _read_partial(self, hash_: str) -> Answer | None:
         path = self._partial_file(hash_)
@@ -286,7 +337,7 @@ class ResultsFolder:
     def _read_point(self, hash_: str) -> Answer | None:
         path = self._point_file(hash_)
         try:
-            point = read_point(path, self._written.get(hash_))
+            point = read_point(path)
         except FileNotFoundError:
             return None
         except ResultsError as error:
@@ -302,39 +353,27 @@ class ResultsFolder:
 
 def lacking(folder: Path, points: Iterable[Point]) -> list[Point]:
     """The points that a folder has no files of; it need not be there."""
-    return [point for point in points if not _file_of(folder, point.hash).exists()]
+    there = _names(folder / POINTS)
+    return [point for point in points if f"{point.hash}.json" not in there]
 
 
-def _file_of(folder: Path, hash_: str) -> Path:
-    return folder / POINTS / f"{hash_}.json"
+def _names(folder: Path) -> set[str]:
+    """The names of all files in a folder; it need not be there."""
+    with suppress(OSError):
+        return set(os.listdir(folder))
+    return set()
 
 
-def point_row(hash_: str, point: Point, summary: Summary) -> dict[str, Any]:
+def point_row(hash_: str, point: Point, summary: Summary) -> Row:
     """A point as a row of the table of points."""
     return {"point": hash_, **point.columns, **summary_row(summary)}
 
 
-def points_frame(rows: list[dict[str, Any]]) -> pl.DataFrame:
+def points_frame(rows: list[Row]) -> "pl.DataFrame":
     """The table of points."""
+    import polars as pl
+
     return pl.DataFrame(rows, infer_schema_length=None, strict=False)
-
-
-def stacked(hash_: str, point: Point, table: str, columns: Mapping[str, list[Any]]) -> pl.DataFrame:
-    """A table of one point with the point's hash and swept keys in front."""
-    ids = {"point": hash_, **point.columns}
-    kinds = {k: v for k, v in summary_row({"scenario": point.scenario}).items() if k not in ids}
-    own = frame(table, columns)
-    same = [_constant(key, value, own.height) for key, value in {**ids, **kinds}.items() if key not in columns]
-    return pl.DataFrame([*same, *(own.get_column(name) for name in columns)])
-
-
-def _constant(name: str, value: Any, rows: int) -> pl.Series:
-    """A column of one value, of the type that polars gives to such a literal.
-
-    Without a query, which would cost more than a short run.
-    """
-    small = isinstance(value, int) and not isinstance(value, bool) and -(2**31) <= value < 2**31
-    return pl.Series(name, [value], dtype=pl.Int32 if small else None).new_from_index(0, rows)
 
 
 def refuse_other(folder: Path, old: Document, new: Document) -> None:
@@ -384,7 +423,7 @@ def read_manifest(folder: Path) -> Document:
 _REMEDY = "delete this file and run the same `phit sweep` again: finished points are kept, tables are made anew"
 
 
-def read_table(folder: Path, file: str = "points.parquet", needed: Iterable[str] = ()) -> pl.DataFrame:
+def read_table(folder: Path, file: str = "points.parquet", needed: Iterable[str] = ()) -> "pl.DataFrame":
     """A table of a results folder, which has the needed columns."""
     path = folder / file
     try:

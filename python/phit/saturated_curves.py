@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from phit.errors import InputError, ScenarioError
-from phit.experiment import CURVE, Experiment, Point, Values, heading, label
+from phit.experiment import CURVE, SEED, Experiment, Point, Values, heading, label
 from phit.files import write_parquet
 from phit.progress import reporter
 from phit.saturation import KEY, Rule, Search, check_last
@@ -23,7 +23,6 @@ SATURATION = "saturation.parquet"
 """The table in a results folder."""
 
 SUSTAINED, NOT_SUSTAINED = "sustained", "not sustained"
-SEED = "seed"
 
 
 @dataclass

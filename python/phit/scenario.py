@@ -15,7 +15,7 @@ from phit import _phit, mechanisms
 from phit.errors import InputError
 from phit.files import opened, opened_bytes
 from phit.origins import Located, Origin, located
-from phit.sections import REFERENCE, SECTIONS, leave_out
+from phit.sections import INFINIBAND, REFERENCE, SECTIONS, leave_out
 from phit.text import HIDDEN, LONGEST_TEXT, quoted, shortened, whole
 
 Document = dict[str, Any]
@@ -76,6 +76,20 @@ def _check_text(text: str, what: str, but: str, path: str) -> None:
         raise InputError(f"{what} = {quoted(text)}: expected a text of at most {LONGEST_TEXT:,} characters", path)
 
 
+_LEAVES = frozenset({str, int, float, bool, type(None)})
+
+
+def copied(value: Any) -> Any:
+    """A copy of a document or a part of one, down to its values."""
+    if type(value) is dict:
+        return {key: copied(inner) for key, inner in value.items()}
+    if type(value) is list:
+        return [copied(inner) for inner in value]
+    if isinstance(value, Located):
+        return Located({key: copied(inner) for key, inner in value.items()}, value.origin)
+    return value if type(value) in _LEAVES else copy.deepcopy(value)
+
+
 def load(source: Source) -> Document:
     """The document in a TOML or JSON file, or a copy of the given one.
 
@@ -84,7 +98,7 @@ def load(source: Source) -> Document:
     """
     if isinstance(source, Mapping):
         check_values(source)
-        document = copy.deepcopy(source if isinstance(source, Located) else dict(source))
+        document: Document = copied(source if isinstance(source, Located) else dict(source))
         document.pop(REFERENCE, None)
         return document
     path = Path(source)
@@ -248,7 +262,7 @@ def _inlined(document: Document) -> Document:
 
 def _with_functions(document: Document) -> Document:
     """The document with the source text of the Python functions that it names, and all of their parameters."""
-    if next(mechanisms.tables(document), None) is None:
+    if not mechanisms.names_any(document):
         return document
     plain = copy.deepcopy(document)
     found = Located(plain, document.origin) if isinstance(document, Located) else plain
@@ -263,21 +277,21 @@ def _with_graph(document: Document) -> Document:
 
     What links of the file say of themselves counts as written in `router.links`, after what is written there.
     """
-    # Here and below: what many commands do without is imported where it is used, so that they start sooner.
-    from phit import graphs
-
     topology, routing = document.get("topology"), document.get("routing")
-    fabric = isinstance(topology, dict) and topology.get("kind") == graphs.infiniband.KIND
+    fabric = isinstance(topology, dict) and topology.get("kind") == INFINIBAND
     kind = routing.get("kind") if isinstance(routing, dict) else routing
-    if kind == graphs.infiniband.KIND and not fabric:
-        expected = f'expected topology.kind = "{graphs.infiniband.KIND}", whose tables these are'
+    if kind == INFINIBAND and not fabric:
+        expected = f'expected topology.kind = "{INFINIBAND}", whose tables these are'
         raise InputError(f'routing.kind = "{kind}": {expected}', "routing.kind")
     if not isinstance(topology, dict) or not (fabric or (topology.get("kind") == "graph" and "file" in topology)):
         return document
+    # Here and below: what many commands do without is imported where it is used, so that they start sooner.
+    from phit import graphs
+
     section, links = graphs.inlined(topology)
     found = copy.deepcopy({key: value for key, value in document.items() if key != "topology"})
     found["topology"] = section
-    if kind == graphs.infiniband.KIND:
+    if kind == INFINIBAND:
         said = routing if isinstance(routing, dict) else {}
         found["routing"] = graphs.infiniband.tables(topology, graphs.infiniband.fabric(topology), said)
     for name, keys in links.items():
@@ -471,8 +485,18 @@ def to_json(document: Mapping[str, Any]) -> str:
 
 def complete(scenario: Source) -> Document:
     """The scenario validated, with every default filled in. Raises `ScenarioError` if it cannot be simulated."""
-    completed: Document = json.loads(_asked(_phit.complete, load(scenario)))
+    completed: Document = json.loads(_asked(_phit.complete, _looked_at(scenario)))
     return completed
+
+
+def _looked_at(source: Source) -> Document:
+    """The same as `load` gives, to be read alone: tables of a given document are the caller's."""
+    if not isinstance(source, Mapping):
+        return load(source)
+    check_values(source)
+    document = Located(source, source.origin) if isinstance(source, Located) else dict(source)
+    document.pop(REFERENCE, None)
+    return document
 
 
 def _asked(question: Callable[[str], str], document: Document) -> str:
@@ -498,15 +522,15 @@ def verify(scenario: Source) -> Document:
     `hops`, how many pairs take so many links between routers, and `hops_mean`; `nonminimal` pairs; `loads`, how many
     links, each in one direction, are taken by so many pairs, and `load_mean`; `layers` and `channels` that they take.
     """
-    from phit import graphs
-
     document = load(scenario)
     if "sweep" in document:
         raise InputError("sweep: this document is an experiment of several points; a proof is about one scenario")
     leave_out(document)
     report: Document = json.loads(_asked(_phit.verify, document))
     topology = document.get("topology")
-    if report.get("cycle") and isinstance(topology, dict) and topology.get("kind") == graphs.infiniband.KIND:
+    if report.get("cycle") and isinstance(topology, dict) and topology.get("kind") == INFINIBAND:
+        from phit import graphs
+
         fabric = graphs.infiniband.fabric(topology)
         for channel in report["cycle"]:
             channel["name"] = fabric.label(channel["router"], channel["port"])

@@ -18,6 +18,10 @@ REFERENCE = "$schema"
 """A key with which a document names its schema, for editors; it means nothing to a run."""
 
 
+INFINIBAND = "infiniband"
+"""As `topology.kind` a fabric, as `routing.kind` the tables that it has."""
+
+
 @cache
 def _engine() -> Schema:
     """What the engine describes. Made when it is asked for: it takes longer than many commands take."""
@@ -239,8 +243,6 @@ def schema() -> Schema:
 
 def _add_files(properties: Schema, definitions: Schema) -> None:
     """Adds the files that `topology.file`, `routing.file`, `traffic.trace` and tables of Python functions may name."""
-    from phit.graphs import infiniband
-
     graph = _kind(properties["topology"], "graph")
     said = [key for key in graph["required"] if key != "kind"]
     graph |= {"required": ["kind"], "anyOf": [{"required": ["file"]}, {"required": said}]}
@@ -252,10 +254,10 @@ def _add_files(properties: Schema, definitions: Schema) -> None:
         "`links` and `classes`.",
     }
     for section, (keys, required) in _files_kinds().items():
-        properties[section]["oneOf"].append(_own_kind(section, {"kind": {"const": infiniband.KIND}} | keys))
+        properties[section]["oneOf"].append(_own_kind(section, {"kind": {"const": INFINIBAND}} | keys))
         if not required:
             names = next(kind["enum"] for kind in properties[section]["oneOf"] if "enum" in kind)
-            names.append(infiniband.KIND)
+            names.append(INFINIBAND)
     table = _kind(properties["routing"], "table")
     layers = table["properties"]["layers"]
     rows = {word: layers.pop(word) for word in list(layers) if word not in ("description", "default")}
@@ -313,7 +315,7 @@ def own_kinds() -> dict[str, dict[str, Any]]:
 
     return {
         section: {
-            "kind": infiniband.KIND,
+            "kind": INFINIBAND,
             "description": infiniband.DESCRIPTIONS[section],
             "schema": _own_kind(section, keys),
         }

@@ -20,10 +20,11 @@ from typing import Any
 
 from phit.durations import seconds
 from phit.errors import InputError, PhitError, SimulationError, one_line
-from phit.executors import Answer, execute, ours
+from phit.executors import execute, ours
 from phit.experiment import WORK_PER_SECOND, Point
 from phit.sharding import shares
 from phit.where import Cluster
+from phit.workers import Answer, Answers
 
 LOOK_SECONDS = 1.0
 """Between two looks at what has come."""
@@ -100,7 +101,7 @@ def run_on_slurm(
     folder: Path | None,
     force: bool,
     say: Callable[[str], None],
-) -> Iterator[tuple[int, Answer | Exception]]:
+) -> Answers:
     """Runs scenarios as jobs of Slurm; `folder`, or else the working directory, is one that all nodes see.
 
     When this ends early, the jobs are cancelled.

@@ -6,6 +6,7 @@ that are promised, names that are names, and no hidden characters.
 
 import hashlib
 import json
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -136,9 +137,27 @@ _CELLS: dict[Cell, tuple[frozenset[type], str]] = {
 }
 
 
-def write_json(path: Path, value: Any, *, synced: bool = True) -> None:
-    """Writes a value as JSON, atomically."""
-    text = json.dumps(value, indent=1 if path.name == MANIFEST else None, ensure_ascii=False)
+def manifest_text(manifest: Document) -> str:
+    """A manifest as JSON: a line for each of its keys, points and stretches."""
+    return _lined(manifest, " ")
+
+
+def write_manifest(path: Path, manifest: Document) -> None:
+    """Writes a manifest, atomically."""
+    _write(path, manifest_text(manifest), synced=True)
+
+
+def _lined(value: Any, indent: str = "") -> str:
+    """JSON with a line for each key or element, and for each element of a list of tables in it."""
+    if indent and isinstance(value, dict):
+        lines = [f"{indent}{json.dumps(key, ensure_ascii=False)}: {_lined(inner)}" for key, inner in value.items()]
+        return "{\n" + ",\n".join(lines) + "\n}"
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return "[\n" + ",\n".join(f"  {json.dumps(inner, ensure_ascii=False)}" for inner in value) + "\n ]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _write(path: Path, text: str, *, synced: bool) -> None:
     write_atomically(path, lambda file: file.write(text.encode()), synced=synced)
 
 
@@ -148,25 +167,49 @@ def digest(content: Mapping[str, Any]) -> str:
     return f"sha256:{hashlib.sha256(canonical(bare).encode()).hexdigest()}"
 
 
-def write_point(path: Path, content: Mapping[str, Any], *, synced: bool = True) -> str:
-    """Writes a point with its digest, which is returned."""
-    found = digest(content)
-    write_json(path, {**content, "digest": found}, synced=synced)
-    return found
+def write_point(path: Path, content: Mapping[str, Any]) -> None:
+    """Writes a point with its digest, atomically."""
+    _write(path, json.dumps({**content, "digest": digest(content)}, ensure_ascii=False), synced=True)
 
 
-def read_point(path: Path, written: str | None = None) -> Document:
+SYNCED_SECONDS = 0.5
+"""A point that comes so long after the last that was written through to the disk is written through, too."""
+
+
+class Keeper:
+    """Writes points into a folder as they finish, in whichever process they have run: it can be sent to others."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._synced = time.monotonic()
+
+    def __reduce__(self) -> "tuple[type[Keeper], tuple[Path]]":
+        return Keeper, (self.folder,)
+
+    def path(self, hash_: str) -> Path:
+        """The file of a point."""
+        return self.folder / f"{hash_}.json"
+
+    def keep(self, hash_: str, values: Mapping[str, Any], answer: Mapping[str, Any], text: str | None = None) -> None:
+        """Writes the point of a run that gave this answer, whose JSON is `text` if that is at hand."""
+        # Of short points only some are sure to outlast the machine: one that is lost or cut off is run again.
+        now = time.monotonic()
+        synced = now - self._synced > SYNCED_SECONDS
+        point = {"hash": hash_, "values": values}
+        text = json.dumps(answer, ensure_ascii=False) if text is None else text
+        head = json.dumps({**point, "digest": digest({**point, **answer})}, ensure_ascii=False)
+        _write(self.path(hash_), f"{head[:-1]}, {text[1:]}", synced=synced)
+        self._synced = now if synced else self._synced
+
+
+def read_point(path: Path) -> Document:
     """A point whose file is what was written; those that older versions wrote have no `digest`.
-
-    A point of this digest is `written` by the caller: what it holds need not be looked at.
 
     Raises:
         FileNotFoundError: there is none.
         ResultsError: it is not what it should be; the message says which key, its value, and what was expected.
     """
     point: Document = _parse(path)
-    if written is not None and isinstance(point, dict) and point.get("digest") == written == digest(point):
-        return point
     _check_contents(point)
     _check(point, POINT_SCHEMA)
     if point["hash"] != path.stem:

@@ -1,24 +1,28 @@
 """Runs an experiment: every point once, kept as soon as it is there."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import Executor
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
+from phit import machine
 from phit.errors import SimulationError, one_line
-from phit.executors import Answer, processes, run_here, run_in_processes, run_on
 from phit.experiment import Experiment, Point
+from phit.files import parquet
 from phit.mechanisms import running as mechanisms
 from phit.progress import Reporter, describe, reporter
 from phit.result import unmeasured
 from phit.results import ResultsFolder, Summary, lacking, point_row, points_frame
-from phit.scenario import Source, to_json
+from phit.scenario import Source
 from phit.sharding import Shard
 from phit.where import DASK, HERE, SLURM, Asked, Where
+from phit.workers import Answer, Answers, Workers, run_here
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    import polars as pl
 
 
 class Interrupted(KeyboardInterrupt):
@@ -30,13 +34,13 @@ def sweep(
     out: str | os.PathLike[str] | None = None,
     *,
     workers: int | None = None,
-    executor: Executor | str | None = None,
+    executor: "Executor | str | None" = None,
     progress: bool = False,
     settings: Iterable[str] = (),
     force: bool = False,
     shard: Shard | str | None = None,
     cluster: Mapping[str, Any] | None = None,
-) -> pl.DataFrame:
+) -> "pl.DataFrame":
     """Runs the points of an experiment and returns one row per point.
 
     Args:
@@ -60,7 +64,7 @@ def sweep(
 
 def sweep_into(
     experiment: Experiment, out: str | os.PathLike[str] | None, asked: Asked, *, progress: bool, force: bool
-) -> pl.DataFrame:
+) -> "pl.DataFrame":
     """What `sweep` does, where `asked` says."""
     where = asked.where(experiment.cluster)
     return run_points(experiment, checked(experiment, progress), out, where, progress=progress, force=force)
@@ -81,7 +85,7 @@ def run_points(
     progress: bool = False,
     each: Callable[[Point, Answer], object] = lambda *_: None,
     force: bool = False,
-) -> pl.DataFrame:
+) -> "pl.DataFrame":
     """Runs given points as those of an experiment.
 
     The arguments are those of `sweep`; `where` says which processes run them, and `each` is told the answer of every
@@ -103,7 +107,12 @@ def consented(points: Iterable[Point], out: str | os.PathLike[str] | None) -> No
     Of points that the folder `out` has nothing is executed.
     """
     missing = points if out is None else lacking(Path(out), points)
-    mechanisms.ready(to_json(point.scenario) for point in missing)
+    _ready(missing)
+
+
+def _ready(points: Iterable[Point]) -> None:
+    """Compiles the Python functions that points name, or refuses them; points that differ in the seed name the same."""
+    mechanisms.ready(point.text for point in {id(point.first or point): point for point in points}.values())
 
 
 def _sweep(
@@ -115,54 +124,75 @@ def _sweep(
     where: Where,
     each: Callable[[Point, Answer], object],
     force: bool,
-) -> pl.DataFrame:
+) -> "pl.DataFrame":
     missing = [point for point in points if point.hash not in summaries]
-    report.begin(experiment.name, missing, len(points) - len(missing))
+    rows = {
+        point.hash: point_row(point.hash, point, summaries[point.hash]) for point in points if point.hash in summaries
+    }
     failures: list[str] = []
     try:
-        for i, answer in _run(missing, report, where, results.folder if results else None, force):
-            point = missing[i]
-            if isinstance(answer, Exception):
-                failures.append(f"{describe(point)}: {one_line(answer)}")
-                report.finished(i, point, None)
-                continue
-            summaries[point.hash] = answer["summary"]
-            if results:
-                results.add(point, answer)
-            each(point, answer)
-            if words := unmeasured(answer["summary"]):
-                report.warn(f"{describe(point)}: {words}")
-            report.finished(i, point, answer["summary"])
+        with _run(missing, report, where, results, force) as runs:
+            report.begin(experiment.name, missing, len(points) - len(missing))
+            for i, answer in runs:
+                point = missing[i]
+                if isinstance(answer, Exception):
+                    failures.append(f"{describe(point)}: {one_line(answer)}")
+                    report.finished(i, point, None)
+                    continue
+                if results:
+                    # Processes of this machine have written its file.
+                    add = results.added if where.local else results.add
+                    rows[point.hash] = add(point, answer)
+                else:
+                    rows[point.hash] = point_row(point.hash, point, answer["summary"])
+                each(point, answer)
+                if words := unmeasured(answer["summary"]):
+                    report.warn(f"{describe(point)}: {words}")
+                report.finished(i, point, answer["summary"])
     except KeyboardInterrupt:
         # What is on disk counts, wherever between a point's end and its file the interruption came.
-        kept = sum(results.has(point) if results else point.hash in summaries for point in points)
+        kept = len(points) - len(lacking(results.folder, points)) if results else len(rows)
         rest = f"kept in {results.folder}; the same command runs the rest" if results else "lost: no folder keeps them"
         raise Interrupted(f"interrupted: {kept} of {len(points)} points finished, {rest}") from None
     finally:
         if results:
-            results.finish(processes(where.workers, len(missing)) if where.local else None)
+            results.finish(_processes(where, missing) if where.local else None)
     if failures:
         raise SimulationError(f"{len(failures)} of {len(points)} points failed; the first: {failures[0]}")
-    return points_frame([point_row(point.hash, point, summaries[point.hash]) for point in points])
+    ordered = {point.hash: rows[point.hash] for point in points}
+    return results.table(ordered) if results else points_frame(list(ordered.values()))
+
+
+def _processes(where: Where, points: list[Point]) -> int:
+    """How many processes of this machine run so many points: as many as asked for, by default one per core."""
+    return min(where.workers or machine.cores(), len(points))
 
 
 def _run(
-    points: list[Point], report: Reporter, where: Where, folder: Path | None, force: bool
-) -> Iterator[tuple[int, Answer | Exception]]:
-    scenarios: list[Any] = [to_json(point.scenario) for point in points]
+    points: list[Point], report: Reporter, where: Where, results: ResultsFolder | None, force: bool
+) -> AbstractContextManager[Answers]:
     # Among them are points whose files are damaged.
-    mechanisms.ready(scenarios)
-    executor = where.executor
+    _ready(points)
+    executor, folder = where.executor, results.folder if results else None
     if executor == SLURM and points:
         from phit.slurm import run_on_slurm
 
-        return run_on_slurm(points, scenarios, where.cluster, folder, force, report.say)
+        scenarios = [point.text for point in points]
+        return closing(run_on_slurm(points, scenarios, where.cluster, folder, force, report.say))
     if isinstance(executor, str) and executor.startswith(DASK):
         from phit.dask import run_on_dask
 
-        return run_on_dask(executor, scenarios, force, report.say)
+        return closing(run_on_dask(executor, [point.text for point in points], force, report.say))
     if executor is not None and not isinstance(executor, str):
-        return run_on(executor, scenarios, force)
-    if processes(where.workers, len(points)) <= 1:
-        return run_here(scenarios, report.shares, force)
-    return run_in_processes(scenarios, where.workers, report.shares, force)
+        from phit.executors import run_on
+
+        return closing(run_on(executor, [point.text for point in points], force))
+    keeper, count = results.keeper if results else None, _processes(where, points)
+    if count <= 1:
+        return closing(run_here(points, report.shares, keeper=keeper, force=force))
+
+    def meanwhile() -> None:
+        """Makes a first table: to import what makes them takes as long as many points, and others run those now."""
+        parquet(points_frame([{"point": ""}]))
+
+    return Workers(points, count, report.shares, keeper=keeper, force=force, meanwhile=meanwhile)

@@ -1,6 +1,7 @@
 """Bars on a terminal, and a console that writes text as text."""
 
 import time
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Self
 
@@ -11,6 +12,9 @@ from rich.text import Text
 from phit.experiment import Point
 from phit.progress import Reporter, describe, duration, outcome
 from phit.text import plain, plain_lines
+
+SHOWN_SECONDS = 0.1
+"""Between two looks that a bar takes at points that come fast."""
 
 
 class PlainConsole(Console):
@@ -42,6 +46,9 @@ class BarReporter(Reporter):
         )
         self._task = self._progress.add_task("", total=None, visible=False, left="", share="")
 
+        self._lines: list[Text] = []
+        self._shown = 0.0
+
     def begin(self, name: str, points: list[Point], kept: int) -> None:
         super().begin(name, points, kept)
         if kept:
@@ -50,16 +57,20 @@ class BarReporter(Reporter):
         self._progress.start()
         self._show()
 
-    def shares(self, shares: Any) -> None:
+    def shares(self, shares: Mapping[int, float]) -> None:
         super().shares(shares)
         self._show()
 
     def finished(self, index: int, point: Point, summary: dict[str, Any] | None) -> None:
         super().finished(index, point, summary)
-        self._progress.console.print(Text.assemble((plain(describe(point)), "dim"), "  ", outcome(summary)))
-        self._show()
+        self._lines.append(Text.assemble((plain(describe(point)), "dim"), "  ", outcome(summary)))
+        over = self.finished_points == len(self.points)
+        if over or time.monotonic() - self._shown > SHOWN_SECONDS:
+            self._show()
 
     def _show(self) -> None:
+        self._shown = time.monotonic()
+        self._tell()
         over = self.finished_points == len(self.points)
         self._progress.update(
             self._task,
@@ -68,13 +79,22 @@ class BarReporter(Reporter):
             left="" if over else self.left,
         )
 
+    def _tell(self) -> None:
+        """Writes the lines of points that have finished: together, as each writing draws the bar anew."""
+        if self._lines:
+            self._progress.console.print(Text("\n").join(self._lines))
+            self._lines.clear()
+
     def say(self, message: str) -> None:
+        self._tell()
         self._progress.console.print(plain(message))
 
     def warn(self, message: str) -> None:
+        self._tell()
         self._progress.console.print(Text.assemble(("phit: warning:", "yellow"), " ", plain(message)))
 
     def close(self) -> None:
+        self._tell()
         self._progress.stop()
 
 

@@ -21,6 +21,9 @@ LONGEST_MESSAGE = 2000
 LONGEST_TEXT = 4096
 """Most characters of a text in a scenario: as of a path."""
 
+WIDTH = 160
+"""Characters of a line of a table where nobody says how wide it may be."""
+
 MOST_DIGITS = 18
 """Most digits of a whole number in a file: what has more is no number of anything."""
 

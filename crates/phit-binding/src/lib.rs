@@ -119,6 +119,13 @@ fn complete(py: Python<'_>, scenario: &str) -> PyResult<String> {
     Ok(scenario.to_value().to_string())
 }
 
+/// Check what is drawn of a valid scenario (JSON text) with other seeds than its own.
+#[pyfunction]
+fn check_seeds(py: Python<'_>, scenario: &str, seeds: Vec<u64>) -> PyResult<()> {
+    let scenario = read(py, scenario)?;
+    patiently(py, || engine::check_seeds(&scenario, &seeds))
+}
+
 /// What the run of a scenario (JSON text) is expected to take: bytes by what takes them, endpoints, routers (JSON
 /// text).
 #[pyfunction]
@@ -375,6 +382,7 @@ pub fn fill(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
     module.add_function(wrap_pyfunction!(complete, module)?)?;
+    module.add_function(wrap_pyfunction!(check_seeds, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(trace_packets, module)?)?;
     module.add_function(wrap_pyfunction!(run_together, module)?)?;

@@ -8,8 +8,9 @@ use crate::scenario::{Scenario, Warmup};
 /// Endpoints whose traffic is drawn to stand for that of all.
 const SAMPLED: u32 = 64;
 
-/// Packets drawn of an endpoint; those after them are taken to be alike.
-const DRAWN: u32 = 4096;
+/// Packets drawn in all, as many of each endpoint; those after them are taken to be alike. Chance makes a hundredth of
+/// so many, and a sweep asks for thousands of points.
+const DRAWN: u32 = 8192;
 
 /// Flit-hops that a run is expected to make: of all packets generated in its warm-up and measured cycles, over minimal
 /// routes, the hop into the destination endpoint included. Drawn from the traffic itself, of a sample of the endpoints;
@@ -33,18 +34,19 @@ pub fn expected_hops(scenario: &Scenario) -> Result<f64, ScenarioError> {
         true => i,
         false => ((f64::from(i) * GOLDEN).fract() * f64::from(endpoints)) as u32,
     };
-    let hops: f64 = (0..sampled).map(|i| endpoint_hops(&blueprint, router, endpoint(i), end)).sum();
+    let drawn = DRAWN / sampled.max(1);
+    let hops: f64 = (0..sampled).map(|i| endpoint_hops(&blueprint, router, endpoint(i), end, drawn)).sum();
     Ok(hops * f64::from(endpoints) / f64::from(sampled))
 }
 
-/// Flit-hops of the packets that one endpoint generates before cycle `end`.
-fn endpoint_hops(blueprint: &Blueprint, router: &dyn FabricParams, endpoint: u32, end: u64) -> f64 {
+/// Flit-hops of the packets that one endpoint generates before cycle `end`, of which so many are drawn.
+fn endpoint_hops(blueprint: &Blueprint, router: &dyn FabricParams, endpoint: u32, end: u64, drawn: u32) -> f64 {
     let Blueprint { topology, traffic, .. } = blueprint;
     let from = topology.attachment(endpoint).0;
     let mut source = traffic.source(endpoint, blueprint.seed);
     let mut hops = 0.0;
     let mut cycle = 0;
-    for _ in 0..DRAWN {
+    for _ in 0..drawn {
         let Some(packet) = traffic.next(endpoint, &mut source).filter(|packet| u64::from(packet.cycle) < end) else {
             return hops;
         };
@@ -54,7 +56,7 @@ fn endpoint_hops(blueprint: &Blueprint, router: &dyn FabricParams, endpoint: u32
         hops += f64::from(flits * (1 + topology.distance(from, topology.attachment(packet.destination).0)));
     }
     let longer = end as f64 / (cycle + 1) as f64;
-    hops * longer.min(traffic.most_packets(endpoint) / f64::from(DRAWN))
+    hops * longer.min(traffic.most_packets(endpoint) / f64::from(drawn))
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ mod verify;
 mod watchdog;
 
 pub use crate::fabric::Options;
-pub use prepare::{needs, prepare};
+pub use prepare::{check_seeds, needs, prepare};
 pub use verify::{routes, verify};
 
 /// Told how far a run is; returns false to stop it.

@@ -11,13 +11,14 @@ import traceback
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import cache
+from importlib import import_module
 from types import FrameType
 
 import typer
 
 import phit
 from phit import mpi
-from phit.cli import comparing, following, importing, inspecting, making, programming, running, showing, studying
 from phit.cli.app import BAD_INPUT, FAILED, INTERRUPTED, SIGNALLED, app, note
 from phit.errors import PhitError, ScenarioError, each_line, one_line
 
@@ -26,8 +27,19 @@ __all__ = ["main"]
 DEBUG = "PHIT_DEBUG"
 """Environment variable: if it is set, an error that nobody foresaw is shown with where it comes from."""
 
-for group in (running, showing, comparing, inspecting, following, making, programming, studying, importing):
-    app.add_typer(group.commands)
+MODULES = {
+    "running": ("run", "interference"),
+    "sweeping": ("sweep", "merge", "saturate"),
+    "showing": ("plot", "report"),
+    "comparing": ("compare", "watch"),
+    "inspecting": ("verify", "bound", "routes", "list", "schema"),
+    "following": ("trace-packet",),
+    "making": ("new-mechanism",),
+    "programming": ("workload",),
+    "studying": ("reproduce", "validate", "cost"),
+    "importing": ("import",),
+}
+"""Modules with their commands, in the order in which help lists them."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -39,6 +51,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with suppress(Exception):
             mpi.end(status)
         return SIGNALLED + received[0] if received and status == INTERRUPTED else status
+
+
+@cache
+def _add(module: str) -> None:
+    app.add_typer(import_module(f"phit.cli.{module}").commands)
+
+
+def _add_what_is_asked_for(arguments: Sequence[str]) -> None:
+    """Adds the module of a command alone, as commands start sooner without the others; for all else all of them."""
+    asked = [module for module, names in MODULES.items() if arguments and arguments[0] in names]
+    for module in asked or MODULES:
+        _add(module)
 
 
 @contextmanager
@@ -69,6 +93,7 @@ def _main(arguments: Sequence[str] | None) -> int:
         # The first process of an MPI job alone reads its arguments, and speaks; the others do as it says.
         if mpi.FLAG in given and (job := mpi.join()).rank > 0:
             return job.serve()
+        _add_what_is_asked_for(given)
         return app(args=None if arguments is None else list(arguments), standalone_mode=False) or 0
     except (ScenarioError, PhitError) as error:
         for line in each_line(error):

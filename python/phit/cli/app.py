@@ -13,7 +13,7 @@ import phit
 from phit._engine import OWN
 from phit.cli import completing
 from phit.errors import PhitError, one_line
-from phit.text import plain_lines
+from phit.text import WIDTH, plain_lines
 
 if TYPE_CHECKING:
     # It takes longer to import than many commands take.
@@ -72,7 +72,7 @@ def out(text: "str | RenderableType") -> None:
 
         console = terminal()
         if not console.is_terminal:
-            console.width = 160
+            console.width = WIDTH
         with console.capture() as capture:
             console.print(text)
         text = "\n".join(line.rstrip() for line in capture.get().rstrip("\n").split("\n"))

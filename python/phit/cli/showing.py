@@ -89,7 +89,9 @@ def report(
     elif as_markdown:
         out(report.markdown(found.points, found.swept).rstrip("\n"))
     else:
-        out(report.rich_table(found.points, found.swept))
+        from phit.short import short_table
+
+        out(short_table(found.points, found.swept))
     if found.partial:
         note(
             "a partial result: the run was stopped, and the table has what had been measured; `phit run` runs it whole"

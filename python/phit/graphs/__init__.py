@@ -12,6 +12,7 @@ from phit.errors import InputError
 from phit.graphs import infiniband
 from phit.graphs.network import Network
 from phit.graphs.reading import read
+from phit.sections import INFINIBAND
 from phit.text import quoted
 
 __all__ = ["graph", "infiniband", "inlined"]
@@ -41,9 +42,9 @@ def graph(graph: Any, endpoints: int | None = None, group: int = 1) -> dict[str,
 
 def inlined(topology: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
     """A section `[topology]` with `file` replaced by the network in it, and what the file says for `router.links`."""
-    if topology.get("kind") == infiniband.KIND:
+    if topology.get("kind") == INFINIBAND:
         return infiniband.fabric(topology).section(topology.get("group", 1))
-    if topology.get("kind") == infiniband.KIND:
+    if topology.get("kind") == INFINIBAND:
         return infiniband.fabric(topology).section(topology.get("group", 1))
     for key in ("links", "routers", "classes"):
         if key in topology:

@@ -19,9 +19,6 @@ from phit.files import opened
 from phit.graphs.network import MOST_CLASSES
 from phit.text import quoted, shortened, whole
 
-KIND = "infiniband"
-"""As `topology.kind` a fabric, as `routing.kind` the tables that it has."""
-
 LANES = {"SDR": 2.0, "DDR": 4.0, "QDR": 8.0, "FDR10": 10.0, "FDR": 13.64, "EDR": 25.0, "HDR": 50.0, "NDR": 100.0}
 """Data rate of a lane, in Gb/s (InfiniBand Architecture Specification; HDR and NDR nominally)."""
 

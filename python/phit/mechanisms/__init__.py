@@ -152,6 +152,10 @@ KINDS = frozenset(kind.kind for kind in Mechanism.__subclasses__())
 """The `kind` of tables that name Python functions."""
 
 
+_LEAVES = frozenset({str, int, float, bool, type(None)})
+"""Types of most values: to ask whether they are mappings takes long."""
+
+
 def tables(value: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
     """The tables of a document that name Python functions, each with its path."""
     if isinstance(value, Mapping):
@@ -162,6 +166,20 @@ def tables(value: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
     elif isinstance(value, list) and value and isinstance(value[0], Mapping):
         for number, inner in enumerate(value):
             yield from tables(inner, f"{path}[{number}]")
+
+
+def names_any(document: Mapping[str, Any]) -> bool:
+    """Whether a document has such tables: many scenarios are asked this, and few have."""
+    waiting: list[Any] = [document]
+    while waiting:
+        here = waiting.pop()
+        if isinstance(here, Mapping):
+            if isinstance(here, dict) and here.get("kind") in KINDS:
+                return True
+            waiting += [inner for inner in here.values() if type(inner) not in _LEAVES]
+        elif isinstance(here, list) and here and isinstance(here[0], Mapping):
+            waiting += here
+    return False
 
 
 def source_of(path: str, table: Mapping[str, Any]) -> sources.Source:

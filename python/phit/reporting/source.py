@@ -12,9 +12,10 @@ from phit import plots
 from phit.errors import InputError, ResultsError
 from phit.experiment import heading
 from phit.labels import label_of
-from phit.report import Folder, readable_cell
+from phit.report import Folder
 from phit.results import POINTS, TABLE_FILES, read_table
 from phit.scenario import Document, flatten
+from phit.short import readable_cell
 from phit.stored import read_point
 
 

@@ -11,7 +11,7 @@ use crate::routing::detours;
 use crate::scenario::{Count, MeasureParams, Scenario, SeriesBy, check};
 use crate::topology::{RouteTable, Topology};
 use crate::traffic::{Plane, Traffic};
-use crate::workload::Units;
+use crate::workload::{Units, Workload};
 use phit_workload::run::Asked;
 use std::sync::Arc;
 
@@ -24,6 +24,12 @@ fn asked(measure: &MeasureParams) -> Asked {
 /// Checks a scenario completely and returns what its network is built from.
 pub fn prepare(scenario: &Scenario) -> Result<Blueprint, ScenarioError> {
     blueprint(scenario, None).map(|(blueprint, _)| blueprint)
+}
+
+/// Checks what is drawn of a scenario with other seeds: nothing else of it follows from the seed.
+pub fn check_seeds(scenario: &Scenario, seeds: &[u64]) -> Result<(), ScenarioError> {
+    let Blueprint { topology, links, .. } = prepare(scenario)?;
+    seeds.iter().try_for_each(|&seed| draw(scenario, &*topology, &links, seed).map(drop))
 }
 
 /// What a run of a scenario takes, told before its network is built.
@@ -51,34 +57,8 @@ pub(super) fn blueprint(scenario: &Scenario, memory: Option<u64>) -> Result<(Blu
     let router = scenario.router.params();
     let division = scenario.queueing.params().division(&*topology);
     let links = LinkClasses::new(router.links(), topology.classes(), router.ticks_per_cycle(), division);
-    let count = scenario.plane_count();
-    let injection = links[0].injection_bandwidth.unwrap_or(links[0].bandwidth);
-    let max_load = injection.to_f64() * f64::from(scenario.planes_at_once());
-    let bisection = links.bisection_load(&*topology).map(|load| load * f64::from(count));
     let cycle = links.ticks_per_cycle;
-    let drawn = || Traffic::build(&scenario.traffic, &*topology, max_load, bisection, scenario.seed);
-    let (traffic, workload) = match &scenario.workload {
-        None => (drawn()?, None),
-        Some(params) => {
-            let units = scenario.units.as_ref().map_or(Units::default(), |units| Units {
-                phit: units.phit_bits(),
-                nanosecond: units.nanosecond_cycles(),
-            });
-            let loads = (max_load, bisection);
-            let workload = params.build(&*topology, scenario.seed, cycle, loads, units)?;
-            let sizes = workload.packet_sizes(params.largest_packet());
-            (Traffic::silent(topology.endpoints(), sizes)?, Some(Arc::new(workload)))
-        }
-    };
-    let mut planes = Vec::new();
-    for (params, number) in
-        scenario.planes.iter().flat_map(|params| (0..params.count).map(move |number| (params, number)))
-    {
-        if count > 1 {
-            let plane = Plane::new(params, number, scenario.seed, links[0].injection_bandwidth.map(Bandwidth::ratio));
-            planes.push(Arc::new(drawn()?.on_plane(&plane)));
-        }
-    }
+    let Drawn { traffic, planes, workload } = draw(scenario, &*topology, &links, scenario.seed)?;
     let measure = &scenario.measure;
     let window = Window {
         ticks_per_cycle: cycle,
@@ -108,6 +88,45 @@ pub(super) fn blueprint(scenario: &Scenario, memory: Option<u64>) -> Result<(Blu
         seed: scenario.seed,
     };
     Ok((blueprint, graph))
+}
+
+/// What endpoints send: all of a network that follows from the seed before it runs.
+struct Drawn {
+    traffic: Traffic,
+    planes: Vec<Arc<Traffic>>,
+    workload: Option<Arc<Workload>>,
+}
+
+/// What endpoints of a scenario send with this seed, its own or another.
+fn draw(scenario: &Scenario, topology: &dyn Topology, links: &LinkClasses, seed: u64) -> Result<Drawn, ScenarioError> {
+    let count = scenario.plane_count();
+    let injection = links[0].injection_bandwidth.unwrap_or(links[0].bandwidth);
+    let max_load = injection.to_f64() * f64::from(scenario.planes_at_once());
+    let bisection = links.bisection_load(topology).map(|load| load * f64::from(count));
+    let drawn = || Traffic::build(&scenario.traffic, topology, max_load, bisection, seed);
+    let (traffic, workload) = match &scenario.workload {
+        None => (drawn()?, None),
+        Some(params) => {
+            let units = scenario.units.as_ref().map_or(Units::default(), |units| Units {
+                phit: units.phit_bits(),
+                nanosecond: units.nanosecond_cycles(),
+            });
+            let loads = (max_load, bisection);
+            let workload = params.build(topology, seed, links.ticks_per_cycle, loads, units)?;
+            let sizes = workload.packet_sizes(params.largest_packet());
+            (Traffic::silent(topology.endpoints(), sizes)?, Some(Arc::new(workload)))
+        }
+    };
+    let mut planes = Vec::new();
+    for (params, number) in
+        scenario.planes.iter().flat_map(|params| (0..params.count).map(move |number| (params, number)))
+    {
+        if count > 1 {
+            let plane = Plane::new(params, number, seed, links[0].injection_bandwidth.map(Bandwidth::ratio));
+            planes.push(Arc::new(drawn()?.on_plane(&plane)));
+        }
+    }
+    Ok(Drawn { traffic, planes, workload })
 }
 
 /// Refuses tables without a route to some destination.

@@ -7,10 +7,10 @@ import polars as pl
 from phit.experiment import heading
 from phit.labels import label_of
 from phit.quantities import HEADLINES, find
-from phit.report import readable_cell
 from phit.reporting.section import Content, Section
 from phit.reporting.source import Source
 from phit.reporting.templates import render
+from phit.short import readable_cell
 from phit.text import shortened
 
 BINS = 48
