@@ -68,6 +68,7 @@ fn with_routing(mut simulation: Simulation, routing: impl Fn() -> Box<dyn Routin
                 repeats: false,
                 serial: old.serial,
                 radix: old.turns,
+                in_turn: true,
             },
         );
     }

@@ -45,20 +45,20 @@ impl Passage {
         size: u32,
     ) -> Self {
         // A cut-through transfer lasts until the flit's last phit is in.
-        let arriving = later(entry + times.arrival[came_by], now) - now;
+        let arriving = later::<K>(entry + times.arrival[came_by], now) - now;
         let (needed, latency) = match settings.pace {
             Some(pace) if K::EXTRAS => paced(pace, now, [times.crossing, settings.router_latency]),
             _ => (times.crossing, settings.router_latency),
         };
         let (crossing, through) = match settings.ideal::<K>() {
             true => (0, arriving),
-            false => (later(needed, arriving), later(needed, arriving)),
+            false => (later::<K>(needed, arriving), later::<K>(needed, arriving)),
         };
         let busy = now + crossing;
         let serialisation = times.serialisation[class];
         // Its last phit leaves no earlier than it has come through.
         let enters = now + latency + through.saturating_sub(serialisation);
-        let earliest = later(enters, free);
+        let earliest = later::<K>(enters, free);
         let start = align(earliest, settings.ticks_per_cycle);
         Self {
             occupied: match K::EXTRAS && settings.inputs_at_link_rate {
@@ -74,9 +74,13 @@ impl Passage {
     }
 }
 
-/// The later of two ticks. Which one it is differs from grant to grant: no branch depends on it.
+/// The later of two ticks. Where each flit is granted on its own, which one it is differs from grant to grant, and no
+/// branch depends on it.
 #[inline(always)]
-fn later(a: Tick, b: Tick) -> Tick {
+fn later<K: Kernel>(a: Tick, b: Tick) -> Tick {
+    if !K::STAGED {
+        return a.max(b);
+    }
     let (more, less) = b.overflowing_sub(a);
     a.wrapping_add(more & u32::from(less).wrapping_sub(1))
 }
@@ -158,10 +162,14 @@ impl Partition {
             if !K::WHOLE {
                 self.collector.counters.work.packet_hops += 1;
             }
-            // From where and to where differs from grant to grant: no branch depends on it.
-            p.injected =
-                now & u32::from(came_by == 0).wrapping_neg() | p.injected & u32::from(came_by != 0).wrapping_neg();
-            p.hops.0 += u64::from(class != 0) << (8 * class);
+            // Hops to endpoints are not counted.
+            p.hops.0 += 1 << (8 * class) & !1;
+            if K::STAGED {
+                // Before the first grant it is the last tick of all.
+                p.injected = !later::<K>(!p.injected, !now);
+            } else if came_by == 0 {
+                p.injected = now;
+            }
         }
         self.note_grant::<K>(grant.output, channel, size);
         let credit_at = self.release::<K>(port, &passage) + self.settings.credit_latency[came_by];
@@ -219,7 +227,7 @@ impl Partition {
         }
         let (next, cycle) = (&mut self.next_credit[port], settings.ticks_per_cycle);
         let mut in_turn = || {
-            let released = align(later(released, *next), cycle);
+            let released = align(later::<K>(released, *next), cycle);
             *next = released + cycle;
             released
         };
