@@ -152,8 +152,8 @@ proptest! {
         spare in -3i64..3,
         (speedup, input_speedup) in (prop::sample::select(vec![1u32, 1, 2, 4]), 1u32..3),
         in_turn in any::<bool>(),
-        speculates in any::<bool>(),
-        (channels, after, separable) in (1u32..4, any::<bool>(), any::<bool>()),
+        speculates in prop::bool::weighted(0.7),
+        (channels, after, separable) in (prop::sample::select(vec![1u32, 1, 2, 3]), any::<bool>(), any::<bool>()),
         (size, flit_size, load) in (prop::sample::select(vec![1u32, 1, 1, 2]), 1u32..3, 0.2f64..1.0),
     ) {
         // A ring needs two; with one, a port of the tree has one queue and one channel.
