@@ -271,3 +271,51 @@ impl<O: Order> Allocator for Rule<O> {
             + 4 * self.accepted.capacity()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::{Rng, Stream};
+    use std::collections::BTreeSet;
+
+    const RADIX: u32 = 5;
+    const QUEUES: u32 = 3;
+
+    /// Requests of some queues of the second router of a partition.
+    fn requests(rng: &mut Rng, classes: u32) -> Vec<Request> {
+        let queues = (0..RADIX * QUEUES).filter(|_| rng.below(2) == 0).collect::<Vec<_>>();
+        let request = |queue: u32| Request {
+            queue,
+            port: RADIX + queue / QUEUES,
+            output: RADIX + rng.below(RADIX),
+            router: 1,
+            birth: 0,
+            input: (queue / QUEUES) as u16,
+            lane: (queue % QUEUES) as u16,
+            vc: 0,
+            size: 1,
+            class: rng.below(classes) as u8,
+            granted: false,
+        };
+        queues.into_iter().map(request).collect()
+    }
+
+    #[test]
+    fn sets_of_ports_choose_as_tables_do() {
+        let context = AllocatorContext { ports: 2 * RADIX, radix: RADIX, queues: QUEUES };
+        let (mut sets, mut tables) = (Rule::<Equal>::new(1, &context), Rule::<Equal>::new(1, &context));
+        let mut rng = Rng::new(1, Stream::Router, 0);
+        let mut unused = rng.clone();
+        for now in 0..5_000 {
+            let mut run = requests(&mut rng, 1 + now % 2);
+            let mut grants = Vec::new();
+            tables.allocate(Round { first_port: RADIX, now, rng: &mut unused.clone() }, &run, &mut grants);
+            let mut none = Vec::new();
+            sets.match_run(Round { first_port: RADIX, now, rng: &mut unused }, &mut run, &mut none);
+            let granted = run.iter().zip(0..).filter(|(request, _)| request.granted).map(|(_, place)| place);
+            assert_eq!(granted.collect::<BTreeSet<u32>>(), grants.into_iter().collect(), "{run:?}");
+            assert_eq!((&sets.grant, &sets.accept), (&tables.grant, &tables.accept));
+            assert!(none.is_empty() && sets.asking.iter().chain(&*sets.granting).all(|set| *set == 0));
+        }
+    }
+}

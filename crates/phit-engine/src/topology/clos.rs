@@ -153,7 +153,7 @@ impl Topology for ClosGraph {
     }
 
     /// Over any link upwards to a common ancestor, from there down.
-    #[inline]
+    #[inline(always)]
     fn minimal_hop(&self, at: u32, to: u32, leg: Leg, _state: HopState, vcs: &[u8], rng: &mut Rng) -> Hop {
         let level = self.tree.level(at);
         if level > 0 {

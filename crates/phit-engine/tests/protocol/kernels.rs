@@ -152,10 +152,12 @@ proptest! {
         spare in -3i64..3,
         (speedup, input_speedup) in (prop::sample::select(vec![1u32, 1, 2, 4]), 1u32..3),
         in_turn in any::<bool>(),
-        speculates in any::<bool>(),
-        vcs in 1u32..4,
-        (size, load) in (prop::sample::select(vec![1u32, 1, 1, 2]), 0.2f64..1.0),
+        speculates in prop::bool::weighted(0.7),
+        (channels, after, separable) in (prop::sample::select(vec![1u32, 1, 2, 3]), any::<bool>(), any::<bool>()),
+        (size, flit_size, load) in (prop::sample::select(vec![1u32, 1, 1, 2]), 1u32..3, 0.2f64..1.0),
     ) {
+        // A ring needs two; with one, a port of the tree has one queue and one channel.
+        let vcs = if tree { channels } else { 2 * channels };
         let round_trip = latency + 1 + ejection_latency + 1 + 1 + credit_delay;
         let mut value = json!({
             "topology": { "kind": "torus", "dims": [4, 3] },
@@ -163,29 +165,32 @@ proptest! {
                 "latency": latency,
                 "vc_allocation": if speculates { "speculative" } else { "stage" },
                 "switching": "wormhole",
-                "flit_size": 1,
+                "flit_size": flit_size,
                 "clock": "crossbar",
                 "speedup": speedup,
                 "input_speedup": if speculates { 1 } else { input_speedup },
                 "credit_delay": credit_delay,
                 "credit_channel": if in_turn { "one_per_cycle" } else { "unlimited" },
                 "injection_queue": "round_robin",
-                "allocator": "islip",
+                "allocator": if separable { "separable_input_first" } else { "islip" },
                 "links": {
                     "endpoint": {
                         "latency": 1,
-                        "vcs": 2 * vcs,
+                        "vcs": vcs,
                         "buffer": 4,
                         "ejection_latency": ejection_latency,
-                        "ejection_buffer": (i64::from(round_trip) + spare).max(1),
+                        "ejection_buffer": (i64::from(round_trip) + spare).max(size.into()),
                     },
-                    "default": { "latency": 1, "vcs": 2 * vcs, "buffer": 4 },
+                    "default": { "latency": 1, "vcs": vcs, "buffer": 4 },
                 },
             },
             "routing": "dimension_order",
             "traffic": { "load": load, "packet_size": size },
             "measure": { "warmup": 50, "cycles": 250 },
         });
+        if speculates && !after {
+            value["router"]["speculation"] = json!("alike");
+        }
         if tree {
             value["topology"] = json!({ "kind": "clos", "down": [3, 3], "up": [3] });
             value["routing"] = json!({ "kind": "clos", "allocation": "oblivious" });

@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn members_come_out_in_parts_wherever_these_end() {
         let mut set = Candidates::new(300);
-        [0, 63, 64, 99, 100, 101, 127, 128, 299].iter().for_each(|index| set.insert(*index));
+        [0, 63, 64, 99, 100, 101, 127, 128, 299].into_iter().for_each(|index| set.insert(index));
         let parts = [0..1, 1..100, 100..101, 101..128, 128..300].map(|range| {
             let mut list = Vec::new();
             set.drain_range(range, |member| list.push(member));

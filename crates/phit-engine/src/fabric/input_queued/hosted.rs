@@ -195,7 +195,7 @@ impl Partition {
 
     /// The first tick from now on in which something happens here, `end` at the latest.
     pub(super) fn next_busy(&self, end: Tick) -> Tick {
-        let pending = self.has_candidates()
+        let pending = self.has_candidates::<General>()
             || !self.changed.is_empty()
             || !self.reviews.is_empty()
             || !self.severed.due.is_empty();

@@ -326,7 +326,7 @@ impl Partition {
                 self.control();
             }
             let acts = !K::EXTRAS || self.settings.pace.is_none_or(|pace| pace.acts_in(self.now));
-            if acts && self.has_candidates() {
+            if acts && self.has_candidates::<K>() {
                 self.next_look = self.now + 1;
                 self.step::<K>();
             }
@@ -336,18 +336,18 @@ impl Partition {
             if self.now == self.next_probe {
                 self.probe();
             }
-            self.now = match !self.has_candidates() && (K::PLAIN || self.changed.is_empty() && self.reviews.is_empty())
-            {
-                true => self.wheel.next_tick(self.now + 1, end.min(self.next_period).min(self.next_probe)),
-                false => self.now + 1,
-            };
+            self.now =
+                match !self.has_candidates::<K>() && (K::PLAIN || self.changed.is_empty() && self.reviews.is_empty()) {
+                    true => self.wheel.next_tick(self.now + 1, end.min(self.next_period).min(self.next_probe)),
+                    false => self.now + 1,
+                };
         }
     }
 
     /// True if some queue is to be looked at at the next look.
     #[inline(always)]
-    pub(super) fn has_candidates(&self) -> bool {
-        !self.candidates.is_empty() || !self.holders.is_empty()
+    pub(super) fn has_candidates<K: Kernel>(&self) -> bool {
+        !self.candidates.is_empty() || (K::APART || K::EXTRAS) && !self.holders.is_empty()
     }
 
     /// Lets probes look, if this tick is measured.

@@ -37,7 +37,7 @@ impl Partition {
             return NONE;
         }
         let place = requests.len() as u32;
-        self.request::<K>(requests, queue, output, (SPECULATIVE, size, birth));
+        self.request::<K>(requests, (queue, port, output), (SPECULATIVE, size, birth));
         place
     }
 }

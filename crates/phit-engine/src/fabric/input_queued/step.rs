@@ -399,7 +399,7 @@ impl Partition {
                 let room = self.tables.channels[output.vc].credits >= size as i32;
                 let crosses = room && output.busy <= now && self.has_output_room::<K>(index, size);
                 let vc = if crosses { SPECULATIVE } else { CHANNEL_ONLY };
-                self.request::<K>(requests, queue, index, (vc, size, birth));
+                self.request::<K>(requests, (queue, port, index), (vc, size, birth));
                 return Look::Done;
             }
             _ if K::STAGED || K::HELD && self.vc_allocator.is_some() => {
@@ -493,7 +493,7 @@ impl Partition {
         if K::NOTED {
             self.note_asked(requests.last(), port, index);
         }
-        self.request::<K>(requests, queue, index, (vc, size, birth));
+        self.request::<K>(requests, (queue, port, index), (vc, size, birth));
         Look::Done
     }
 
@@ -509,16 +509,14 @@ impl Partition {
         }
     }
 
-    /// Requests `output` for the first flit of `queue`, of `size` phits, in virtual channel `vc` there.
+    /// Requests `output` for the first flit of `queue` of input `port`, of `size` phits, in virtual channel `vc` there.
     #[inline(always)]
     pub(super) fn request<K: Kernel>(
         &self,
         requests: &mut Vec<Request>,
-        queue: u32,
-        output: u32,
+        (queue, port, output): (u32, u32, u32),
         (vc, size, birth): (u16, u32, Tick),
     ) {
-        let port = self.queues[queue].port;
         let &Input { queues, router, number, class, .. } = &self.inputs[port];
         let speculative = K::HELD && !K::LONE && self.settings.speculates::<K>() && vc == SPECULATIVE;
         let after = if speculative { self.settings.speculative_class } else { 0 };

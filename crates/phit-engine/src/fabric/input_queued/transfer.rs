@@ -157,7 +157,8 @@ impl Partition {
             if !K::WHOLE {
                 self.collector.counters.work.packet_hops += 1;
             }
-            p.injected = select_unpredictable(came_by == 0, now, p.injected);
+            // Before the first grant it is the last tick of all.
+            p.injected = select_unpredictable(p.injected < now, p.injected, now);
             p.hops.add_link(class as u8);
         }
         self.note_grant::<K>(grant.output, channel, size);
