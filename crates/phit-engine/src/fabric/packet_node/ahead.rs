@@ -68,11 +68,11 @@ impl Ahead {
         (2 * (from + d) + (word >> (16 * d + 15) & 1) as u32) as usize
     }
 
-    /// Of the directions ahead the one whose queue has most free slots, the lowest dimension of equals, and these
-    /// slots; `None` at the end of the way. `used` gives the used slots of eight queues from the given one on, a byte
+    /// Of the directions ahead, of which there is one at least, the one whose queue has most free slots, the lowest
+    /// dimension of equals, and these slots. `used` gives the used slots of eight queues from the given one on, a byte
     /// each.
     #[inline(always)]
-    pub(super) fn most_free(self, scores: Scores, used: impl Fn(u32) -> u64) -> Option<(u32, u32)> {
+    pub(super) fn most_free(self, scores: Scores, used: impl Fn(u32) -> u64) -> (u32, u32) {
         let mut best = best(self.low, used(0), scores.low);
         if self.high != 0 {
             best = best.max(self::best(self.high.into(), used(2 * DIMENSIONS), scores.high));
@@ -82,7 +82,7 @@ impl Ahead {
             true => self.low >> (16 * d + 15) & 1,
             false => u64::from(self.high) >> (16 * (d & 1) + 15) & 1,
         };
-        (best != 0).then(|| (2 * d + minus as u32, best / u32::from(MARKS) - 1))
+        (2 * d + minus as u32, (best / u32::from(MARKS)).wrapping_sub(1))
     }
 }
 
@@ -134,7 +134,7 @@ mod tests {
             assert_eq!(ahead.is_done(), way == [0; 6]);
             let expected = most_free(&way, |direction| u32::from(capacity - u16::from(used[direction])));
             let word = |from: u32| u64::from_le_bytes(std::array::from_fn(|i| used[from as usize + i]));
-            let found = ahead.most_free(Scores::new(capacity), word);
+            let found = (!ahead.is_done()).then(|| ahead.most_free(Scores::new(capacity), word));
             assert_eq!(found.map(|(direction, slots)| (direction as usize, slots)), expected, "{way:?} {used:?}");
             dimension_order(&way).inspect(|&direction| assert_eq!(ahead.first(), direction, "{way:?}"));
             let direction = rng.below(12);

@@ -5,8 +5,8 @@ use super::calendar::Calendar;
 use super::landing::Landings;
 use super::params::{Acceptance, InjectionRoom, NodeParams};
 use super::state::{
-    Answers, Ejection, Endpoint, Link, MOST_SLOTS, MOST_VCS, Network, Numbers, Origin, Period, QUEUES_OF_WORD, Record,
-    Times, kind,
+    Answers, Ejection, Endpoint, Link, MOST_SLOTS, MOST_VCS, Network, Numbers, Origin, PACKET, Period, QUEUES_OF_WORD,
+    Record, Times, kind,
 };
 use crate::engine::{NONE, Rng, Stream, Table, Tick, poll};
 use crate::fabric::links::LinkClasses;
@@ -71,15 +71,14 @@ impl Network {
             vcs,
             capacity,
             ejection_capacity,
-            answer: node.answer,
-            largest: size,
+            phits: [size, node.answer],
             now: 0,
             calendar: Calendar::default(),
             far: far.into(),
             classes: class_of.into(),
             scores: Scores::new(capacity),
             used: vec![0; queues + QUEUES_OF_WORD].into(),
-            slots: vec![NONE; queues * usize::from(capacity)].into(),
+            slots: vec![NONE; queues * usize::from(capacity) + MOST_SLOTS as usize].into(),
             answers: Answers::default(),
             landings: (node.acceptance == Acceptance::Credits).then(|| Landings::new(topology.routers())),
             links: links.into(),
@@ -106,9 +105,24 @@ impl Network {
     /// Where all links between routers take the same times, what a link carries arrives a fixed time after it is free.
     fn find_echoes(&mut self) {
         let Some((first, others)) = self.times.get(1..).and_then(<[_]>::split_first) else { return };
-        if first.packet != 0 && others.iter().all(|times| times == first) {
+        let [packet, answer] = first.ticks;
+        if packet != 0 && others.iter().all(|times| times == first) {
             self.calendar.echo(kind::ARRIVAL, kind::FREE, first.latency);
             self.calendar.echo(kind::ANSWER, kind::FREE_OF_ANSWER, first.latency);
+            let mut ahead = [None; kind::COUNT];
+            let endpoint = &self.link_classes[0];
+            for (kind, ticks) in [
+                (kind::ARRIVAL, packet + first.latency),
+                (kind::FREE, packet),
+                (kind::ANSWER, answer + first.latency),
+                (kind::FREE_OF_ANSWER, answer),
+                (kind::OFFER, self.injection_times.0 + endpoint.latency),
+                (kind::REPLY, self.injection_times.1),
+                (kind::EJECTION, self.times[0].ticks[PACKET]),
+            ] {
+                ahead[kind] = Some(ticks);
+            }
+            self.calendar.order(ahead);
         }
     }
 }
@@ -169,8 +183,10 @@ fn links(topology: &dyn Topology, endpoints: u32, numbers: Numbers) -> (Vec<Link
 fn times(links: &LinkClasses, class: usize, size: Option<u32>, answer: u32) -> Times {
     let link = &links[class];
     Times {
-        packet: size.map_or(0, |size| links.serialisation(size, link.bandwidth)),
-        answer: links.serialisation(answer, link.bandwidth),
+        ticks: [
+            size.map_or(0, |size| links.serialisation(size, link.bandwidth)),
+            links.serialisation(answer, link.bandwidth),
+        ],
         latency: link.latency,
     }
 }

@@ -54,6 +54,8 @@ struct Line {
     delay: Key,
     /// Whether another kind is its echo.
     is_echoed: bool,
+    /// Place of the kind among the [`Calendar::firsts`].
+    place: usize,
 }
 
 impl Event {
@@ -88,7 +90,7 @@ impl Pool {
     fn line(&mut self, kind: usize) -> Line {
         let first = self.chunk() * CHUNK;
         self.events[first].key = Key::MAX;
-        Line { first, behind: first, last: 0, of: kind, delay: 0, is_echoed: false }
+        Line { first, behind: first, last: 0, of: kind, delay: 0, is_echoed: false, place: kind }
     }
 
     fn chunk(&mut self) -> u32 {
@@ -155,7 +157,6 @@ pub(super) struct Run {
 /// How far a run has come.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reader {
-    run: Run,
     /// Place of its next event, if the key that is written there is less than this.
     place: u32,
     before: Key,
@@ -164,8 +165,8 @@ pub(super) struct Reader {
 /// Filed events of `KINDS` kinds.
 #[derive(Debug)]
 pub(super) struct Calendar<const KINDS: usize> {
-    /// Key of the first event of each line, then that of the heap; the last of all keys if there is none. That of a
-    /// line from which events are being taken is told at the end of the run.
+    /// Key of the first event of each line, by place, and that of the heap; the last of all keys if there is none. Those
+    /// of the lines are looked up when the next run is looked for.
     firsts: [Key; MOST],
     lines: [Line; KINDS],
     pool: Pool,
@@ -173,6 +174,13 @@ pub(super) struct Calendar<const KINDS: usize> {
     strays: BinaryHeap<Reverse<(Key, usize, Event)>>,
     /// Number of the last event filed.
     number: u32,
+    /// The kind at each place; that of the heap is `KINDS`.
+    kinds: [usize; MOST],
+    /// So many places are those of kinds that come in this order in each tick, see [`Calendar::order`].
+    ordered: u32,
+    /// Of these, those that are still to come in tick `tick`, one bit each.
+    due: u32,
+    tick: Tick,
 }
 
 impl<const KINDS: usize> Default for Calendar<KINDS> {
@@ -185,6 +193,10 @@ impl<const KINDS: usize> Default for Calendar<KINDS> {
             pool,
             strays: BinaryHeap::new(),
             number: 0,
+            kinds: std::array::from_fn(|kind| kind),
+            ordered: 0,
+            due: 0,
+            tick: 0,
         }
     }
 }
@@ -199,9 +211,6 @@ impl<const KINDS: usize> Calendar<KINDS> {
         }
         self.number += 1;
         let key = key(at, self.number);
-        if line.first == line.behind {
-            self.firsts[kind] = key;
-        }
         // Written field by field: put together elsewhere and copied, it would have to wait for its parts.
         let event = &mut self.pool.events[line.behind];
         event.key = key;
@@ -213,7 +222,8 @@ impl<const KINDS: usize> Calendar<KINDS> {
     /// Makes kind `echo` the echo of `kind`, `delay` ticks later. Nothing has been filed yet.
     pub(super) fn echo(&mut self, echo: usize, kind: usize, delay: Tick) {
         self.lines[kind].is_echoed = true;
-        self.lines[echo] = Line { of: kind, delay: key(delay, 1), is_echoed: false, ..self.lines[kind] };
+        let place = self.lines[echo].place;
+        self.lines[echo] = Line { of: kind, delay: key(delay, 1), is_echoed: false, place, ..self.lines[kind] };
     }
 
     /// Files an event of `kind` for tick `at` and one of `echo`, about the same, `delay` ticks later. If that is its
@@ -232,13 +242,6 @@ impl<const KINDS: usize> Calendar<KINDS> {
         event.target = target;
         event.data = data;
         self.pool.end(line, at);
-        // Where the echo has come as far, so has the kind.
-        if line.first == place {
-            self.firsts[kind] = first;
-            if self.lines[echo].first == place {
-                self.firsts[echo] = first + key(delay, 1);
-            }
-        }
     }
 
     /// The same where there is no echo, or the event is out of order.
@@ -272,24 +275,68 @@ impl<const KINDS: usize> Calendar<KINDS> {
         self.firsts[KINDS] = self.firsts[KINDS].min(key);
     }
 
+    /// Each kind is always filed so many ticks ahead, or any number of them: of such a kind are few events. If no two
+    /// numbers are equal, those of a tick that were filed longest ago come first, kind by kind.
+    pub(super) fn order(&mut self, ahead: [Option<Tick>; KINDS]) {
+        let mut kinds: Vec<usize> = (0..KINDS).collect();
+        kinds.sort_by_key(|&kind| Reverse(ahead[kind]));
+        let ordered = kinds.iter().filter(|&&kind| ahead[kind].is_some()).count();
+        let alike = kinds[..ordered].windows(2).any(|pair| ahead[pair[0]] == ahead[pair[1]]);
+        if alike || kinds[..ordered].iter().any(|&kind| ahead[kind] == Some(0)) {
+            return;
+        }
+        for (place, kind) in kinds.into_iter().enumerate() {
+            (self.kinds[place], self.lines[kind].place) = (kind, place);
+        }
+        self.ordered = ordered as u32;
+    }
+
     /// The next events before tick `end`.
     #[inline(always)]
     pub(super) fn next_run(&mut self, end: Tick) -> Option<Run> {
-        let (mut first, mut kind) = (key(end, 0), MOST);
+        if self.due == 0 {
+            for line in &self.lines {
+                self.firsts[line.place] = self.pool.events[line.first].key.saturating_add(line.delay);
+            }
+            // In pairs, so that no comparison has to wait for all those before it.
+            let [a, b, c, d, e, f, g, h, i, j] = self.firsts;
+            let first = a.min(b).min(c.min(d)).min(e.min(f).min(g.min(h))).min(i.min(j));
+            if first >= key(end, 0) {
+                return None;
+            }
+            let last = first | Key::from(u32::MAX);
+            let due = self.firsts.iter().zip(0..).fold(0, |due, (&key, place)| due | u32::from(key <= last) << place);
+            if due >> self.ordered != 0 {
+                return self.next_run_of_any();
+            }
+            if self.number > LAST {
+                self.renumber();
+            }
+            (self.due, self.tick) = (due, tick(first));
+        }
+        let kind = self.kinds[self.due.trailing_zeros() as usize];
+        self.due &= self.due - 1;
+        Some(Run { kind, tick: self.tick, before: key(self.tick, u32::MAX) })
+    }
+
+    /// The same where kinds are among them whose events come in any place of a tick. There are some.
+    #[inline(never)]
+    fn next_run_of_any(&mut self) -> Option<Run> {
+        let (mut first, mut place) = (Key::MAX, MOST);
         for (other, &key) in self.firsts.iter().enumerate() {
             if key < first {
-                (first, kind) = (key, other);
+                (first, place) = (key, other);
             }
         }
-        if kind == MOST {
+        if place == MOST {
             return None;
         }
         if self.number > LAST {
             self.renumber();
-            first = self.firsts[kind];
+            first = self.firsts[place];
         }
-        let tick = tick(first);
-        self.firsts[kind] = Key::MAX;
+        let (kind, tick) = (self.kinds[place], tick(first));
+        self.firsts[place] = Key::MAX;
         let mut before = key(tick, u32::MAX);
         for &key in &self.firsts {
             before = before.min(key);
@@ -330,34 +377,32 @@ impl<const KINDS: usize> Calendar<KINDS> {
     #[inline(always)]
     pub(super) fn read(&self, kind: usize, run: Run) -> Reader {
         let line = &self.lines[kind];
-        Reader { run, place: line.first, before: run.before - line.delay }
+        Reader { place: line.first, before: run.before - line.delay }
     }
 
     /// Takes the next event of a run of `kind`: what it is about.
     #[inline(always)]
     pub(super) fn next(&mut self, kind: usize, reader: &mut Reader) -> Option<(u32, u32)> {
         if self.pool.events[reader.place].key >= reader.before {
-            self.lines[kind].first = reader.place;
-            if !self.goes_on(kind, reader.run) {
-                return None;
+            if reader.place % CHUNK == CHUNK - 1 {
+                return self.next_of_chunk(kind, reader);
             }
-            *reader = self.read(kind, reader.run);
+            self.lines[kind].first = reader.place;
+            return None;
         }
         let event = &self.pool.events[reader.place];
         reader.place += 1;
         Some((event.target, event.data))
     }
 
-    /// No event of a run of `kind` is left in its chunk: returns whether there are others behind it.
+    /// The same where no event is left in a chunk.
     #[inline(never)]
-    fn goes_on(&mut self, kind: usize, run: Run) -> bool {
+    fn next_of_chunk(&mut self, kind: usize, reader: &mut Reader) -> Option<(u32, u32)> {
         let line = &mut self.lines[kind];
-        if line.first % CHUNK == CHUNK - 1 {
-            self.pool.shorten(line);
-        }
-        let next = self.pool.events[line.first].key.saturating_add(line.delay);
-        self.firsts[kind] = next;
-        next < run.before
+        line.first = reader.place;
+        self.pool.shorten(line);
+        reader.place = line.first;
+        self.next(kind, reader)
     }
 
     /// What the event is about that comes [`AHEAD`] events after the next one; any other if there is none in this
@@ -424,6 +469,64 @@ mod tests {
         assert_eq!(seen, [(1, 3, 1), (2, 3, 5), (1, 4, 4), (0, 5, 0), (0, 5, 6), (0, 7, 2), (1, 7, 3)]);
         assert_eq!(take(&mut calendar, 10), Some((2, 9, 7, 0)));
         assert_eq!(take(&mut calendar, Tick::MAX), None);
+    }
+
+    /// Against a map: each kind a time of its own ahead, one of them any time, and events that file others.
+    #[test]
+    fn kinds_with_times_of_their_own_come_in_the_order_of_these() {
+        let ahead = [Some(40), Some(7), Some(25), Some(5), Some(6), None, Some(30), Some(1), None];
+        let mut rng = Rng::new(1, Stream::Pattern, 0);
+        let mut calendar = Calendar::<9> { number: LAST - 5000, ..Calendar::default() };
+        calendar.echo(0, 2, 15);
+        calendar.order(ahead);
+        assert_eq!(calendar.ordered, 7);
+        let (mut expected, mut filed, mut runs) = (BTreeMap::new(), 0u32, 0);
+        let mut file = |calendar: &mut Calendar<9>, expected: &mut BTreeMap<_, _>, now: Tick, rng: &mut Rng| {
+            filed += 2;
+            let kind = [1, 2, 2, 2, 3, 4, 5, 6, 7][rng.below(9) as usize];
+            let tick = now + ahead[kind].unwrap_or_else(|| rng.below(60));
+            expected.insert((tick, filed), filed);
+            match kind {
+                2 => {
+                    expected.insert((tick + 15, filed + 1), filed);
+                    calendar.file_both(2, 0, tick, 15, filed, 0);
+                }
+                5 => calendar.file_some_time(5, tick, now, filed),
+                _ => calendar.file(kind, tick, filed, 0),
+            }
+        };
+        for now in (0..40_000).step_by(20) {
+            (0..3 + rng.below(30)).for_each(|_| file(&mut calendar, &mut expected, now, &mut rng));
+            while let Some(run) = calendar.next_run(now + 20) {
+                runs += 1;
+                let mut reader = (run.kind < 9).then(|| calendar.read(run.kind, run));
+                loop {
+                    let event = match &mut reader {
+                        Some(reader) => calendar.next(run.kind, reader).map(|event| event.0),
+                        None => calendar.stray().map(|(_, event)| event.target),
+                    };
+                    let Some(event) = event else { break };
+                    let first = expected.pop_first();
+                    assert_eq!(Some((run.tick, event)), first.map(|((tick, _), target)| (tick, target)));
+                    if rng.below(3) == 0 {
+                        file(&mut calendar, &mut expected, run.tick, &mut rng);
+                    }
+                    if reader.is_none() {
+                        break;
+                    }
+                }
+            }
+        }
+        assert!(expected.len() < 2000 && runs > 10_000 && calendar.number < LAST, "{runs}");
+    }
+
+    #[test]
+    fn kinds_with_the_same_time_have_no_order() {
+        for ahead in [[Some(5), Some(5), Some(3)], [Some(5), None, Some(0)]] {
+            let mut calendar = Calendar::<3>::default();
+            calendar.order(ahead);
+            assert_eq!((calendar.ordered, calendar.kinds[..3].to_vec()), (0, vec![0, 1, 2]));
+        }
     }
 
     #[test]

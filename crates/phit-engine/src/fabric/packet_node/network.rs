@@ -1,6 +1,6 @@
 //! A network of packet-level nodes, as runs see it.
 
-use super::state::Network;
+use super::state::{Network, PACKET};
 use crate::engine::Tick;
 use crate::fabric::{Fabric, Progress, longest_wait};
 use crate::measure::{Collector, Snapshot};
@@ -41,7 +41,7 @@ impl Fabric for Network {
     fn longest_wait(&self) -> Tick {
         // A router takes no time of its own; a link has the packets of its queues.
         let packets = u32::from(self.link_classes[0].queues) + 4;
-        longest_wait(&self.link_classes, &[1], packets, self.largest)
+        longest_wait(&self.link_classes, &[1], packets, self.phits[PACKET])
     }
 
     fn stuck(&self) -> String {

@@ -7,9 +7,6 @@ use crate::fabric::seams::bubble::lattice::Offsets;
 use crate::fabric::seams::bubble::profit::{PackedDirections, PackedSlots, Slots};
 use crate::fabric::seams::bubble::{ADAPTIVE, Plan};
 
-/// Where a packet waits: an output's queue. `None` stands for the queue in front of its endpoint.
-type Place = Option<(u32, u8)>;
-
 impl Network {
     /// A packet has come to the router of `back`, the link opposite to the one it came by: it is taken or refused.
     #[inline(always)]
@@ -34,31 +31,57 @@ impl Network {
         let came = self.numbers.direction(back) ^ 1;
         let record = &self.records[word.packet()];
         let (mut ahead, mut via, destination) = (Ahead::of(&record.way).after(came), record.via, record.destination);
-        if ahead.is_done() && via != NONE {
+        if ahead.is_done() {
+            if via == NONE {
+                return self.take_to_endpoint(back, word, destination);
+            }
             // At its intermediate destination: towards the final one.
             via = NONE;
             ahead = Ahead::of(&self.way_from(router, word.packet()));
+            if ahead.is_done() {
+                return self.take_to_endpoint(back, word, destination);
+            }
         }
-        let place = self.place(router, ahead, via, Some((came as usize, word.vc())), destination);
-        let Some(place) = place else { return false };
+        let Some((link, vc)) = self.queue(router, ahead, via, Some((came as usize, word.vc()))) else { return false };
         let record = &mut self.records[word.packet()];
         (record.way, record.via) = (ahead.way(), via);
+        self.count_hop(back, word.packet());
+        let answer = word.answered(true);
+        let there = &self.links[back];
+        // The answer stands in front of the packet if both go back by the same link.
+        if there.busy <= self.now && there.answer == NONE && link != back {
+            self.put(link, vc, word.packet());
+            self.send_answer(back, answer);
+        } else {
+            self.answers.push(&mut self.links[back], answer);
+            self.put(link, vc, word.packet());
+            self.try_link(back);
+        }
+        true
+    }
+
+    /// A packet has come over the link opposite to `back`.
+    #[inline(always)]
+    fn count_hop(&mut self, back: u32, packet: u32) {
+        let record = &mut self.records[packet];
         record.hops.add(self.classes[back]);
         debug_assert!(record.hops.total() <= record.longest.into(), "a packet has gone astray: {record:?}");
         self.collector.counters.work.packet_hops += 1;
         self.collector.counters.work.flit_hops += 1;
-        let answer = word.answered(true);
-        // The answer stands in front of the packet if both go back by the same link.
-        let same = place.is_some_and(|(link, _)| link == back);
-        let link = &self.links[back];
-        if !same && link.answer == NONE && link.busy <= self.now {
-            self.put(place, word.packet(), destination);
-            self.send_answer(back, answer);
-        } else {
-            self.answers.push(&mut self.links[back], answer);
-            self.put(place, word.packet(), destination);
-            self.try_link(back);
+    }
+
+    /// [`Self::take`] of a packet that is at the router of its endpoint.
+    #[inline(always)]
+    fn take_to_endpoint(&mut self, back: u32, word: Word, endpoint: u32) -> bool {
+        if self.ejections[endpoint].held >= self.ejection_capacity {
+            return false;
         }
+        let record = &mut self.records[word.packet()];
+        (record.way, record.via) = (Offsets::default(), NONE);
+        self.count_hop(back, word.packet());
+        self.answers.push(&mut self.links[back], word.answered(true));
+        self.put_to_endpoint(word.packet(), endpoint);
+        self.try_link(back);
         true
     }
 
@@ -73,45 +96,50 @@ impl Network {
 
     /// The queue for a packet at `router` with this way ahead, if there is one with room: an adaptive queue, or else
     /// the escape queue. `came` is the direction and virtual channel by which it came, `None` if from an endpoint.
-    #[inline]
-    fn place(&self, router: u32, ahead: Ahead, via: u32, came: Option<(usize, u8)>, endpoint: u32) -> Option<Place> {
-        if ahead.is_done() {
-            return (self.ejections[endpoint].held < self.ejection_capacity).then_some(None);
-        }
+    #[inline(always)]
+    fn queue(&self, router: u32, ahead: Ahead, via: u32, came: Option<(usize, u8)>) -> Option<(u32, u8)> {
         let (adaptive_room, escape_room) = match came {
             Some(_) => (1, self.escape.room()),
             None => self.injection_room,
         };
         let first = self.numbers.first_link(router);
         let queues = self.numbers.queue(first, ADAPTIVE);
-        let (best, slots) = ahead.most_free(self.scores, |from| self.used_from(queues + from))?;
-        if slots >= adaptive_room.into() {
-            return Some(Some((first + best, ADAPTIVE)));
-        }
+        let (best, slots) = ahead.most_free(self.scores, |from| self.used_from(queues + from));
         let (escape, vc, room) = self.escape.queue_in(ahead.first(), via != NONE, came, escape_room);
-        let link = first + escape as u32;
-        (self.free_slots(link, vc) >= room).then_some(Some((link, vc)))
+        // Which of the two it is decides nothing that is branched on: the processor could not guess it.
+        let adaptive = slots >= adaptive_room.into();
+        let direction = if adaptive { best } else { escape as u32 };
+        let vc = if adaptive { ADAPTIVE } else { vc };
+        let room = if adaptive { 0 } else { room };
+        let link = first + direction;
+        (self.free_slots(link, vc) >= room).then_some((link, vc))
     }
 
-    /// Puts an accepted packet into its queue.
+    /// Puts an accepted packet into the queue in front of its endpoint.
     #[inline]
-    fn put(&mut self, place: Place, packet: u32, endpoint: u32) {
-        let Some((link, vc)) = place else {
-            let capacity = self.ejection_capacity;
-            let there = &mut self.ejections[endpoint];
-            let at = there.first + there.held;
-            let at = if at >= capacity { at - capacity } else { at };
-            there.held += 1;
-            self.arrived[endpoint * u32::from(capacity) + u32::from(at)] = packet;
-            return self.try_ejection(endpoint);
-        };
+    fn put_to_endpoint(&mut self, packet: u32, endpoint: u32) {
+        let capacity = self.ejection_capacity;
+        let there = &mut self.ejections[endpoint];
+        let at = there.first + there.held;
+        let at = if at >= capacity { at - capacity } else { at };
+        there.held += 1;
+        self.arrived[endpoint * u32::from(capacity) + u32::from(at)] = packet;
+        self.try_ejection(endpoint);
+    }
+
+    /// Puts an accepted packet into a queue.
+    #[inline(always)]
+    fn put(&mut self, link: u32, vc: u8, packet: u32) {
         let used = &mut self.used[self.numbers.queue(link, vc)];
         let at = *used;
         *used += 1;
         let slot = self.slot(link, vc) + u32::from(at);
         self.slots[slot] = packet;
-        self.links[link].waiting[usize::from(vc)] |= 1 << at;
-        self.try_link(link);
+        let there = &mut self.links[link];
+        there.waiting[usize::from(vc)] |= 1 << at;
+        if there.busy <= self.now {
+            self.send_over(link);
+        }
     }
 
     /// The next packet of `endpoint` has come to its router: it is taken or refused.
@@ -130,9 +158,15 @@ impl Network {
         let target = generated.destination / self.endpoints_per_router;
         let plan = if router == target { Plan::default() } else { self.plan(endpoint, router, target) };
         let via = plan.via.unwrap_or(NONE);
-        let Some(place) = self.place(router, Ahead::of(&plan.way), via, None, generated.destination) else {
-            return false;
+        let ahead = Ahead::of(&plan.way);
+        let queue = match ahead.is_done() {
+            true => None,
+            false => self.queue(router, ahead, via, None),
         };
+        if queue.is_none() && !(ahead.is_done() && self.ejections[generated.destination].held < self.ejection_capacity)
+        {
+            return false;
+        }
         let record = Record {
             hops: Default::default(),
             destination: generated.destination,
@@ -144,7 +178,10 @@ impl Network {
         let origin = Origin { birth: generated.cycle, injected: self.now, source: endpoint, derouted: plan.derouted };
         let packet = self.create(record, origin);
         self.endpoints[endpoint].injected += u64::from(generated.size);
-        self.put(place, packet, generated.destination);
+        match queue {
+            Some((link, vc)) => self.put(link, vc, packet),
+            None => self.put_to_endpoint(packet, generated.destination),
+        }
         true
     }
 

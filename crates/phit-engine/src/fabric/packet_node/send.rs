@@ -1,7 +1,7 @@
 //! What a free link carries next, and what its receiver has answered.
 
-use super::state::{Network, Word, kind};
-use crate::engine::Tick;
+use super::state::{ANSWER, MOST_SLOTS, Network, PACKET, Word, kind};
+use crate::engine::{NONE, Tick};
 use crate::fabric::seams::bubble::{ADAPTIVE, TO_DESTINATION, TO_INTERMEDIATE};
 
 /// The order in which a link serves its queues.
@@ -11,53 +11,54 @@ impl Network {
     /// Puts something on `link` if it is free and there is something to send.
     #[inline(always)]
     pub(super) fn try_link(&mut self, link: u32) {
-        let there = &self.links[link];
-        if there.busy <= self.now && there.is_wanted() {
+        if self.links[link].is_ready(self.now) {
             self.send_over(link);
         }
     }
 
-    /// Puts what comes first of all that waits for it on `link`, which is free.
+    /// Puts what comes first of all that waits for it on `link`, which is free. What that is decides nothing that is
+    /// branched on: the processor could not guess it.
     #[inline(never)]
-    fn send_over(&mut self, link: u32) {
+    pub(super) fn send_over(&mut self, link: u32) {
         let there = &mut self.links[link];
-        if let Some(word) = self.answers.pop(there) {
-            return self.send_answer(link, word);
+        let answer = self.answers.take(there);
+        let is_answer = answer != NONE;
+        let choose = |answer: u32, packet: u32| if is_answer { answer } else { packet };
+        let [first, second, third] = SERVICE;
+        let or = |vc: u8, other: u8| if there.waiting[usize::from(vc)] != 0 { vc } else { other };
+        let vc = or(first, or(second, third));
+        let waiting = &mut there.waiting[usize::from(vc)];
+        let oldest = *waiting;
+        *waiting = choose(oldest, oldest & oldest.wrapping_sub(1));
+        // For an answer any slot, but always the same, which is in the cache.
+        let packet = self.slots[choose(0, self.slot(link, vc) + oldest.trailing_zeros() % MOST_SLOTS)];
+        let word = choose(answer, Word::new(packet, vc).0);
+        let kind = usize::from(is_answer);
+        let class = self.classes[link];
+        let times = &self.times[class.into()];
+        let (mut phits, mut ticks, latency) = (self.phits[kind], times.ticks[kind], times.latency);
+        if ticks == 0 {
+            (phits, ticks) = self.size(packet, class);
         }
-        for vc in SERVICE {
-            let waiting = &mut there.waiting[usize::from(vc)];
-            if *waiting != 0 {
-                let slot = waiting.trailing_zeros();
-                *waiting &= *waiting - 1;
-                let packet = self.slots[self.slot(link, vc) + slot];
-                let class = self.classes[link];
-                let times = self.times[class.into()];
-                let (size, on_link) = self.size(packet, class, times.packet);
-                let until = self.occupy(link, size, on_link);
-                let word = Word::new(packet, vc).0;
-                return self.calendar.file_both(kind::FREE, kind::ARRIVAL, until, times.latency, link, word);
-            }
-        }
+        let until = self.occupy(link, phits, ticks);
+        let (free, there) = [(kind::FREE, kind::ARRIVAL), (kind::FREE_OF_ANSWER, kind::ANSWER)][kind];
+        self.calendar.file_both(free, there, until, latency, link, word);
     }
 
     /// Puts an answer on `link`, which is free.
     #[inline(always)]
     pub(super) fn send_answer(&mut self, link: u32, word: Word) {
-        let times = self.times[self.classes[link].into()];
-        let until = self.occupy(link, self.answer, times.answer);
-        self.calendar.file_both(kind::FREE_OF_ANSWER, kind::ANSWER, until, times.latency, link, word.0);
+        let times = &self.times[self.classes[link].into()];
+        let (ticks, latency) = (times.ticks[ANSWER], times.latency);
+        let until = self.occupy(link, self.phits[ANSWER], ticks);
+        self.calendar.file_both(kind::FREE_OF_ANSWER, kind::ANSWER, until, latency, link, word.0);
     }
 
-    /// Phits of a packet, and its ticks on a link of `class`: `fixed`, unless packets have several sizes.
-    #[inline]
-    fn size(&self, packet: u32, class: u8, fixed: Tick) -> (u32, Tick) {
-        match fixed {
-            0 => {
-                let size = self.records[packet].size.into();
-                (size, self.serialisation(class, size))
-            }
-            fixed => (self.largest, fixed),
-        }
+    /// Phits of a packet, and its ticks on a link of `class`, where packets have several sizes.
+    #[inline(never)]
+    fn size(&self, packet: u32, class: u8) -> (u32, Tick) {
+        let size = self.records[packet].size.into();
+        (size, self.serialisation(class, size))
     }
 
     /// `link` carries so many phits from now on; returns until when.
@@ -104,8 +105,8 @@ impl Network {
         let packet = self.arrived[endpoint * u32::from(capacity) + u32::from(there.first)];
         there.first = if there.first + 1 == capacity { 0 } else { there.first + 1 };
         there.held -= 1;
-        let fixed = self.times[0].packet;
-        let (size, on_link) = self.size(packet, 0, fixed);
+        let fixed = self.times[0].ticks[PACKET];
+        let (size, on_link) = if fixed == 0 { self.size(packet, 0) } else { (self.phits[PACKET], fixed) };
         let end = self.now + on_link;
         let there = &mut self.ejections[endpoint];
         there.phits += u64::from(size);

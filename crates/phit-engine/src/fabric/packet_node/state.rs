@@ -147,10 +147,13 @@ pub(super) struct Link {
 const _: () = assert!(size_of::<Link>() == 32);
 
 impl Link {
-    /// Whether anything waits for it.
+    /// Whether it is free at tick `now`, and anything waits for it: both in one number, so that the processor has one
+    /// thing to guess.
     #[inline(always)]
-    pub(super) fn is_wanted(&self) -> bool {
-        self.answer != NONE || self.waiting.iter().fold(0, |all, waiting| all | waiting) != 0
+    pub(super) fn is_ready(&self, now: Tick) -> bool {
+        let wanted = self.waiting.iter().fold(self.answer ^ NONE, |all, waiting| all | waiting);
+        let free = (i64::from(self.busy) - i64::from(now) - 1) >> 32;
+        i64::from(wanted) & free != 0
     }
 }
 
@@ -242,12 +245,12 @@ impl Answers {
         link.last = node;
     }
 
-    /// Takes the first answer of `link`.
+    /// Takes the first answer of `link`; `NONE` if there is none.
     #[inline(always)]
-    pub(super) fn pop(&mut self, link: &mut Link) -> Option<Word> {
+    pub(super) fn take(&mut self, link: &mut Link) -> u32 {
         let word = link.answer;
         link.answer = if link.last == NONE { NONE } else { self.pop_behind(link).0 };
-        (word != NONE).then_some(Word(word))
+        word
     }
 
     #[inline(never)]
@@ -293,13 +296,16 @@ pub(super) struct Ejection {
     pub phits: u64,
 }
 
+/// What links carry: where there is one value for a packet and one for an answer, that of a packet.
+pub(super) const PACKET: usize = 0;
+/// That of an answer.
+pub(super) const ANSWER: usize = 1;
+
 /// What things take on the links of a class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Times {
-    /// Ticks of a packet on the link; 0 if packets have several sizes.
-    pub packet: Tick,
-    /// Ticks of an answer.
-    pub answer: Tick,
+    /// Ticks of a packet on the link, 0 if packets have several sizes; and of an answer: see [`PACKET`].
+    pub ticks: [Tick; 2],
     /// Ticks on the way.
     pub latency: Tick,
 }
@@ -339,10 +345,8 @@ pub struct Network {
     /// Slots of an output queue, and of the queue in front of an endpoint.
     pub(super) capacity: u16,
     pub(super) ejection_capacity: u16,
-    /// Phits of an answer.
-    pub(super) answer: u32,
-    /// Phits of the largest packet.
-    pub(super) largest: u32,
+    /// Phits of the largest packet, and of an answer: see [`PACKET`].
+    pub(super) phits: [u32; 2],
     pub(super) injection_period: Option<Period>,
     /// By link class.
     pub(super) times: Table<Times>,
@@ -360,7 +364,8 @@ pub struct Network {
     pub(super) scores: Scores,
     /// Slots taken of each queue; and [`QUEUES_OF_WORD`] more, which are nobody's.
     pub(super) used: Table<u8>,
-    /// `capacity` slots of each queue, oldest packet first. One on its way to the next router keeps its slot.
+    /// `capacity` slots of each queue, oldest packet first; and [`MOST_SLOTS`] more, which are nobody's. A packet on its
+    /// way to the next router keeps its slot.
     pub(super) slots: Table<u32>,
     pub(super) answers: Answers,
     /// Packets that wait for room, if links have credits.
@@ -537,7 +542,7 @@ impl Network {
             calendar, links, far, classes, used, slots, answers, endpoints, choices, ejections, arrived, records,
             origins, vacant, free, collector, under_way;
             link_classes, topology, traffic, deroute, lattice, escape, injection_room, numbers, endpoints_per_router,
-            vcs, capacity, ejection_capacity, answer, largest, injection_period, times, injection_times, now, landings,
+            vcs, capacity, ejection_capacity, phits, injection_period, times, injection_times, now, landings,
             scores, directions,
             offered_phits, refused
         }) + self.choices.iter().map(Choices::bytes).sum::<usize>()

@@ -118,9 +118,11 @@ impl Lattice {
         for d in 0..self.sides.len() {
             let (side, straight) = (self.sides[d], b[d] - a[d]);
             offsets[d] = if self.wraps {
-                let ahead = if straight < 0 { straight + side } else { straight };
-                let minus = 2 * ahead > side || (2 * ahead == side && coins >> d & 1 == 1);
-                (if minus { ahead - side } else { ahead }) as i16
+                // No branches: which way it is cannot be guessed.
+                let ahead = straight + (straight >> 31 & side);
+                let coin = (coins >> d & 1) as i32;
+                let minus = i32::from(2 * ahead + coin > side);
+                (ahead - minus * side) as i16
             } else {
                 straight as i16
             };

@@ -95,8 +95,10 @@ impl Escape {
         came: Option<(usize, u8)>,
         elsewhere: u16,
     ) -> (usize, u8, u16) {
-        let vc = self.to_intermediate.filter(|_| to_intermediate).unwrap_or(TO_DESTINATION);
-        let room = if came == Some((direction, vc)) { 1 } else { elsewhere };
+        let ahead = self.to_intermediate.unwrap_or(TO_DESTINATION);
+        let vc = if to_intermediate { ahead } else { TO_DESTINATION };
+        let within = came.is_some_and(|(through, by)| (through == direction) & (by == vc));
+        let room = if within { 1 } else { elsewhere };
         (direction, vc, room)
     }
 
