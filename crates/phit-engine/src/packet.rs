@@ -61,34 +61,34 @@ pub struct Packet {
     pub destination: u32,
     /// Router of the destination.
     pub destination_router: u32,
-    /// Router (or group, with [`GROUP`]) to be visited first; all ones if none is left.
-    pub intermediate: u32,
-    /// Hops taken over links, by class.
-    pub hops: Hops,
-    /// `hops` when the current leg began.
-    pub leg_start: Hops,
-    /// Size in phits.
-    pub size: u16,
-    /// Size in flits.
-    pub flits: u16,
+    /// Port of the destination's router that leads to the destination.
+    pub ejection_port: u16,
     /// Class of the link of the last hop (0: injected).
     pub came_by: u8,
     /// Virtual channel of the last hop.
     pub came_in: u8,
+    /// Hops taken over links, by class.
+    pub hops: Hops,
+    /// `hops` when the current leg began.
+    pub leg_start: Hops,
+    /// Router (or group, with [`GROUP`]) to be visited first; all ones if none is left.
+    pub intermediate: u32,
+    /// Size in phits.
+    pub size: u16,
+    /// Size in flits.
+    pub flits: u16,
+    /// Free for the routing mechanism.
+    pub scratch: u32,
     /// Current leg.
     pub leg: u8,
     /// Legs of the route.
     pub legs: u8,
-    /// Free for the routing mechanism.
-    pub scratch: u32,
     /// How it was misrouted so far: a sum of [`MISROUTED_GLOBALLY`], [`MISROUTED_LOCALLY`] and
     /// [`MISROUTED_AT_INJECTION`]; besides, [`DETOURED`], how often it has been sent again ([`repeated`]) or its class
     /// ([`classified`]), and [`REPLY`] of a reply.
     pub misrouted: u8,
     /// Free for the routing mechanism; with tables that have layers, that of the route.
     pub flags: u8,
-    /// Port of the destination's router that leads to the destination.
-    pub ejection_port: u16,
 }
 
 const _: () = assert!(size_of::<Packet>() == 64);

@@ -1,6 +1,6 @@
 //! Allocators, one by one, on requests made by hand.
 
-use phit_engine::allocators::{Allocator, AllocatorContext, AllocatorKind, Request, Round};
+use phit_engine::allocators::{Allocator, AllocatorContext, AllocatorKind, Request, Round, Scratch};
 use phit_engine::engine::{Rng, Stream};
 use serde_json::{Value, json};
 use std::collections::HashSet;
@@ -161,13 +161,16 @@ fn the_queue_whose_turn_it_is_stands_for_its_input() {
 }
 
 /// The rounds of all routers at once leave out what needs no arbiter: the winners, and what the arbiters remember, are
-/// as if every router had a round of its own.
+/// as if every router had a round of its own; so they are where those who share a port have been noted, and others
+/// besides.
 #[test]
 fn all_rounds_at_once_are_the_rounds_of_each_router() {
     for kind in all_kinds() {
-        let (mut at_once, mut each) = (allocator(kind.clone()), allocator(kind.clone()));
+        let [mut at_once, mut noted, mut each] = [(); 3].map(|()| allocator(kind.clone()));
         let mut rng = rng();
-        let mut streams = vec![Rng::new(8, Stream::Router, 0), Rng::new(9, Stream::Router, 1)].into();
+        let streams = || vec![Rng::new(8, Stream::Router, 0), Rng::new(9, Stream::Router, 1)].into();
+        let (mut streams, mut others) = (streams(), streams());
+        let mut scratch = Scratch::default();
         let mut twin = [Rng::new(8, Stream::Router, 0), Rng::new(9, Stream::Router, 1)];
         for now in 0..2000 {
             let mut requests = Vec::new();
@@ -196,9 +199,23 @@ fn all_rounds_at_once_are_the_rounds_of_each_router() {
                 grants.sort_unstable();
                 expected.extend(grants.iter().map(|place| run[*place as usize].queue + 100 * router));
             }
-            at_once.allocate_all(now, &mut streams, &mut requests, &mut Vec::new(), &mut Vec::new());
-            let granted = requests.iter().filter(|r| r.granted).map(|r| r.queue + 100 * r.router);
-            assert_eq!(granted.collect::<Vec<_>>(), expected, "{kind} in tick {now}");
+            let granted = |requests: &[Request]| -> Vec<u32> {
+                requests.iter().filter(|r| r.granted).map(|r| r.queue + 100 * r.router).collect()
+            };
+            if noted.grants_apart() {
+                let mut requests = requests.clone();
+                for (place, one) in requests.iter().enumerate() {
+                    let shares = |other: &Request| other.output == one.output || other.port == one.port;
+                    if requests[..place].iter().any(shares) || rng.below(20) == 0 {
+                        scratch.contended.push(one.router);
+                    }
+                }
+                noted.allocate_noted(now, &mut others, &mut requests, &mut scratch);
+                assert_eq!(granted(&requests), expected, "{kind} in tick {now}, noted");
+                assert!(scratch.contended.is_empty());
+            }
+            at_once.allocate_all(now, &mut streams, &mut requests, &mut scratch);
+            assert_eq!(granted(&requests), expected, "{kind} in tick {now}");
         }
     }
 }

@@ -45,15 +45,16 @@ pub(crate) struct Brief {
     pub queue: u32,
     /// Tick at which the head arrives there.
     pub at: Tick,
+    // These stand in a packet in the same order.
     birth: Tick,
     injected: Tick,
     source: u32,
     destination: u32,
-    hops: Hops,
     destination_router: u32,
     ejection_port: u16,
     came_by: u8,
     came_in: u8,
+    hops: Hops,
 }
 
 const _: () = assert!(size_of::<Brief>() == 40);
