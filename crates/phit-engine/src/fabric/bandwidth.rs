@@ -59,7 +59,7 @@ impl Bandwidth {
 
     /// That of so many links together.
     pub(crate) fn times(self, links: u32) -> Self {
-        let divides = |number: &u32| links % number == 0 && self.cycles % number == 0;
+        let divides = |number: &u32| links.is_multiple_of(*number) && self.cycles.is_multiple_of(*number);
         let common = (1..=self.cycles).rev().find(divides).unwrap_or(1);
         Self { phits: self.phits.saturating_mul(links / common), cycles: self.cycles / common }
     }

@@ -506,11 +506,11 @@ impl Routing for Rule {
     }
 
     fn route(&mut self, view: &mut View<'_>, port: u16, queue: u16, packet: &mut Packet) -> Option<Hop> {
-        if packet.came_by == 0 {
-            if let Some(table) = &self.table {
-                // Its route may be another since it was injected.
-                packet.flags = table.layer(view.router, packet.source, packet.destination);
-            }
+        if packet.came_by == 0
+            && let Some(table) = &self.table
+        {
+            // Its route may be another since it was injected.
+            packet.flags = table.layer(view.router, packet.source, packet.destination);
         }
         if let Some(hop) = self.before(view, port, packet) {
             view.watch_chosen();

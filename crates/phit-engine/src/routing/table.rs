@@ -311,7 +311,7 @@ impl Routing for Rule {
     #[inline]
     fn route(&mut self, view: &mut View<'_>, _: u16, queue: u16, packet: &mut Packet) -> Option<Hop> {
         if self.table.adaptive {
-            if queue % self.isolating == 0 {
+            if queue.is_multiple_of(self.isolating) {
                 return Some(self.soonest(view, packet));
             }
             view.watch_chosen();

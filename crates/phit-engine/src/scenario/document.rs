@@ -95,12 +95,12 @@ mod tests {
 
     impl Bounds<'_> {
         fn visit(&mut self, path: &str, schema: &Value, put: Put) {
-            if let Some(name) = schema.get("$ref").and_then(Value::as_str) {
-                if !self.within.iter().any(|open| open == name) {
-                    self.within.push(name.to_owned());
-                    self.visit(path, self.root.pointer(&name[1..]).unwrap(), put);
-                    self.within.pop();
-                }
+            if let Some(name) = schema.get("$ref").and_then(Value::as_str)
+                && !self.within.iter().any(|open| open == name)
+            {
+                self.within.push(name.to_owned());
+                self.visit(path, self.root.pointer(&name[1..]).unwrap(), put);
+                self.within.pop();
             }
             for word in ["oneOf", "anyOf"] {
                 for part in schema.get(word).and_then(Value::as_array).into_iter().flatten() {

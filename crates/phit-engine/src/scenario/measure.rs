@@ -247,10 +247,10 @@ impl MeasureParams {
         if !given("max_warmup") {
             params.max_warmup = params.cycles.saturating_mul(10);
         }
-        if let Some(until) = &mut params.until {
-            if value.pointer("/until/max_cycles").is_none() {
-                until.max_cycles = params.cycles.saturating_mul(100);
-            }
+        if let Some(until) = &mut params.until
+            && value.pointer("/until/max_cycles").is_none()
+        {
+            until.max_cycles = params.cycles.saturating_mul(100);
         }
         if params.precision.is_some() && params.max_cycles.is_none() {
             params.max_cycles = Some(params.cycles.saturating_mul(100));
@@ -277,11 +277,11 @@ impl MeasureParams {
             let expected = format!("expected at most one part per measured cycle, `cycles` = {}", self.cycles);
             return Err(ScenarioError::new("batches", self.batches, expected));
         }
-        if let Some(until) = &self.until {
-            if until.max_cycles < self.cycles {
-                let expected = format!("expected at least `cycles` = {}", self.cycles);
-                return Err(ScenarioError::new("until.max_cycles", until.max_cycles, expected));
-            }
+        if let Some(until) = &self.until
+            && until.max_cycles < self.cycles
+        {
+            let expected = format!("expected at least `cycles` = {}", self.cycles);
+            return Err(ScenarioError::new("until.max_cycles", until.max_cycles, expected));
         }
         self.check_precision()?;
         let most = self.most_cycles();

@@ -156,11 +156,11 @@ impl Topology for ClosGraph {
     #[inline(always)]
     fn minimal_hop(&self, at: u32, to: u32, leg: Leg, _state: HopState, vcs: &[u8], rng: &mut Rng) -> Hop {
         let level = self.tree.level(at);
-        if level > 0 {
-            if let Some(port) = self.tree.descent(self.tree.place_in(level, at), to) {
-                let (vc, vcs) = Self::channels(leg, class_above(level - 1), vcs);
-                return Hop { port, vc, vcs };
-            }
+        if level > 0
+            && let Some(port) = self.tree.descent(self.tree.place_in(level, at), to)
+        {
+            let (vc, vcs) = Self::channels(leg, class_above(level - 1), vcs);
+            return Hop { port, vc, vcs };
         }
         let (vc, vcs) = Self::channels(leg, class_above(level), vcs);
         let up = rng.below(self.tree.up(level).into()) as u16;

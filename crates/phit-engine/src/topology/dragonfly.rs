@@ -341,8 +341,8 @@ impl DragonflyGraph {
         Some((here * self.a.get() + router, (self.p.get() + self.a.get() - 1 + port) as u16))
     }
 
-    /// Hands on port and virtual channel of the hop of a packet of one leg, which has made these hops, at router `at` to
-    /// router `to`, unless parallel links lead there; of a packet that is there already they mean nothing.
+    /// Hands on port and virtual channel of the hop of a packet of one leg, which has made these hops, at router `at`
+    /// to router `to`, unless parallel links lead there; of a packet that is there already they mean nothing.
     ///
     /// Whether it stays in the group and whether it leaves it here could only be guessed: all is worked out, and what
     /// counts is chosen.
@@ -352,8 +352,8 @@ impl DragonflyGraph {
         then(port, select_unpredictable(leaves, 0, hops.of(GLOBAL)));
     }
 
-    /// The port of the only minimal hop of a packet at router `at` to router `to`, and whether it leads out of the group;
-    /// nothing if there are parallel links. Of a packet that is there already it means nothing.
+    /// The port of the only minimal hop of a packet at router `at` to router `to`, and whether it leads out of the
+    /// group; nothing if there are parallel links. Of a packet that is there already it means nothing.
     #[inline(always)]
     fn only_way(&self, at: u32, to: u32) -> Option<(u16, bool)> {
         let ((here, from), (there, to)) = (self.a.div_rem(at), self.a.div_rem(to));
@@ -378,7 +378,8 @@ impl DragonflyGraph {
         [none].into_iter().chain((0..self.groups - 1).map(exit)).chain([none]).collect()
     }
 
-    /// The port of router `at` that leads to router `to`, unless parallel links do; of a router itself it means nothing.
+    /// The port of router `at` that leads to router `to`, unless parallel links do; of a router itself it means
+    /// nothing.
     #[inline(always)]
     pub(super) fn only_port(&self, at: u32, to: u32) -> Option<u16> {
         self.only_way(at, to).map(|(port, _)| port)

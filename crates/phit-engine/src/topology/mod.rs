@@ -287,8 +287,8 @@ impl Known {
         }
     }
 
-    /// Hands on port and virtual channel of [`Topology::minimal_hop`] of a packet of one leg that has made these hops, if
-    /// it is known that there is no other; where the packet is at its destination's router they mean nothing.
+    /// Hands on port and virtual channel of [`Topology::minimal_hop`] of a packet of one leg that has made these hops,
+    /// if it is known that there is no other; where the packet is at its destination's router they mean nothing.
     #[inline(always)]
     pub(crate) fn with_only_hop(&self, at: u32, to: u32, hops: Hops, then: impl FnOnce(u16, u8)) {
         if let Self::Dragonfly(graph) = self {

@@ -272,10 +272,10 @@ impl Traffic {
         let Some(plane) = &self.plane else { return self.next_of_all(endpoint, source) };
         loop {
             let packet = self.next_of_all(endpoint, source)?;
-            if let Some(message) = &mut source.message {
-                if plane.takes(packet, &mut message.turn, &mut source.rng) {
-                    return Some(packet);
-                }
+            if let Some(message) = &mut source.message
+                && plane.takes(packet, &mut message.turn, &mut source.rng)
+            {
+                return Some(packet);
             }
         }
     }

@@ -108,10 +108,10 @@ fn change(document: &mut Value, rng: &mut Rng) {
     match rng.below(10) {
         0 => drop(document.pointer_mut(table).and_then(Value::as_object_mut).map(|table| table.shift_remove(key))),
         1 => {
-            if let Some(table) = document.pointer_mut(table).and_then(Value::as_object_mut) {
-                if let Some(value) = table.shift_remove(key) {
-                    table.insert(format!("{key}{}", one(rng, &["s", "_", ""])), value);
-                }
+            if let Some(table) = document.pointer_mut(table).and_then(Value::as_object_mut)
+                && let Some(value) = table.shift_remove(key)
+            {
+                table.insert(format!("{key}{}", one(rng, &["s", "_", ""])), value);
             }
         }
         2..=5 => {

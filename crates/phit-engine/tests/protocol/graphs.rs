@@ -19,10 +19,10 @@ fn as_graph(topology: &dyn Topology) -> Value {
     let mut links = Vec::new();
     for (router, port) in (0..topology.routers()).flat_map(|r| (0..topology.ports(r)).map(move |p| (r, p))) {
         let link = topology.port(router, port);
-        if let Peer::Router { router: far, port: there } = link.peer {
-            if (router, port) < (far, there) {
-                links.push(json!([router, far, link.class - 1, port, there]));
-            }
+        if let Peer::Router { router: far, port: there } = link.peer
+            && (router, port) < (far, there)
+        {
+            links.push(json!([router, far, link.class - 1, port, there]));
         }
     }
     let group = topology.group_routers(0).len();

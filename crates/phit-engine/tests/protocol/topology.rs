@@ -145,11 +145,11 @@ fn breadth_first(t: &dyn Topology, from: u32) -> Vec<u32> {
     for d in 1.. {
         let mut outer = Vec::new();
         for (router, port) in layer.iter().flat_map(|&r| (0..t.ports(r)).map(move |p| (r, p))) {
-            if let Peer::Router { router: to, .. } = t.port(router, port).peer {
-                if distance[to as usize] == u32::MAX {
-                    distance[to as usize] = d;
-                    outer.push(to);
-                }
+            if let Peer::Router { router: to, .. } = t.port(router, port).peer
+                && distance[to as usize] == u32::MAX
+            {
+                distance[to as usize] = d;
+                outer.push(to);
             }
         }
         if outer.is_empty() {

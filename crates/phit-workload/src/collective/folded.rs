@@ -39,7 +39,7 @@ impl<A: Steps> Steps for Folded<A> {
         }
         let cut = Cut { members: largest_power(self.members), bytes: self.bytes };
         let whole = |peer| smallvec![cut.whole(peer)];
-        if member % 2 == 0 {
+        if member.is_multiple_of(2) {
             return match number {
                 0 => Some(Step { sends: whole(member + 1), ..Step::default() }),
                 1 => Some(Step { receives: whole(member + 1), ..Step::default() }),

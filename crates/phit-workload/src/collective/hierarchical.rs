@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// The members of groups of these sizes. One size stands for as many groups as there are.
 pub(crate) fn groups(sizes: &[u32], members: u32) -> Result<Vec<Range<u32>>, Error> {
     let sizes: Vec<u32> = match sizes {
-        [size] if *size > 0 && members % size == 0 => vec![*size; (members / size) as usize],
+        [size] if *size > 0 && members.is_multiple_of(*size) => vec![*size; (members / size) as usize],
         _ => sizes.to_vec(),
     };
     let sum: u64 = sizes.iter().map(|size| u64::from(*size)).sum();

@@ -57,8 +57,8 @@ impl DoubleTree {
             return in_order(members, member);
         }
         // The leaves of one tree are inside the other: mirrored, or moved on by one if their number is odd.
-        let other = |place| if members % 2 == 0 { members - 1 - place } else { (place + 1) % members };
-        let place = if members % 2 == 0 { members - 1 - member } else { (member + members - 1) % members };
+        let other = |place| if members.is_multiple_of(2) { members - 1 - place } else { (place + 1) % members };
+        let place = if members.is_multiple_of(2) { members - 1 - member } else { (member + members - 1) % members };
         let Node { parent, children } = in_order(members, place);
         Node { parent: parent.map(other), children: children.into_iter().map(other).collect() }
     }

@@ -72,7 +72,7 @@ fn sizes_are_those_of_the_messages() {
             })
             .collect();
         for unit in [64, 48, 5] {
-            let fits = |bytes: u64| bytes > 0 && bytes % unit == 0;
+            let fits = |bytes: u64| bytes > 0 && bytes.is_multiple_of(unit);
             let expected = sizes.iter().all(|bytes| fits(*bytes));
             assert_eq!(stored.every_size(&fits), expected, "{document}, {unit}");
             assert_eq!(scripts.every_size(&fits), expected, "{document}, {unit}");

@@ -67,10 +67,10 @@ impl Admittance {
         let to = destination as usize;
         let queue = &mut self.queues[to];
         let phits = queue.phits + u32::from(size);
-        if let Phits::Finite(room) = room {
-            if phits > room {
-                return false;
-            }
+        if let Phits::Finite(room) = room
+            && phits > room
+        {
+            return false;
         }
         let bit = 1 << (to % 64);
         if self.waiting[to / 64] & bit == 0 {

@@ -605,8 +605,8 @@ impl<'a> Plan<'a> {
 /// a tick fits into the first-level cache.
 const BLOCK: u32 = 128;
 
-/// Where the queues of each block of routers end: of `count` in all, in the order of `inputs`, of which every router has
-/// those from its first port to the first of the next.
+/// Where the queues of each block of routers end: of `count` in all, in the order of `inputs`, of which every router
+/// has those from its first port to the first of the next.
 fn blocks(first_port: &[u32], inputs: &[Input], count: u32) -> Vec<u32> {
     let mut blocks = Vec::new();
     for port in first_port.iter().skip(1) {

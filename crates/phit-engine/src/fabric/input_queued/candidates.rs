@@ -79,8 +79,8 @@ impl Candidates {
         }
     }
 
-    /// Takes those members out that are in `range`, in ascending order. Where all have been taken out so, in parts, they
-    /// are forgotten with [`Self::forget`].
+    /// Takes those members out that are in `range`, in ascending order. Where all have been taken out so, in parts,
+    /// they are forgotten with [`Self::forget`].
     #[inline(always)]
     pub(crate) fn drain_range(&mut self, range: Range<u32>, mut member: impl FnMut(u32)) {
         let (first, last) = (range.start / 64, (range.end - 1) / 64);

@@ -64,8 +64,8 @@ impl Partition {
         (0..count.into()).map(room).fold(0, |all, one| all | one)
     }
 
-    /// The VC allocation stage of the routers whose heads wait: winners hold their channel and request the crossbar from
-    /// the next tick on. Of those that speculate, the requests that they have made among `requests` get it.
+    /// The VC allocation stage of the routers whose heads wait: winners hold their channel and request the crossbar
+    /// from the next tick on. Of those that speculate, the requests that they have made among `requests` get it.
     #[inline(never)]
     pub(super) fn allocate_channels<K: Kernel>(&mut self, requests: &mut [Request]) {
         let Some(allocator) = &mut self.vc_allocator else { return };
@@ -83,12 +83,11 @@ impl Partition {
             if K::APART {
                 holders.insert(head.queue);
             }
-            if settings.speculates::<K>() {
-                if let Some(request) = requests.get_mut(head.request as usize) {
-                    if channels[channel].credits >= i32::from(request.size) {
-                        request.vc = q.vc;
-                    }
-                }
+            if settings.speculates::<K>()
+                && let Some(request) = requests.get_mut(head.request as usize)
+                && channels[channel].credits >= i32::from(request.size)
+            {
+                request.vc = q.vc;
             }
         };
         match allocator {

@@ -73,7 +73,7 @@ impl Speedup {
 
     /// True if it is a whole number.
     pub(super) fn is_whole(self) -> bool {
-        self.0 % Self::PARTS == 0
+        self.0.is_multiple_of(Self::PARTS)
     }
 
     /// The whole number that is no smaller.

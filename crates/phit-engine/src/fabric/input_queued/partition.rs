@@ -401,8 +401,9 @@ impl Partition {
     pub fn tables(&self) -> Vec<(&'static str, usize)> {
         let mut tables = tables_of!(self, Self {
             routers, times, allocator, rngs, inputs, queues, progress, tables, latest, next_credit,
-            neighbours, endpoints, injection_rngs, injection_bounds, candidates, present, holders, holding, blocks, looking, again, lists, senders,
-            packets, wheel, collector, requests, scratch, losers, heads, alternatives, waiting,
+            neighbours, endpoints, injection_rngs, injection_bounds, candidates, present, holders, holding, blocks,
+            looking, again, lists, senders, packets, wheel, collector, requests, scratch, losers, heads, alternatives,
+            waiting,
             changed, changing, reviews,
             reviewing, ways_back, held, watched, wakes, outgoing, free_messages;
             index, config, topology, known, traffic, unit, routing, tabled, settings, queueing, manager, vc_allocator,

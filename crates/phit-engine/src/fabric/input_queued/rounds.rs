@@ -52,10 +52,10 @@ impl Partition {
     /// Notes a grant, where later rounds of the same tick may want to leave it out.
     #[inline(always)]
     pub(super) fn note_grant<K: Kernel>(&mut self, output: u32, channel: u32, phits: u32) {
-        if K::EXTRAS {
-            if let Some(latest) = self.tables.granted.get_mut(output as usize) {
-                *latest = Granted { at: self.now, channel, phits };
-            }
+        if K::EXTRAS
+            && let Some(latest) = self.tables.granted.get_mut(output as usize)
+        {
+            *latest = Granted { at: self.now, channel, phits };
         }
     }
 }

@@ -497,8 +497,8 @@ impl Partition {
         Look::Done
     }
 
-    /// A head of input `port` is about to ask for `output`, after `latest`: notes its router if another has asked for one
-    /// of the two in this tick, or in one of which the lowest bits are the same.
+    /// A head of input `port` is about to ask for `output`, after `latest`: notes its router if another has asked for
+    /// one of the two in this tick, or in one of which the lowest bits are the same.
     #[inline(always)]
     fn note_asked(&mut self, latest: Option<&Request>, port: u32, output: u32) {
         let Output { asked, router, .. } = &mut self.tables.outputs[output];
@@ -606,10 +606,10 @@ impl Partition {
             if o.free.saturating_sub(self.now) >= backlog {
                 self.wake_output_at(output, o.free - backlog + 1);
             }
-        } else if let Some(capacity) = self.config.buffers.output_buffer {
-            if let Some(oldest) = self.expire(output, size, capacity) {
-                self.wake_output_at(output, oldest + 1);
-            }
+        } else if let Some(capacity) = self.config.buffers.output_buffer
+            && let Some(oldest) = self.expire(output, size, capacity)
+        {
+            self.wake_output_at(output, oldest + 1);
         }
     }
 

@@ -131,12 +131,12 @@ impl Partition {
             _ => (passage.occupied, passage.held),
         };
         output.free = passage.end;
-        if self.settings.wants::<K>().batch {
-            if let Some(ready) = self.tables.ready.get_mut(grant.output as usize) {
-                // From then on the backlog is short enough.
-                let room = (passage.end + 1).saturating_sub(self.settings.backlog[class]);
-                *ready = room.max(output.busy);
-            }
+        if self.settings.wants::<K>().batch
+            && let Some(ready) = self.tables.ready.get_mut(grant.output as usize)
+        {
+            // From then on the backlog is short enough.
+            let room = (passage.end + 1).saturating_sub(self.settings.backlog[class]);
+            *ready = room.max(output.busy);
         }
         output.phits += u64::from(size);
         if !K::ALIKE && self.tables.ring != 0 {

@@ -46,7 +46,7 @@ impl Ahead {
     /// What is left after a hop in `direction`.
     #[inline(always)]
     pub(super) fn after(self, direction: u32) -> Self {
-        let (d, step) = (direction / 2, if direction % 2 == 0 { u16::MAX } else { 1 });
+        let (d, step) = (direction / 2, if direction.is_multiple_of(2) { u16::MAX } else { 1 });
         let stepped = |word: u64, bits: u32| {
             let before = (word >> bits) as u16;
             word ^ (u64::from(before ^ before.wrapping_add(step)) << bits)
@@ -139,7 +139,7 @@ mod tests {
             dimension_order(&way).inspect(|&direction| assert_eq!(ahead.first(), direction, "{way:?}"));
             let direction = rng.below(12);
             let mut left = way;
-            left[direction as usize / 2] -= if direction % 2 == 0 { 1 } else { -1 };
+            left[direction as usize / 2] -= if direction.is_multiple_of(2) { 1 } else { -1 };
             assert_eq!(ahead.after(direction).way(), left);
         }
     }

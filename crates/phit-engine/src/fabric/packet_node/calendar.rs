@@ -165,8 +165,8 @@ pub(super) struct Reader {
 /// Filed events of `KINDS` kinds.
 #[derive(Debug)]
 pub(super) struct Calendar<const KINDS: usize> {
-    /// Key of the first event of each line, by place, and that of the heap; the last of all keys if there is none. Those
-    /// of the lines are looked up when the next run is looked for.
+    /// Key of the first event of each line, by place, and that of the heap; the last of all keys if there is none. Of
+    /// the lines they are looked up when the next run is looked for.
     firsts: [Key; MOST],
     lines: [Line; KINDS],
     pool: Pool,

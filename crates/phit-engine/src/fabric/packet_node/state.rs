@@ -364,8 +364,8 @@ pub struct Network {
     pub(super) scores: Scores,
     /// Slots taken of each queue; and [`QUEUES_OF_WORD`] more, which are nobody's.
     pub(super) used: Table<u8>,
-    /// `capacity` slots of each queue, oldest packet first; and [`MOST_SLOTS`] more, which are nobody's. A packet on its
-    /// way to the next router keeps its slot.
+    /// `capacity` slots of each queue, oldest packet first; and [`MOST_SLOTS`] more, which are nobody's. A packet on
+    /// its way to the next router keeps its slot.
     pub(super) slots: Table<u32>,
     pub(super) answers: Answers,
     /// Packets that wait for room, if links have credits.

@@ -84,7 +84,7 @@ impl Probes {
     /// Lets the probes look whose time has come.
     pub(crate) fn look(&self, at: &dyn Observation, now: Tick, records: &mut Records) {
         for (index, (probe, every)) in self.0.iter().enumerate() {
-            if now % every == 0 {
+            if now.is_multiple_of(*every) {
                 records.note(index, now, |record| probe.look(at, record));
             }
         }

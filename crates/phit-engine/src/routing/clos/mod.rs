@@ -73,10 +73,10 @@ impl Rule {
             (true, _) => self.in_order(at, rng, packet, place),
             (_, Allocation::Oblivious | Allocation::Deterministic) => self.drawn(at, rng, packet, place),
             (_, Allocation::Sequential | Allocation::Greedy | Allocation::Availability) => {
-                if self.in_rows {
-                    if let Some(hop) = self.best_in_row(at, rng, packet, place) {
-                        return hop;
-                    }
+                if self.in_rows
+                    && let Some(hop) = self.best_in_row(at, rng, packet, place)
+                {
+                    return hop;
                 }
                 self.list(at, packet);
                 match self.ways.is_empty() {

@@ -124,7 +124,9 @@ const COMBINED: Observable = Observable {
 
 impl RoutingParams for Ectn {
     fn check(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
-        if self.updates == Updates::Asynchronous && (self.check_period < 1 || self.period % self.check_period != 0) {
+        if self.updates == Updates::Asynchronous
+            && (self.check_period < 1 || !self.period.is_multiple_of(self.check_period))
+        {
             let expected = format!("expected a divisor of the period, {}", self.period);
             return Err(ScenarioError::new("check_period", self.check_period, expected));
         }
@@ -272,7 +274,7 @@ impl<L: Leave> Group<L> {
     /// Broadcasts the partial array, at what it costs; between two periods only what has changed abruptly.
     fn broadcast(&mut self, at: &mut Site<'_>, params: &Ectn) {
         let index = self.links.index(at.router);
-        let between = at.now % self.period != 0;
+        let between = !at.now.is_multiple_of(self.period);
         let most = if params.updates == Updates::Free { u16::MAX } else { ((1u32 << params.counter_bits) - 1) as u16 };
         let latest = Broadcast::of(&self.sent[index]);
         let known = latest.counters;

@@ -17,7 +17,7 @@ pub(super) struct Field {
 
 /// The prime p and the exponent m of q = p^m.
 fn prime_power(q: u32) -> Option<(u32, u32)> {
-    let p = (2..).take_while(|p| p * p <= q).find(|p| q % p == 0).unwrap_or(q);
+    let p = (2..).take_while(|p| p * p <= q).find(|p| q.is_multiple_of(*p)).unwrap_or(q);
     let (mut rest, mut m) = (q, 0);
     while rest > 1 && rest % p == 0 {
         (rest, m) = (rest / p, m + 1);

@@ -77,7 +77,7 @@ impl TopologyParams for RailOptimised {
     fn build(&self) -> Result<Arc<dyn Topology>, ScenarioError> {
         let &Self { rails, hosts, pods, spines, host_switch, .. } = self;
         let uplinks = self.uplinks.unwrap_or(hosts);
-        if spines > 0 && uplinks % spines != 0 {
+        if spines > 0 && !uplinks.is_multiple_of(spines) {
             let (key, value) = self.uplinks.map_or(("spines", spines), |uplinks| ("uplinks", uplinks));
             let expected = format!("{uplinks} links of a leaf cannot be divided evenly among {spines} spines");
             return Err(ScenarioError::new(key, value, expected));

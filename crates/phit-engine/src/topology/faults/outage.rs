@@ -18,10 +18,10 @@ impl Outage {
     /// The link of an output does not work, in neither direction if it has two.
     pub(super) fn add_link(&mut self, graph: &dyn Topology, router: u32, port: u16) {
         self.links.insert((router, port));
-        if let Peer::Router { router: other, port: back } = graph.port(router, port).peer {
-            if graph.port(other, back).peer == (Peer::Router { router, port }) {
-                self.links.insert((other, back));
-            }
+        if let Peer::Router { router: other, port: back } = graph.port(router, port).peer
+            && graph.port(other, back).peer == (Peer::Router { router, port })
+        {
+            self.links.insert((other, back));
         }
     }
 

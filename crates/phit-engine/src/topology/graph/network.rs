@@ -53,7 +53,7 @@ impl Wiring {
             let expected = format!("expected 1 to {} endpoints in all", limits::MOST);
             return Err(ScenarioError::new("endpoints", all, expected));
         }
-        if self.group == 0 || routers % u64::from(self.group) != 0 {
+        if self.group == 0 || !routers.is_multiple_of(u64::from(self.group)) {
             let expected = format!("expected a divisor of {routers}, the number of routers");
             return Err(ScenarioError::new("group", self.group, expected));
         }

@@ -81,7 +81,7 @@ fn rearranged(
 ) -> Result<Arc<dyn Pattern>, ScenarioError> {
     let endpoints = topology.endpoints();
     let bits = endpoints.max(1).ilog2();
-    if !endpoints.is_power_of_two() || bits == 0 || bits % multiple != 0 {
+    if !endpoints.is_power_of_two() || bits == 0 || !bits.is_multiple_of(multiple) {
         let power = if multiple == 2 { "four" } else { "two" };
         let reason = format!(
             "this pattern fits topologies whose number of endpoints is a power of {power}; this one has {endpoints}"

@@ -109,10 +109,12 @@ pub fn agree(simulation: &Simulation, before: &[Seen], now: &[Seen]) -> Result<(
             let of_output = !copy.input && (copy.router, Some(copy.port)) == (line.router, line.output);
             of_output && share(copy, line) && same(now, copy).is_some()
         };
-        if one_channel && line.link.is_none() && same(before, line).is_none() {
-            if let Some(copy) = before.iter().find(knew) {
-                return Err(format!("taken for a root, but its output knew better: {line:?}, {copy:?}"));
-            }
+        if one_channel
+            && line.link.is_none()
+            && same(before, line).is_none()
+            && let Some(copy) = before.iter().find(knew)
+        {
+            return Err(format!("taken for a root, but its output knew better: {line:?}, {copy:?}"));
         }
     }
     let detected = |line: &&Seen| {
