@@ -253,6 +253,24 @@ def _sigint_held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
+@contextmanager
+def _interruptions_kept() -> Iterator[None]:
+    """Whoever interrupts what is done inside does so when it is over: a module that is half imported stays so."""
+    come: list[int] = []
+    ours = threading.current_thread() is threading.main_thread()
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if ours else ()
+    handlers = {number: handler for number in numbers if callable(handler := signal.getsignal(number))}
+    for number in handlers:
+        signal.signal(number, lambda number, _: come.append(number))
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for first in come[:1]:
+            signal.raise_signal(first)
+
+
 @dataclass
 class _Process:
     """A worker's process as its parent sees it."""
@@ -356,7 +374,8 @@ class Workers:
             for worker in [worker for worker in self._workers if worker.connection in ready]:
                 yield from self._hear(worker)
             if self._meanwhile and (not ready or all(worker.seconds is not None for worker in self._workers)):
-                self._meanwhile()
+                with _interruptions_kept():
+                    self._meanwhile()
                 self._meanwhile = None
 
     def _hear(self, worker: _Process) -> Answers:
