@@ -397,9 +397,14 @@ impl<'a> Plan<'a> {
         })
     }
 
-    /// What allocates so many `channels` to heads of so many `queues`, those of `routers` with up to `radix` ports of
-    /// up to `widest` queues each.
-    fn vc_allocator(&self, channels: u32, queues: u32, (routers, radix, widest): (u32, u32, u32)) -> VcAllocator {
+    /// What allocates so many `channels` to heads of so many `queues`, which may ask for `alternatives`: those of
+    /// `routers` with up to `radix` ports of up to `widest` queues each.
+    fn vc_allocator(
+        &self,
+        (channels, queues): (u32, u32),
+        (routers, radix, widest): (u32, u32, u32),
+        alternatives: bool,
+    ) -> VcAllocator {
         let width = radix * widest;
         let Some(asked) = &self.vc_allocator else {
             let all = self.allocator.considers_all();
@@ -407,7 +412,13 @@ impl<'a> Plan<'a> {
         };
         // Heads are its inputs, channels its outputs.
         let context = AllocatorContext { ports: routers * width, radix: width, queues: 64 };
-        VcAllocator::Asked(Asked::new(asked.build(&context), width))
+        let mut asked = asked.build(&context);
+        // Where heads ask for one channel each, an allocator that takes turns does what arbiters do.
+        let lone = widest == 1 && self.config.buffers.vcs.iter().all(|vcs| *vcs == 1) && !alternatives;
+        if lone && !asked.by_age() && !asked.by_class() && asked.output_turns().is_some() {
+            return VcAllocator::Arbiters(Arbiters::new(false, channels, queues, width, width));
+        }
+        VcAllocator::Asked(Asked::new(asked, width))
     }
 
     fn partition(&self, index: usize, layout: &Layout<'_>) -> Partition {
@@ -433,7 +444,8 @@ impl<'a> Plan<'a> {
         let mut allocator = self.allocator.build(&context);
         let vc_allocator = config
             .vc_stage
-            .then(|| self.vc_allocator(injection_channels, queues.len() as u32, (count as u32, radix, widest)));
+            .then(|| (injection_channels, queues.len() as u32))
+            .map(|counts| self.vc_allocator(counts, (count as u32, radix, widest), routing.wants().alternatives));
         let in_turn = matches!(vc_allocator, Some(VcAllocator::Arbiters(_))) && allocator.output_turns().is_some();
         let channels_by_class = vc_allocator.as_ref().is_some_and(VcAllocator::by_class);
         let settings = Settings::new(
