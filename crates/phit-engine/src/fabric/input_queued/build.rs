@@ -444,7 +444,7 @@ impl<'a> Plan<'a> {
         let mut allocator = self.allocator.build(&context);
         let vc_allocator = config
             .vc_stage
-            .then(|| (injection_channels, queues.len() as u32))
+            .then_some((injection_channels, queues.len() as u32))
             .map(|counts| self.vc_allocator(counts, (count as u32, radix, widest), routing.wants().alternatives));
         let in_turn = matches!(vc_allocator, Some(VcAllocator::Arbiters(_))) && allocator.output_turns().is_some();
         let channels_by_class = vc_allocator.as_ref().is_some_and(VcAllocator::by_class);
