@@ -1,9 +1,9 @@
 //! iSLIP: iterative round-robin matching with slipping pointers.
 
-use super::pairs::{Pairs, after, turn};
+use super::pairs::{Pairs, after};
 use super::priority::{Equal, HighestFirst, OldestFirst, Order, Priority};
 use super::{Allocator, AllocatorContext, AllocatorParams, Best, Request, Round};
-use crate::engine::bits::first_from;
+use crate::engine::bits::{first_from, turn};
 use crate::engine::{NONE, Tick};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

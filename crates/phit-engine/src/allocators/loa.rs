@@ -1,9 +1,9 @@
 //! The lonely output allocator: inputs ask for the output that fewest others want.
 
 use super::matrix::{MOST_PORTS, Matrix};
-use super::pairs::turn;
 use super::{Allocator, AllocatorContext, AllocatorParams, Best, Request, Round};
 use crate::engine::Tick;
+use crate::engine::bits::turn;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -2,14 +2,7 @@
 
 use super::priority::Order;
 use super::{Best, Request, Round};
-
-/// Distance of `client` from `pointer` going round `n` clients.
-#[inline]
-pub(super) fn turn(client: u32, pointer: u16, n: u32) -> u64 {
-    let pointer = u32::from(pointer);
-    // Who comes first cannot be guessed: no branch depends on it.
-    u64::from(client + u32::from(client < pointer) * n - pointer)
-}
+use crate::engine::bits::turn;
 
 /// The client after `client`: of the last, one at or after which there is none, so that it is the turn of the first.
 #[inline]

@@ -16,6 +16,14 @@ pub(crate) fn short_bit(index: u32) -> u16 {
     1 << (index % 16)
 }
 
+/// How far `client` is from `pointer`, going round `n` clients. Who comes first cannot be guessed: no branch depends on
+/// it.
+#[inline]
+pub(crate) fn turn(client: u32, pointer: u16, n: u32) -> u64 {
+    let pointer = u32::from(pointer);
+    u64::from(client + u32::from(client < pointer) * n - pointer)
+}
+
 /// The first member of `set`, of at most 64, from `from` on and around; 64 if there is none. Which one it is cannot be
 /// guessed: no branch depends on it.
 #[inline(always)]

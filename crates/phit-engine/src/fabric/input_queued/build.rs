@@ -2,6 +2,7 @@
 
 use super::admittance::Admittance;
 use super::again::Repeats;
+use super::blocks;
 use super::candidates::Candidates;
 use super::config::Config;
 use super::connections::Connections;
@@ -474,7 +475,7 @@ impl<'a> Plan<'a> {
         );
 
         let (in_blocks, apart) = settings.kernel.blocks();
-        let blocks = if in_blocks { blocks(&first_port, &inputs, queues.len() as u32) } else { Vec::new() };
+        let blocks = if in_blocks { blocks::blocks(&first_port, &inputs, queues.len() as u32) } else { Vec::new() };
         let ring = match settings.timed {
             true => 0,
             false => config.buffers.output_buffer.map_or(0, |phits| phits / self.smallest_flit.max(1) + 1),
@@ -611,24 +612,6 @@ impl<'a> Plan<'a> {
             repeats,
         }
     }
-}
-
-/// Queues after which the router that has them is the last of a block: what its routers read and write for the flits of
-/// a tick fits into the first-level cache.
-const BLOCK: u32 = 128;
-
-/// Where the queues of each block of routers end: of `count` in all, in the order of `inputs`, of which every router
-/// has those from its first port to the first of the next.
-fn blocks(first_port: &[u32], inputs: &[Input], count: u32) -> Vec<u32> {
-    let mut blocks = Vec::new();
-    for port in first_port.iter().skip(1) {
-        let end = inputs.get(*port as usize).map_or(count, |input| input.queues);
-        let queues = end - blocks.last().copied().unwrap_or(0);
-        if queues >= BLOCK || queues > 0 && end == count {
-            blocks.push(end);
-        }
-    }
-    blocks
 }
 
 /// The router behind each port of `routers`; `NONE` where there is none.

@@ -7,6 +7,7 @@ mod admittance;
 mod again;
 mod alternatives;
 mod audit;
+mod blocks;
 mod breakdown;
 mod build;
 mod candidates;

@@ -13,7 +13,6 @@ use crate::engine::{NONE, Tick};
 use crate::fabric::seams::allocator::Request;
 use crate::fabric::seams::routing::Watched;
 use crate::packet::{MOST_CLASSES, Packet};
-use std::ops::Range;
 
 /// What becomes of a queue that was looked at.
 enum Look {
@@ -62,62 +61,6 @@ impl Partition {
         }
     }
 
-    /// The same, for a few routers at a time: what is read of these is in the cache until they are done with.
-    #[inline(always)]
-    fn step_in_blocks<K: Kernel>(&mut self) {
-        // What one block does makes candidates of the next tick.
-        std::mem::swap(&mut self.candidates, &mut self.present);
-        std::mem::swap(&mut self.holders, &mut self.holding);
-        let mut requests = std::mem::take(&mut self.requests);
-        let mut start = 0;
-        for block in 0..self.blocks.len() {
-            let range = start..self.blocks[block];
-            start = range.end;
-            self.look_at_block::<K>(range.clone(), &mut requests);
-            if K::APART && !self.waiting.is_empty() {
-                self.allocate_channels::<K>(&mut requests);
-            }
-            if K::APART {
-                self.look_at_holders::<K>(range, &mut requests);
-            }
-            if !requests.is_empty() || !self.waiting.is_empty() {
-                self.finish_block::<K>(&mut requests);
-            }
-        }
-        self.requests = requests;
-        while let Some(queue) = self.again.pop() {
-            self.offer::<K>(self.queues[queue].port, queue);
-        }
-        self.present.forget();
-        self.holding.forget();
-    }
-
-    /// Looks at the candidates among the queues `range`.
-    #[inline(never)]
-    fn look_at_block<K: Kernel>(&mut self, range: Range<u32>, requests: &mut Vec<Request>) {
-        let mut present = std::mem::take(&mut self.present);
-        present.drain_range(range, |queue| self.look_at::<K, false>(queue, requests));
-        self.present = present;
-    }
-
-    /// Looks at those queues among `range` whose heads hold a channel.
-    #[inline(never)]
-    fn look_at_holders<K: Kernel>(&mut self, range: Range<u32>, requests: &mut Vec<Request>) {
-        let mut holding = std::mem::take(&mut self.holding);
-        holding.drain_range(range, |queue| self.look_at::<K, true>(queue, requests));
-        self.holding = holding;
-    }
-
-    /// Allocates what the routers of a block have requested, and carries out what is granted.
-    #[inline(never)]
-    fn finish_block<K: Kernel>(&mut self, requests: &mut Vec<Request>) {
-        let mut losers = std::mem::take(&mut self.losers);
-        self.allocate::<K>(requests, &mut losers);
-        losers.drain(..).for_each(|loser| self.try_again::<K>(&loser));
-        self.losers = losers;
-        requests.clear();
-    }
-
     /// A round of allocation: looks at the candidates, and carries out what is granted. Both lists are empty before.
     #[inline(always)]
     pub(super) fn round<K: Kernel>(&mut self, requests: &mut Vec<Request>, losers: &mut Vec<Request>) {
@@ -139,7 +82,7 @@ impl Partition {
 
     /// Allocates virtual channels and the crossbar to those who ask, and carries out what is granted.
     #[inline(always)]
-    fn allocate<K: Kernel>(&mut self, requests: &mut Vec<Request>, losers: &mut Vec<Request>) {
+    pub(super) fn allocate<K: Kernel>(&mut self, requests: &mut Vec<Request>, losers: &mut Vec<Request>) {
         if K::LONE {
             self.allocate_lone(requests);
             self.transfer_all::<K>(requests, losers);
@@ -254,7 +197,7 @@ impl Partition {
 
     /// Looks at the front of one queue, and sees to it that it is looked at again.
     #[inline(always)]
-    fn look_at<K: Kernel, const HOLDS: bool>(&mut self, queue: u32, requests: &mut Vec<Request>) {
+    pub(super) fn look_at<K: Kernel, const HOLDS: bool>(&mut self, queue: u32, requests: &mut Vec<Request>) {
         match self.look::<K, HOLDS>(queue, requests) {
             Look::Again => self.again.push(queue),
             Look::Done => {}

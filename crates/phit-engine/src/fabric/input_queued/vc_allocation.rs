@@ -2,7 +2,7 @@
 //! may use; every channel grants one head in turn, every head accepts one channel in turn (Dally and Towles, chapter
 //! 16; the round-robin pointers move on accepted grants only).
 
-use crate::engine::bits::{first_from, for_each_member};
+use crate::engine::bits::{first_from, for_each_member, turn};
 use crate::engine::{Rng, Tick};
 use crate::fabric::seams::allocator::{Allocator, Best, Request, Round};
 
@@ -162,11 +162,6 @@ impl Arbiters {
         &mut self.grant
     }
 
-    #[inline(always)]
-    fn turn(client: u32, pointer: u32, n: u32) -> u64 {
-        u64::from(client + u32::from(client < pointer) * n - pointer)
-    }
-
     /// Matches the heads of all routers, which stand side by side, with channels; calls `won(head, channel)` for every
     /// pair, and `lost(head)` for every head that gets none. `first_channel` tells the first of a router.
     ///
@@ -287,7 +282,7 @@ impl Arbiters {
         for (index, head) in waiting.iter().enumerate() {
             for_each_member(self.asked(head), 64, |place| {
                 let channel = head.first + place;
-                let key = Self::turn(head.number.into(), self.grant[channel as usize].into(), self.queues_per_router);
+                let key = turn(head.number.into(), self.grant[channel as usize], self.queues_per_router);
                 self.best.offer(channel - first_channel, key, index as u32);
             });
         }

@@ -177,3 +177,26 @@ fn impossible_parameters_are_refused() {
     );
     assert!(refused(params(u32::MAX, u32::MAX, u32::MAX)).contains("ports"));
 }
+
+/// What is worked out without asking where the packet is, is what follows from that.
+#[test]
+fn the_only_hop_is_the_minimal_one_wherever_the_packet_is() {
+    for (arrangement, groups) in
+        ALL.into_iter().flat_map(|arrangement| [13, 9, 5, 1].map(|groups| (arrangement, groups)))
+    {
+        let graph = DragonflyGraph::new(&Dragonfly { arrangement, ..params(2, 4, 3) }, groups, groups * 4);
+        let mut seen = 0;
+        for (at, to) in (0..graph.routers).flat_map(|at| (0..graph.routers).map(move |to| (at, to))) {
+            for hops in [Hops(0), Hops(1 << (8 * GLOBAL))].into_iter().filter(|_| at != to) {
+                let state = HopState { leg_hops: hops, ..INJECTED };
+                let hop = graph.minimal_hop(at, to, Leg::ONLY, state, &[], &mut Rng::new(1, Stream::Router, 0));
+                graph.with_only_hop(at, to, hops, |port, vc| {
+                    assert_eq!((port, vc), (hop.port, hop.vc), "{arrangement:?}, {groups:?} groups: {at} to {to}");
+                    seen += 1;
+                });
+                assert_eq!(graph.only_port(at, to), graph.has_one_link().then_some(hop.port));
+            }
+        }
+        assert_eq!(seen > 0, graph.has_one_link(), "{arrangement:?}, {groups:?} groups");
+    }
+}
