@@ -174,19 +174,19 @@ impl Wheel {
         (from..from + ahead).find(busy).unwrap_or(far)
     }
 
-    /// Calls `see` with the tick and the event of everything pending, in no particular order, when all ticks before
-    /// `now` have been taken: for checks.
-    pub(crate) fn for_each(&self, now: Tick, mut see: impl FnMut(Tick, Event)) {
+    /// Calls `see` with the tick, the list and the event of everything pending, in no particular order, when all ticks
+    /// before `now` have been taken: for checks.
+    pub(crate) fn for_each(&self, now: Tick, mut see: impl FnMut(Tick, u32, Event)) {
         for (bucket, &head) in self.heads.iter().enumerate() {
             let at = now + ((bucket as u32 / LISTS).wrapping_sub(now) & self.mask);
             let mut cursor = head;
             while cursor != NONE {
                 let node = self.nodes[cursor];
-                see(at, node.event);
+                see(at, bucket as u32 % LISTS, node.event);
                 cursor = node.next;
             }
         }
-        self.far.iter().for_each(|Reverse((at, _, event))| see(*at, *event));
+        self.far.iter().for_each(|Reverse((at, list, event))| see(*at, *list, *event));
     }
 
     /// Brings it into the cache, see [`Table::fetch`].

@@ -245,9 +245,9 @@ fn check_counters(
         simulation.fabric().audit().unwrap_or_else(|wrong| panic!("{wrong}: {routing}"));
         let partitions = simulation.parts();
         for partition in partitions {
-            partition.wheel.for_each(partition.now, |_, event| {
-                if event.target >> kind::SHIFT == kind::DELIVERY {
-                    longest = longest.max(partition.packets[event.target & kind::MASK].hops.total());
+            partition.wheel.for_each(partition.now, |_, list, event| {
+                if let (kind::DELIVERY, packet) = kind::of_listed(list, event) {
+                    longest = longest.max(partition.packets[packet].hops.total());
                 }
             });
         }

@@ -128,6 +128,15 @@ pub struct DragonflyGraph {
     exits: Vec<Exit>,
 }
 
+/// Where a router stands.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Location {
+    /// Its group.
+    group: u32,
+    /// Its number there.
+    number: u32,
+}
+
 /// A global link at its near end.
 #[derive(Debug, Clone, Copy)]
 struct Exit {
@@ -198,7 +207,8 @@ impl DragonflyGraph {
     /// (to - from) mod G.
     #[inline]
     fn ahead(&self, from: u32, to: u32) -> u32 {
-        if to >= from { to - from } else { to + self.groups - from }
+        // Which it is cannot be guessed.
+        to.wrapping_sub(from).wrapping_add(select_unpredictable(to >= from, 0, self.groups))
     }
 
     #[inline]
@@ -341,48 +351,68 @@ impl DragonflyGraph {
         Some((here * self.a.get() + router, (self.p.get() + self.a.get() - 1 + port) as u16))
     }
 
+    /// Where a router stands.
+    #[inline(always)]
+    pub(super) fn location(&self, router: u32) -> Location {
+        let (group, number) = self.a.div_rem(router);
+        Location { group, number }
+    }
+
     /// Hands on port and virtual channel of the hop of a packet of one leg, which has made these hops, at router `at`
-    /// to router `to`, unless parallel links lead there; of a packet that is there already they mean nothing.
+    /// to router `to`, unless parallel links lead there, and whether it is there already: then they mean nothing.
     ///
     /// Whether it stays in the group and whether it leaves it here could only be guessed: all is worked out, and what
     /// counts is chosen.
     #[inline(always)]
-    pub(super) fn with_only_hop(&self, at: u32, to: u32, hops: Hops, then: impl FnOnce(u16, u8)) {
+    pub(super) fn with_only_hop(&self, at: Location, to: u32, hops: Hops, then: impl FnOnce(u16, u8, bool)) {
+        let to = self.location(to);
         let Some((port, leaves)) = self.only_way(at, to) else { return };
-        then(port, select_unpredictable(leaves, 0, hops.of(GLOBAL)));
+        then(port, select_unpredictable(leaves, 0, hops.of(GLOBAL)), at == to);
     }
 
     /// The port of the only minimal hop of a packet at router `at` to router `to`, and whether it leads out of the
     /// group; nothing if there are parallel links. Of a packet that is there already it means nothing.
     #[inline(always)]
-    fn only_way(&self, at: u32, to: u32) -> Option<(u16, bool)> {
-        let ((here, from), (there, to)) = (self.a.div_rem(at), self.a.div_rem(to));
-        let exit = self.exits.get(self.slot(here, there).wrapping_add(1) as usize)?;
-        let inside = here == there;
-        let leaves = !inside & (u32::from(exit.router) == from);
-        let local = self.port_of(Step::Local(select_unpredictable(inside, to, exit.router.into())), from);
+    fn only_way(&self, at: Location, to: Location) -> Option<(u16, bool)> {
+        let exit = self.exits.get(self.exit_index(at.group, to.group) as usize)?;
+        let inside = at.group == to.group;
+        let leaves = !inside & (u32::from(exit.router) == at.number);
+        let goal = select_unpredictable(inside, to.number, exit.router.into());
+        let local = self.port_of(Step::Local(goal), at.number);
         Some((select_unpredictable(leaves, exit.port, local), leaves))
     }
 
-    /// Where packets leave a group, by slot and one, if there is one link between two groups. A place more at either
-    /// end is for packets that do not leave it.
+    /// The place among [`Self::exits`] of the link from group `here` to group `there`. Where links depend on how far
+    /// one group is from the other, that is how far it is.
+    #[inline(always)]
+    fn exit_index(&self, here: u32, there: u32) -> u32 {
+        match self.arrangement {
+            Arrangement::Palmtree | Arrangement::Relative => self.ahead(there, here),
+            Arrangement::Consecutive => self.slot(here, there) + 1,
+        }
+    }
+
+    /// Where packets leave a group, by [`Self::exit_index`], if there is one link between two groups. Some places are
+    /// for packets that do not leave it.
     fn exits(&self) -> Vec<Exit> {
         if self.links > 1 || self.a.get().saturating_add(self.p.get()) > u16::MAX.into() {
             return Vec::new();
         }
-        let exit = |slot: u32| {
-            let (router, port) = self.h.div_rem(slot);
-            Exit { router: router as u16, port: self.port_of(Step::Global(port), router) }
-        };
-        let none = Exit { router: 0, port: 0 };
-        [none].into_iter().chain((0..self.groups - 1).map(exit)).chain([none]).collect()
+        let mut exits = vec![Exit { router: 0, port: 0 }; self.groups as usize + 1];
+        // The same as seen from any group.
+        for there in 1..self.groups {
+            let (router, port) = self.h.div_rem(self.slot(0, there));
+            exits[self.exit_index(0, there) as usize] =
+                Exit { router: router as u16, port: self.port_of(Step::Global(port), router) };
+        }
+        exits
     }
 
     /// The port of router `at` that leads to router `to`, unless parallel links do; of a router itself it means
     /// nothing.
     #[inline(always)]
     pub(super) fn only_port(&self, at: u32, to: u32) -> Option<u16> {
-        self.only_way(at, to).map(|(port, _)| port)
+        self.only_way(self.location(at), self.location(to)).map(|(port, _)| port)
     }
 
     /// The diameter: hops of the longest of all minimal routes.

@@ -3,7 +3,7 @@
 //! One file per topology; a new one comes here. A topology is built once, is immutable, and is shared by every
 //! partition of a run.
 
-use crate::engine::Rng;
+use crate::engine::{Rng, Table};
 use crate::error::{ScenarioError, joined};
 use std::ops::Range;
 use std::sync::Arc;
@@ -33,6 +33,7 @@ pub use crate::packet::{HopState, Hops, Leg};
 pub use cascade::{Cascade, Channels};
 pub use clos::Clos;
 pub use coordinates::MOST_DIMENSIONS;
+pub(crate) use dragonfly::Location;
 pub use dragonfly::{Arrangement, Dragonfly};
 pub use families::{DragonflyPlus, HammingMesh, Jellyfish, PolarFly, RailOptimised, SlimFly, Xgft, Xpander};
 pub use faults::{Faults, Faulty, Retransmit};
@@ -287,12 +288,27 @@ impl Known {
         }
     }
 
+    /// Where these routers stand, for [`Self::with_only_hop`]; nothing where it does not ask for that.
+    pub(crate) fn locations(&self, routers: &Routers) -> Table<Location> {
+        match self {
+            Self::Dragonfly(graph) => routers.iter().map(|router| graph.location(router)).collect::<Vec<_>>().into(),
+            _ => Table::default(),
+        }
+    }
+
     /// Hands on port and virtual channel of [`Topology::minimal_hop`] of a packet of one leg that has made these hops,
-    /// if it is known that there is no other; where the packet is at its destination's router they mean nothing.
+    /// if it is known that there is no other, and whether the packet is at its destination's router: then they mean
+    /// nothing.
     #[inline(always)]
-    pub(crate) fn with_only_hop(&self, at: u32, to: u32, hops: Hops, then: impl FnOnce(u16, u8)) {
+    pub(crate) fn with_only_hop(
+        &self,
+        at: impl FnOnce() -> Location,
+        to: u32,
+        hops: Hops,
+        then: impl FnOnce(u16, u8, bool),
+    ) {
         if let Self::Dragonfly(graph) = self {
-            graph.with_only_hop(at, to, hops, then);
+            graph.with_only_hop(at(), to, hops, then);
         }
     }
 

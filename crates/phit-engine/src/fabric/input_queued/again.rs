@@ -7,7 +7,7 @@ use super::events::kind;
 use super::exchange::Kind;
 use super::kernel::Kernel;
 use super::partition::Partition;
-use crate::engine::{Event, NONE, Tick};
+use crate::engine::{NONE, Tick};
 use crate::fabric::links::align;
 use crate::packet::{Packet, repeated};
 use crate::topology::Retransmit;
@@ -220,8 +220,7 @@ impl Partition {
         let Some(repeats) = &mut self.repeats else { return };
         let place = repeats.place(e as u32, again.kind());
         repeats.waiting[place].push(Reverse(again));
-        let event = Event { target: kind::SEND << kind::SHIFT | e as u32, data: 0 };
-        self.wheel.insert(now, again.at, kind::list(kind::SEND), event);
+        self.file_after(now, again.at, kind::SEND, e as u32, 0);
     }
 
     /// Endpoint `e` gives up what it should have sent again before tick `now`, or in it: it does not work.

@@ -3,7 +3,7 @@
 use super::admittance::Admittance;
 use super::again::Repeats;
 use super::blocks;
-use super::candidates::Candidates;
+use super::candidates::{Candidates, Members};
 use super::config::Config;
 use super::connections::Connections;
 use super::endpoint::Endpoint;
@@ -27,12 +27,12 @@ use crate::fabric::executor::{Executor, Seat};
 use crate::fabric::links::LinkClass;
 use crate::fabric::seams::allocator::{AllocatorContext, AllocatorParams};
 use crate::fabric::seams::queueing::QueueingContext;
-use crate::fabric::seams::routing::{Routing, RoutingContext, Watches};
+use crate::fabric::seams::routing::{Buffers, Routing, RoutingContext, Watches};
 use crate::fabric::sources::cycles;
 use crate::fabric::zero_load::Ways;
 use crate::fabric::{Blueprint, longest_wait};
 use crate::measure::Collector;
-use crate::packet::Arena;
+use crate::packet::{Arena, MOST_CLASSES};
 use crate::registry::Chosen;
 use crate::topology::{Known, Peer, Retransmit, Routers, Topology};
 use crate::traffic::Requests;
@@ -504,6 +504,7 @@ impl<'a> Plan<'a> {
             ring,
             granted: rounds::grants(if settings.rounds > 1 { outputs.len() } else { 0 }),
             round: 0,
+            behind: Buffers { backlog: settings.timed.then_some(settings.backlog), ..config.buffers.clone() },
             outputs: outputs.into(),
             channels: channels.into(),
         };
@@ -518,11 +519,13 @@ impl<'a> Plan<'a> {
         let kinds = 1 + u32::from(self.traffic.requests().is_some());
         let repeats = |rule| Box::new(Repeats::new(rule, layout.homes_of_endpoints.clone(), endpoints.len(), kinds));
         let repeats = self.retransmit().map(repeats);
+        let known = self.topology.clone().known();
         Partition {
             index: index as u32,
             config: self.config.clone(),
             topology: self.topology.clone(),
-            known: self.topology.clone().known(),
+            locations: if settings.wants.settled { known.locations(&routers) } else { Default::default() },
+            known,
             traffic: self.traffic.clone(),
             unit: Times::new(config, &settings, settings.size),
             times: Times::table(config, &settings, self.largest_flit),
@@ -541,10 +544,11 @@ impl<'a> Plan<'a> {
             holders: Candidates::new(if apart { queues.len() } else { 0 }),
             holding: Candidates::new(if apart { queues.len() } else { 0 }),
             blocks,
-            looking: Vec::new(),
+            looking: Members::default(),
             again: Vec::new(),
             lists,
             next_look: 0,
+            full_from: [0; MOST_CLASSES],
             senders: Vec::new(),
             neighbours: match settings.transparent {
                 true => Vec::new(),
@@ -596,9 +600,9 @@ impl<'a> Plan<'a> {
             probes: self.probes.clone(),
             next_probe: if self.probes.is_empty() { Tick::MAX } else { 0 },
             changed: Candidates::new(if settings.wants.occupancy { count } else { 0 }),
-            changing: Vec::new(),
+            changing: Members::default(),
             reviews: Candidates::new(if settings.managed { ports as usize } else { 0 }),
-            reviewing: Vec::new(),
+            reviewing: Members::default(),
             held,
             ways_back: ways_back.into(),
             watched: Watches::default(),

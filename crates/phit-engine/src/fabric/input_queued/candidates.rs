@@ -1,7 +1,7 @@
 //! The queues to be looked at next, in order.
 
-use crate::engine::Table;
-use std::ops::Range;
+use crate::engine::{Bytes, Table};
+use std::ops::{Deref, Range};
 
 /// Words of the summary that are looked at together.
 const BLOCK: usize = 8;
@@ -58,27 +58,6 @@ impl Candidates {
         self.words.get(index as usize / 64).is_some_and(|word| word >> (index % 64) & 1 == 1)
     }
 
-    /// Takes all members out: calls `see` with the words that are not empty, in ascending order, each after the number
-    /// of its first bit.
-    #[inline(always)]
-    fn drain_words(&mut self, mut see: impl FnMut(u32, u64)) {
-        for (block, summaries) in self.summary.chunks_mut(BLOCK).enumerate() {
-            // Where there are many queues, most of these words are empty.
-            if summaries.iter().fold(0, |any, summary| any | summary) == 0 {
-                continue;
-            }
-            for (place, summary) in summaries.iter_mut().enumerate() {
-                let base = (block * BLOCK + place) as u32 * 64;
-                let mut summary = std::mem::take(summary);
-                while summary != 0 {
-                    let word = base + summary.trailing_zeros();
-                    summary &= summary - 1;
-                    see(word * 64, std::mem::take(&mut self.words[word]));
-                }
-            }
-        }
-    }
-
     /// Takes those members out that are in `range`, in ascending order. Where all have been taken out so, in parts,
     /// they are forgotten with [`Self::forget`].
     #[inline(always)]
@@ -104,30 +83,89 @@ impl Candidates {
         self.summary.fill(0);
     }
 
-    /// Moves all members to the end of `list`, in ascending order.
+    /// Takes all members out, in ascending order.
     ///
     /// How many a word holds could only be guessed, but there are hardly ever more than two: so many are written, and
-    /// one that is not there is forgotten again.
+    /// one that is not there is written over.
     #[inline(always)]
-    pub(crate) fn drain_into(&mut self, list: &mut Vec<u32>) {
-        self.drain_words(|base, bits| {
-            let others = bits & (bits - 1);
-            // Any bit will do for one that is not there.
-            let second = (others | 1 << 63).trailing_zeros();
-            let end = list.len() + 1 + usize::from(others != 0);
-            list.extend_from_slice(&[base + bits.trailing_zeros(), base + second]);
-            list.truncate(end);
-            let mut rest = others & others.wrapping_sub(1);
-            while rest != 0 {
-                list.push(base + rest.trailing_zeros());
-                rest &= rest - 1;
+    pub(crate) fn drain_into(&mut self, members: &mut Members) {
+        let mut count = 0;
+        for (block, summaries) in self.summary.chunks_mut(BLOCK).enumerate() {
+            // Where there are many queues, most of these words are empty.
+            if summaries.iter().fold(0, |any, summary| any | summary) == 0 {
+                continue;
             }
-        });
+            for (place, summary) in summaries.iter_mut().enumerate() {
+                let base = (block * BLOCK + place) as u32 * 64;
+                let mut summary = std::mem::take(summary);
+                members.make_room(count + 2 * 64);
+                while summary != 0 {
+                    let word = base + summary.trailing_zeros();
+                    summary &= summary - 1;
+                    let bits = std::mem::take(&mut self.words[word]);
+                    let others = bits & bits.wrapping_sub(1);
+                    // Any bit will do for one that is not there.
+                    members.all[count] = word * 64 + (bits | 1 << 63).trailing_zeros();
+                    members.all[count + 1] = word * 64 + (others | 1 << 63).trailing_zeros();
+                    count += 1 + u32::from(others != 0);
+                    let mut rest = others & others.wrapping_sub(1);
+                    if rest != 0 {
+                        members.make_room(count + 64 + 2 * 64);
+                    }
+                    while rest != 0 {
+                        members.all[count] = word * 64 + rest.trailing_zeros();
+                        count += 1;
+                        rest &= rest - 1;
+                    }
+                }
+            }
+        }
+        members.count = count;
     }
 
     /// Bytes held.
     pub(crate) fn bytes(&self) -> usize {
         self.words.bytes() + self.summary.bytes()
+    }
+}
+
+/// The members of a set that have been taken out of it, in ascending order.
+#[derive(Debug, Default)]
+pub(crate) struct Members {
+    all: Table<u32>,
+    /// How many of these they are.
+    count: u32,
+}
+
+impl Members {
+    /// Room for so many, and those that there are.
+    #[inline(always)]
+    fn make_room(&mut self, count: u32) {
+        if (self.all.len() as u32) < count {
+            self.grow(count);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, count: u32) {
+        while (self.all.len() as u32) < count {
+            self.all.push(0);
+        }
+    }
+}
+
+impl Deref for Members {
+    type Target = [u32];
+    #[inline]
+    fn deref(&self) -> &[u32] {
+        self.all.get(..self.count as usize).unwrap_or_default()
+    }
+}
+
+impl Bytes for Members {
+    fn bytes(&self) -> usize {
+        self.all.bytes()
     }
 }
 
@@ -140,9 +178,9 @@ mod tests {
         for first in [0, 64, 100, 127] {
             let mut set = Candidates::new(4_096);
             set.insert_all(first, 1 | 1 << 5 | 1 << 63);
-            let mut list = Vec::new();
-            set.drain_into(&mut list);
-            assert_eq!(list, [0, 5, 63].map(|member| first + member));
+            let mut members = Members::default();
+            set.drain_into(&mut members);
+            assert_eq!(*members, [0, 5, 63].map(|member| first + member));
         }
     }
 
@@ -168,9 +206,15 @@ mod tests {
             set.insert(index);
         }
         assert!(set.contains(4_096) && !set.contains(4_097) && !set.is_empty());
-        let mut list = vec![7];
-        set.drain_into(&mut list);
-        assert_eq!(list, [7, 0, 5, 63, 64, 4_096, 9_999]);
+        let mut members = Members::default();
+        set.drain_into(&mut members);
+        assert_eq!(*members, [0, 5, 63, 64, 4_096, 9_999]);
         assert!(set.is_empty() && !set.contains(5));
+        // Those that were taken out before are gone, and there is room for as many as a set can have.
+        (0..10_000).for_each(|index| set.insert(index));
+        set.drain_into(&mut members);
+        assert!(members.iter().copied().eq(0..10_000));
+        set.drain_into(&mut members);
+        assert!(members.is_empty());
     }
 }

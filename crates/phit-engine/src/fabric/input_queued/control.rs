@@ -5,7 +5,7 @@ use super::events::kind;
 use super::kernel::General;
 use super::partition::Partition;
 use super::state::BROKEN;
-use crate::engine::{Event, NONE, Tick};
+use crate::engine::{NONE, Tick};
 use crate::fabric::seams::routing::{Outgoing, Payload, RouterView, Routing, Site, advance_leg};
 use crate::packet::MOST_CLASSES;
 use crate::topology::{Hop, Peer};
@@ -43,9 +43,7 @@ macro_rules! router_view {
             router: $self.routers.number($router),
             now: $self.now,
             local: $router,
-            buffers: &$self.config.buffers,
             tables: &$self.tables,
-            backlog: $self.settings.timed.then_some(&$self.settings.backlog),
             network: 0,
         }
     };
@@ -98,7 +96,7 @@ impl Partition {
     pub(crate) fn tell_changes(&mut self) {
         let mut changed = std::mem::take(&mut self.changing);
         self.changed.drain_into(&mut changed);
-        for router in changed.drain(..) {
+        for &router in &*changed {
             self.visit(router, |routing, site| routing.occupancy_changed(site));
         }
         self.changing = changed;
@@ -223,8 +221,7 @@ impl Partition {
         };
         // As for other mail, a tick too early is as good as the current one.
         let before = self.now.min(at - 1);
-        let event = Event { target: kind::MESSAGE << kind::SHIFT | place, data: NONE };
-        self.wheel.insert(before, at, kind::list(kind::MESSAGE), event);
+        self.file_after(before, at, kind::MESSAGE, place, NONE);
     }
 
     /// A control message has arrived.

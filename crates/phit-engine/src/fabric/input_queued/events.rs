@@ -5,12 +5,15 @@ use super::partition::Partition;
 use super::severed::Cut;
 use super::state::{Output, Progress, Queue, TAIL_PENDING};
 use crate::engine::bits::{for_each_member, for_each_short_member, short_bit};
-use crate::engine::{Event, NONE, Tick};
+use crate::engine::{NONE, Tick};
 use crate::fabric::input_queued::params::Switching;
 use crate::packet::{MOST_CLASSES, Packet};
 
-/// What an event does, in the top bits of its target.
+/// What an event does: the list of the wheel in which it stands. Kinds that have no list of their own are told apart by
+/// the top bits of the target, as all are in mail.
 pub(crate) mod kind {
+    use crate::engine::{Event, Tick, Wheel};
+
     /// A flit arrives in queue `target`: the head of packet `data`, or a later flit if `data` is `NONE`.
     pub(crate) const ARRIVAL: u32 = 0;
     /// Credit for output port `target`, or for the endpoint `target` less the number of ports: a virtual channel and a
@@ -43,9 +46,9 @@ pub(crate) mod kind {
     pub(crate) const CUT: u32 = 12;
 
     /// Bits of the index below the kind.
-    pub(crate) const SHIFT: u32 = 28;
+    const SHIFT: u32 = 28;
     /// Largest index.
-    pub(crate) const MASK: u32 = (1 << SHIFT) - 1;
+    const MASK: u32 = (1 << SHIFT) - 1;
 
     /// The list of the wheel for events of a kind: the last is for all that are rare.
     #[inline(always)]
@@ -55,6 +58,37 @@ pub(crate) mod kind {
 
     /// The list of those kinds that have none of their own.
     pub(crate) const RARE: u32 = crate::engine::LISTS - 1;
+
+    /// Files an event for tick `at` in the wheel of a partition that has handled everything up to tick `now`.
+    #[inline(always)]
+    pub(crate) fn file_in(wheel: &mut Wheel, (now, at): (Tick, Tick), kind: u32, target: u32, data: u32) {
+        wheel.insert(now, at, list(kind), listed(kind, target, data));
+    }
+
+    /// The event as it stands in its list.
+    #[inline(always)]
+    const fn listed(kind: u32, target: u32, data: u32) -> Event {
+        let tag = if kind < RARE { 0 } else { kind << SHIFT };
+        Event { target: tag | target, data }
+    }
+
+    /// Kind and target of an event of `list`.
+    #[inline(always)]
+    pub(crate) const fn of_listed(list: u32, event: Event) -> (u32, u32) {
+        if list < RARE { (list, event.target) } else { of_mail(event) }
+    }
+
+    /// The event as it goes by mail.
+    #[inline(always)]
+    pub(crate) const fn mailed(kind: u32, target: u32, data: u32) -> Event {
+        Event { target: kind << SHIFT | target, data }
+    }
+
+    /// Kind and target of an event that has come by mail.
+    #[inline(always)]
+    pub(crate) const fn of_mail(event: Event) -> (u32, u32) {
+        (event.target >> SHIFT, event.target & MASK)
+    }
 }
 
 /// A virtual channel (up to 1,024) and a flit's size in phits in one word.
@@ -71,7 +105,13 @@ pub(crate) fn unpack_credit(data: u32) -> (u32, i32) {
 impl Partition {
     #[inline]
     pub(crate) fn file(&mut self, at: Tick, kind: u32, target: u32, data: u32) {
-        self.wheel.insert(self.now, at, kind::list(kind), Event { target: kind << kind::SHIFT | target, data });
+        self.file_after(self.now, at, kind, target, data);
+    }
+
+    /// Files an event when everything up to tick `now` has been handled.
+    #[inline(always)]
+    pub(super) fn file_after(&mut self, now: Tick, at: Tick, kind: u32, target: u32, data: u32) {
+        kind::file_in(&mut self.wheel, (now, at), kind, target, data);
     }
 
     /// Brings into the cache what the events of the next tick will need. Where packets stand in many queues, most of
@@ -80,7 +120,7 @@ impl Partition {
     pub(super) fn fetch_next<K: Kernel>(&self) {
         let next = self.now + 1;
         self.wheel.for_each_of(next, kind::ARRIVAL, |event| {
-            self.queues.prefetch(event.target & kind::MASK);
+            self.queues.prefetch(event.target);
             self.packets.prefetch(event.data);
         });
         if !K::LISTS {
@@ -88,7 +128,7 @@ impl Partition {
         }
         self.wheel.for_each_of(next, kind::CREDIT, |event| {
             let (vc, _) = unpack_credit(event.data);
-            let target = event.target & kind::MASK;
+            let target = event.target;
             let first = match self.tables.outputs.get(target as usize) {
                 Some(output) => output.vc,
                 None => self.endpoints[target - self.tables.outputs.len() as u32].channel,
@@ -114,20 +154,18 @@ impl Partition {
     fn handle_list<K: Kernel, const LIST: u32>(&mut self) {
         let mut due = self.wheel.take(self.now, LIST);
         while let Some(event) = self.wheel.pop(&mut due) {
-            match LIST {
+            match kind::of_listed(LIST, event) {
                 // Frequent where heads are counted.
-                kind::RARE if event.target >> kind::SHIFT == kind::TAIL => {
-                    self.tail_left::<K>(event.target & kind::MASK);
-                }
-                kind::RARE => self.handle_rare::<K>(event),
-                _ => self.handle::<K>(LIST, event.target & kind::MASK, event.data),
+                (kind::TAIL, queue) => self.tail_left::<K>(queue),
+                (kind, target) if LIST == kind::RARE => self.handle_rare::<K>(kind, target, event.data),
+                (kind, target) => self.handle::<K>(kind, target, event.data),
             }
         }
     }
 
     #[inline(never)]
-    fn handle_rare<K: Kernel>(&mut self, event: Event) {
-        self.handle::<K>(event.target >> kind::SHIFT, event.target & kind::MASK, event.data);
+    fn handle_rare<K: Kernel>(&mut self, kind: u32, target: u32, data: u32) {
+        self.handle::<K>(kind, target, data);
     }
 
     #[inline(always)]

@@ -9,7 +9,7 @@ use super::endpoint::Endpoint;
 use super::events::{kind, pack_credit};
 use super::kernel::{General, Kernel};
 use super::partition::Partition;
-use crate::engine::{Event, Tick};
+use crate::engine::Tick;
 use crate::fabric::links::align;
 use crate::packet::{Packet, REPLY};
 use crate::traffic::{Generated, Requests};
@@ -268,8 +268,7 @@ impl Partition {
         let Ok(e) = self.endpoints.binary_search_by_key(&ending.source, |endpoint| endpoint.number) else { return };
         let Some(exchange) = &mut self.exchange else { return };
         exchange.loops[e].given_up.push(Reverse(ending));
-        let event = Event { target: kind::SEND << kind::SHIFT | e as u32, data: 0 };
-        self.wheel.insert(now, ending.at, kind::list(kind::SEND), event);
+        self.file_after(now, ending.at, kind::SEND, e as u32, 0);
     }
 
     /// Endpoint `e` hears of requests to which there is no reply. It may have others in their places, as if they had

@@ -354,8 +354,8 @@ fn find(partition: &Partition, port: u32, index: u32) -> Option<u32> {
 /// Where a packet goes that is between two queues, or between the last and its endpoint.
 fn onward(partition: &Partition, index: u32) -> Option<Onward> {
     let mut found = None;
-    partition.wheel.for_each(partition.now, |at, event| {
-        let (what, target) = (event.target >> kind::SHIFT, event.target & kind::MASK);
+    partition.wheel.for_each(partition.now, |at, list, event| {
+        let (what, target) = kind::of_listed(list, event);
         match what {
             kind::ARRIVAL if event.data == index => found = Some(Onward::Queue(target, at)),
             kind::DELIVERY if target == index => found = Some(Onward::Endpoint(event.data as u16)),

@@ -14,11 +14,7 @@ use std::hint::select_unpredictable;
 /// What the routing mechanism sees of a router: a macro, because it borrows single fields of the partition.
 macro_rules! view {
     ($self:ident, $router:expr) => {{
-        let mut at = router_view!($self, $router);
-        if K::ALIKE {
-            // As the settings say, which the kernel need not ask.
-            at.backlog = Some(&$self.settings.backlog);
-        }
+        let at = router_view!($self, $router);
         View { at, rng: &mut $self.rngs[$router], watched: &mut $self.watched }
     }};
 }
@@ -29,10 +25,9 @@ impl Partition {
     #[inline(always)]
     pub(super) fn decide_ahead(&mut self, port: u32, queue: u32, packet: u32) {
         let &Input { router, number, .. } = &self.inputs[port];
-        let (at, packet) = (self.routers.number(router), &self.packets[packet]);
-        self.known.with_only_hop(at, packet.destination_router, packet.hops, |out, vc| {
+        let (at, packet) = (|| self.locations[router], &self.packets[packet]);
+        self.known.with_only_hop(at, packet.destination_router, packet.hops, |out, vc, there| {
             // Whether it has arrived cannot be guessed either.
-            let there = packet.destination_router == at;
             let lanes = Lanes {
                 first: select_unpredictable(there, 0, vc.into()),
                 count: select_unpredictable(there, self.settings.ejection_vcs, 1).into(),

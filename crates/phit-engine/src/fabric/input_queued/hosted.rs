@@ -3,7 +3,7 @@
 use super::events::kind;
 use super::kernel::General;
 use super::partition::Partition;
-use crate::engine::{Event, Tick};
+use crate::engine::Tick;
 use crate::fabric::executor::{Executor, Word};
 use crate::fabric::incoming::Announced;
 use crate::fabric::zero_load::Ways;
@@ -184,12 +184,9 @@ impl Partition {
             hosted.spare.push(announced);
         }
         let before = self.now.saturating_sub(1);
-        for word in words {
-            hosted.executor.hear_word(word);
-            if let Ok(at) = Tick::try_from(word.at) {
-                let event = Event { target: kind::HOST << kind::SHIFT, data: 0 };
-                self.wheel.insert(before, at, kind::list(kind::HOST), event);
-            }
+        words.iter().for_each(|word| hosted.executor.hear_word(*word));
+        for at in words.iter().filter_map(|word| Tick::try_from(word.at).ok()) {
+            self.file_after(before, at, kind::HOST, 0, 0);
         }
     }
 

@@ -155,7 +155,7 @@ impl Compiled {
             enough: _,
             credit_at_output: _,
             cut_through_holds_output: _,
-            transit_priority: _,
+            after_transit: _,
             detours: _,
             networks: _,
             speculative_class: _,

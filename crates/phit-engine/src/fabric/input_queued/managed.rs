@@ -47,7 +47,7 @@ impl Partition {
     pub(crate) fn review(&mut self) {
         let mut ports = std::mem::take(&mut self.reviewing);
         self.reviews.drain_into(&mut ports);
-        self.manage(|manager, site| ports.drain(..).for_each(|port| manager.review(site, port)));
+        self.manage(|manager, site| ports.iter().for_each(|port| manager.review(site, *port)));
         self.reviewing = ports;
     }
 

@@ -3,7 +3,7 @@
 use super::admittance::Admittance;
 use super::again::Repeats;
 use super::breakdown::Outage;
-use super::candidates::Candidates;
+use super::candidates::{Candidates, Members};
 use super::config::Config;
 use super::connections::Connections;
 use super::control::Message;
@@ -27,14 +27,14 @@ use super::wait_lists::WaitLists;
 use crate::engine::Bytes;
 use crate::engine::parallel::{Outbox, Runs};
 use crate::engine::tables_of;
-use crate::engine::{Event, NONE, Rng, Table, Tick, Wheel};
+use crate::engine::{NONE, Rng, Table, Tick, Wheel};
 use crate::fabric::seams::allocator::{Allocator, Request, Scratch};
 use crate::fabric::seams::probe::Probes;
 use crate::fabric::seams::queueing::{Branch, Manager, Queueing};
 use crate::fabric::seams::routing::{Alternative, Head, Outgoing, Routing, Watches};
 use crate::measure::{Collector, Total};
-use crate::packet::Arena;
-use crate::topology::{Known, RouteTable, Routers, Topology};
+use crate::packet::{Arena, MOST_CLASSES};
+use crate::topology::{Known, Location, RouteTable, Routers, Topology};
 use crate::traffic::{Generated, Traffic};
 use std::sync::Arc;
 
@@ -84,6 +84,8 @@ pub struct Partition {
     pub(crate) vc_allocator: Option<VcAllocator>,
 
     pub(crate) routers: Routers,
+    /// Of each router, where it stands in its topology; without entries unless hops are decided ahead.
+    pub(crate) locations: Table<Location>,
     pub(crate) rngs: Table<Rng>,
     pub(crate) inputs: Table<Input>,
     pub(crate) queues: Table<Queue>,
@@ -127,13 +129,16 @@ pub struct Partition {
     /// Where the queues of a block of routers end, if they are gone through in blocks.
     pub(crate) blocks: Vec<u32>,
     /// Queues that are being looked at.
-    pub(crate) looking: Vec<u32>,
+    pub(crate) looking: Members,
     /// Queues of these to be looked at again in the next tick.
     pub(crate) again: Vec<u32>,
     /// Queues that wait, by what they wait for; without entries unless [`Settings::lists`].
     pub(crate) lists: WaitLists,
     /// Tick of the next look at the candidates: this one until it has taken place.
     pub(crate) next_look: Tick,
+    /// By class: in this tick an output buffer is full whose link is free from then on or later, if
+    /// [`Settings::timed`].
+    pub(crate) full_from: [Tick; MOST_CLASSES],
     /// Endpoints that may have something to send in this tick.
     pub(crate) senders: Vec<u32>,
 
@@ -176,11 +181,11 @@ pub struct Partition {
     /// Routers of which the occupancy of some output has changed, if the mechanism wants to know.
     pub(crate) changed: Candidates,
     /// Those that are being visited.
-    pub(crate) changing: Vec<u32>,
+    pub(crate) changing: Members,
     /// Input ports that a manager is to review.
     pub(crate) reviews: Candidates,
     /// Those that are being reviewed.
-    pub(crate) reviewing: Vec<u32>,
+    pub(crate) reviewing: Members,
     /// Of each input port to whose sender no link leads back: the first tick at which the wire for a manager's messages
     /// is free; the last tick of all where messages go over a link. Without entries if there is no manager.
     pub(crate) ways_back: Table<Tick>,
@@ -273,17 +278,17 @@ impl Partition {
         let before = self.now.saturating_sub(1);
         there.heads.consume(&mut self.outbox.room.heads, |packet| {
             let (at, queue) = (packet.entry, packet.next);
-            let event = Event { target: kind::ARRIVAL << kind::SHIFT | queue, data: self.packets.insert(*packet) };
-            self.wheel.insert(before, at, kind::list(kind::ARRIVAL), event);
+            let index = self.packets.insert(*packet);
+            kind::file_in(&mut self.wheel, (before, at), kind::ARRIVAL, queue, index);
         });
         let size = self.settings.size as u16;
         there.briefs.consume(&mut self.outbox.room.briefs, |brief| {
-            let data = self.packets.insert(brief.packet(size));
-            let event = Event { target: kind::ARRIVAL << kind::SHIFT | brief.queue, data };
-            self.wheel.insert(before, brief.at, kind::list(kind::ARRIVAL), event);
+            let index = self.packets.insert(brief.packet(size));
+            kind::file_in(&mut self.wheel, (before, brief.at), kind::ARRIVAL, brief.queue, index);
         });
         there.events.consume(&mut self.outbox.room.events, |&Timed { at, event }| {
-            self.wheel.insert(before, at, kind::list(event.target >> kind::SHIFT), event);
+            let (kind, target) = kind::of_mail(event);
+            kind::file_in(&mut self.wheel, (before, at), kind, target, event.data);
         });
     }
 
@@ -307,6 +312,9 @@ impl Partition {
     fn run_ticks<K: Kernel>(&mut self, end: Tick) {
         while self.now < end {
             self.next_look = self.now;
+            if K::ALIKE || self.settings.timed {
+                self.full_from = self.settings.backlog.map(|backlog| self.now.saturating_add(backlog));
+            }
             self.wheel.bring_near(self.now);
             if K::TABLES {
                 self.fetch_next::<K>();
@@ -400,14 +408,14 @@ impl Partition {
     /// Bytes of the partition's tables, by name; a mechanism's own are not among them.
     pub fn tables(&self) -> Vec<(&'static str, usize)> {
         let mut tables = tables_of!(self, Self {
-            routers, times, allocator, rngs, inputs, queues, progress, tables, latest, next_credit,
+            routers, locations, times, allocator, rngs, inputs, queues, progress, tables, latest, next_credit,
             neighbours, endpoints, injection_rngs, injection_bounds, candidates, present, holders, holding, blocks,
             looking, again, lists, senders, packets, wheel, collector, requests, scratch, losers, heads, alternatives,
             waiting,
             changed, changing, reviews,
             reviewing, ways_back, held, watched, wakes, outgoing, free_messages;
             index, config, topology, known, traffic, unit, routing, tabled, settings, queueing, manager, vc_allocator,
-            admittances, widest, next_look, now, outbox, coming, slices, offered_phits, next_period, probes, next_probe,
+            admittances, widest, next_look, full_from, now, outbox, coming, slices, offered_phits, next_period, probes, next_probe,
             messages, hosted, exchange, streams, repeats, discards, severed, outages, silent, paths,
             connections, pools
         });

@@ -150,8 +150,8 @@ pub(crate) struct Settings {
     pub shares: bool,
     /// The crossbar connects an input with an output for a packet, see [`super::connections`].
     pub connects_packets: bool,
-    /// Transit before injected traffic.
-    pub transit_priority: bool,
+    /// Requests of packets that came over a link of a class below this one go after others: injected ones (1) or none (0).
+    pub after_transit: u8,
     /// The routing mechanism has reserved channels for detours around faults.
     pub detours: bool,
 }
@@ -366,7 +366,7 @@ impl Settings {
             speculative_class: if config.speculation == Some(Speculation::After) { AFTER_ALL } else { 0 },
             connects_packets: config.connects_packets,
             shares: config.sharing.is_some(),
-            transit_priority: config.transit_priority,
+            after_transit: config.transit_priority.into(),
             detours,
             immediate,
             kernel: Compiled::General,

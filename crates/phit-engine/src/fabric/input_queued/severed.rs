@@ -14,7 +14,7 @@ use super::exchange::Kind;
 use super::kernel::Kernel;
 use super::partition::Partition;
 use super::state::{BROKEN, SINK, TAIL_PENDING};
-use crate::engine::{Event, NONE, Tick};
+use crate::engine::{NONE, Tick};
 use crate::fabric::links::align;
 use crate::packet::MOST_CLASSES;
 
@@ -322,10 +322,7 @@ impl Partition {
         let before = self.now - 1;
         match before + self.settings.injection_latency {
             at if at == before => self.severed.due.push((queue, Cut::Behind)),
-            at => {
-                let event = Event { target: kind::CUT << kind::SHIFT | queue, data: NONE };
-                self.wheel.insert(before, at, kind::list(kind::CUT), event);
-            }
+            at => self.file_after(before, at, kind::CUT, queue, NONE),
         }
     }
 }

@@ -64,12 +64,13 @@ impl Partition {
     /// A round of allocation: looks at the candidates, and carries out what is granted. Both lists are empty before.
     #[inline(always)]
     pub(super) fn round<K: Kernel>(&mut self, requests: &mut Vec<Request>, losers: &mut Vec<Request>) {
+        self.scratch.latest = NONE;
         if self.settings.wants::<K>().batch {
             // What is gone through is taken out of the partition while that changes.
             let mut looking = std::mem::take(&mut self.looking);
             self.candidates.drain_into(&mut looking);
             self.route_batches::<K>(&looking);
-            looking.drain(..).for_each(|queue| self.look_at::<K, false>(queue, requests));
+            looking.iter().for_each(|queue| self.look_at::<K, false>(*queue, requests));
             self.looking = looking;
         } else {
             self.look_at_all::<K>(requests);
@@ -135,7 +136,7 @@ impl Partition {
         self.candidates.drain_into(&mut looking);
         // Queues before this one need not request: the first of their port does.
         let mut led = 0;
-        for &queue in &looking {
+        for &queue in &*looking {
             if K::MANAGED && queue < led {
                 self.again.push(queue);
                 continue;
@@ -149,7 +150,6 @@ impl Partition {
                 }
             }
         }
-        looking.clear();
         self.looking = looking;
     }
 
@@ -178,7 +178,6 @@ impl Partition {
                 }
             }
         }
-        looking.clear();
         self.looking = looking;
     }
 
@@ -284,13 +283,16 @@ impl Partition {
         let later = K::EXTRAS && self.tables.round > 0;
         let watches = redecides && (K::ADAPTIVE || !self.settings.every_cycle) && !later;
         let watch = if watches { Look::Watch } else { Look::Again };
+        let mut decided = (q.output, q.vc, q.vcs);
         if !HOLDS && (q.output == NONE || redecides) && !self.settings.wants::<K>().batch {
             let &Input { queues, router, number, .. } = input;
             self.route::<K>(router, number, port, queue, queue - queues);
+            let q = &self.queues[queue];
+            decided = (q.output, q.vc, q.vcs);
         }
-        let q = &self.queues[queue];
-        let &Queue { output: index, vc, vcs, .. } = q;
+        let (index, vc, vcs) = decided;
         let vcs = if HOLDS { 0 } else { vcs };
+        let q = &self.queues[queue];
         if !K::SETTLED && index == NONE {
             return if self.discards.contains(&queue) { Look::Done } else { watch };
         }
@@ -413,9 +415,8 @@ impl Partition {
             };
         }
         if K::ALIKE || self.settings.timed {
-            let backlog = self.settings.backlog[output.class as usize % MOST_CLASSES];
-            if output.free.saturating_sub(now) >= backlog {
-                let room = output.free - backlog + 1;
+            if self.is_full(output) {
+                let room = self.room_at(output);
                 if self.waits_alone::<K>() {
                     return Look::Until(room);
                 }
@@ -434,20 +435,21 @@ impl Partition {
             self.packets.prefetch(self.queues[queue].first);
         }
         if K::NOTED {
-            self.note_asked(requests.last(), port, index);
+            self.note_asked(port, index);
         }
         self.request::<K>(requests, (queue, port, index), (vc, size, birth));
         Look::Done
     }
 
-    /// A head of input `port` is about to ask for `output`, after `latest`: notes its router if another has asked for
-    /// one of the two in this tick, or in one of which the lowest bits are the same.
+    /// A head of input `port` is about to ask for `output`: notes its router if another has asked for one of the two in
+    /// this tick, or in one of which the lowest bits are the same.
     #[inline(always)]
-    fn note_asked(&mut self, latest: Option<&Request>, port: u32, output: u32) {
+    fn note_asked(&mut self, port: u32, output: u32) {
         let Output { asked, router, .. } = &mut self.tables.outputs[output];
         let now = self.now as u8;
         // Those of one input follow one another.
-        if (std::mem::replace(asked, now) == now) | latest.is_some_and(|latest| latest.port == port) {
+        let latest = std::mem::replace(&mut self.scratch.latest, port);
+        if (std::mem::replace(asked, now) == now) | (latest == port) {
             self.scratch.contended.push(*router);
         }
     }
@@ -473,7 +475,7 @@ impl Partition {
             lane: (queue - queues) as u16,
             vc,
             size: size as u16,
-            class: u8::from(self.settings.transit_priority && class == 0) + after,
+            class: u8::from(class < self.settings.after_transit) + after,
             granted: false,
         });
     }
@@ -498,12 +500,23 @@ impl Partition {
             && self.has_output_room::<General>(grant.output, size)
     }
 
+    /// True if the buffer of `output` is full, where that is known by the time for which its link is taken.
+    #[inline(always)]
+    fn is_full(&self, output: &Output) -> bool {
+        output.free >= self.full_from[output.class as usize % MOST_CLASSES]
+    }
+
+    /// The tick in which the buffer of `output`, which is full, has room again.
+    #[inline(always)]
+    fn room_at(&self, output: &Output) -> Tick {
+        output.free - self.settings.backlog[output.class as usize % MOST_CLASSES] + 1
+    }
+
     /// True if there is room for `size` phits in the buffer of `output`.
     #[inline(always)]
     pub(super) fn has_output_room<K: Kernel>(&mut self, output: u32, size: u32) -> bool {
         if K::ALIKE || self.settings.timed {
-            let &Output { class, free, .. } = &self.tables.outputs[output];
-            return free.saturating_sub(self.now) < self.settings.backlog[class as usize % MOST_CLASSES];
+            return !self.is_full(&self.tables.outputs[output]);
         }
         let capacity = self.settings.output_buffer;
         self.tables.buffers[output].held + size <= capacity || self.expire(output, size, capacity).is_none()
@@ -545,9 +558,8 @@ impl Partition {
             self.wake_output_at(output, busy);
         } else if self.settings.timed {
             let o = &self.tables.outputs[output];
-            let backlog = self.settings.backlog[o.class as usize % MOST_CLASSES];
-            if o.free.saturating_sub(self.now) >= backlog {
-                self.wake_output_at(output, o.free - backlog + 1);
+            if self.is_full(o) {
+                self.wake_output_at(output, self.room_at(o));
             }
         } else if let Some(capacity) = self.config.buffers.output_buffer
             && let Some(oldest) = self.expire(output, size, capacity)

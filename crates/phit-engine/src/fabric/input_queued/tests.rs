@@ -207,9 +207,10 @@ fn packets_between_two_endpoints_arrive_in_order() {
             simulation.advance_to(tick);
             for partition in simulation.parts() {
                 // Those whose tail arrives in the tick that comes next.
-                partition.wheel.for_each(partition.now, |at, event| {
-                    if at == tick && event.target >> kind::SHIFT == kind::DELIVERY {
-                        let packet = partition.packets[event.target & kind::MASK];
+                partition.wheel.for_each(partition.now, |at, list, event| {
+                    let (what, packet) = kind::of_listed(list, event);
+                    if at == tick && what == kind::DELIVERY {
+                        let packet = partition.packets[packet];
                         let before = last.insert((packet.source, packet.destination), packet.birth);
                         assert!(
                             before.is_none_or(|before| before < packet.birth),

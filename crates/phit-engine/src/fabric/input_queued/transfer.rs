@@ -11,11 +11,11 @@ use super::pace::Pace;
 use super::partition::Partition;
 use super::settings::{Settings, Times};
 use super::state::{BROKEN, Input, Progress, SINK, TAIL_PENDING};
-use crate::engine::{Event, NONE, Tick};
+use crate::engine::{NONE, Tick};
 use crate::fabric::links::align;
 use crate::fabric::seams::allocator::Request;
 use crate::fabric::seams::routing::Wants;
-use crate::packet::MOST_CLASSES;
+use crate::packet::{MOST_CLASSES, Packet};
 use std::hint::select_unpredictable;
 
 /// When a granted flit is where.
@@ -163,12 +163,13 @@ impl Partition {
         }
         self.note_grant::<K>(grant.output, channel, size);
         let credit_at = self.release::<K>(port, &passage) + self.settings.credit_latency[came_by];
-        if far >= BROKEN {
+        let gone = if far >= BROKEN {
             self.leave::<K>(grant, packet, &passage, channel, far, tail);
+            false
         } else {
             self.tables.channels[channel].credits -= size as i32;
-            self.go_on::<K>(grant, packet, &passage, far, far_queue, head);
-        }
+            self.go_on::<K>(grant, packet, &passage, far, far_queue, head)
+        };
         if K::STAGED || K::HELD && (flits > 1 || self.vc_allocator.is_some()) {
             self.tables.owners[channel] = if tail { NONE } else { grant.queue };
             if tail && self.tables.outputs[grant.output].waiters != 0 {
@@ -195,7 +196,7 @@ impl Partition {
             self.connect(grant, tail);
         }
         if tail {
-            self.pop::<K>(grant.queue, packet, passage.occupied, far != self.index && far < BROKEN);
+            self.pop::<K>(grant.queue, packet, passage.occupied, gone);
             return;
         }
         let (q, progress) = (&mut self.queues[grant.queue], &mut self.progress[grant.queue]);
@@ -274,7 +275,8 @@ impl Partition {
         self.note_loss(grant.output, grant.vc, size);
     }
 
-    /// The flit goes to the next router, in partition `far`, whose input port has its first queue at `far_queue`.
+    /// The flit goes to the next router, in partition `far`, whose input port has its first queue at `far_queue`; true
+    /// if that is another partition.
     #[inline(always)]
     fn go_on<K: Kernel>(
         &mut self,
@@ -284,12 +286,12 @@ impl Partition {
         far: u32,
         far_queue: u32,
         head: bool,
-    ) {
+    ) -> bool {
         let at = passage.start + self.settings.latency[passage.class];
         let queue = far_queue + u32::from(grant.vc);
         if !head {
             self.post(far, at, kind::ARRIVAL, queue, NONE);
-            return;
+            return far != self.index;
         }
         // Mechanisms know virtual channels, not the queues that these are divided into.
         let vc = match K::BARE || self.settings.transparent {
@@ -304,16 +306,17 @@ impl Partition {
         (p.came_by, p.came_in) = (passage.class as u8, vc as u8);
         if far == self.index {
             self.file(at, kind::ARRIVAL, queue, packet);
+            return false;
+        }
+        // How it stands in its queue means nothing on its way.
+        let slice = &mut self.outbox.mail[far as usize].slices[self.slices.of(at)];
+        if K::SETTLED {
+            slice.briefs.push(Brief::of(p, at, queue), &mut self.outbox.room.briefs);
         } else {
-            // How it stands in its queue means nothing on its way.
-            let slice = &mut self.outbox.mail[far as usize].slices[self.slices.of(at)];
-            if K::SETTLED {
-                return slice.briefs.push(Brief::of(p, at, queue), &mut self.outbox.room.briefs);
-            }
-            let mut sent = *p;
-            (sent.entry, sent.next) = (at, queue);
+            let sent = Packet { entry: at, next: queue, ..*p };
             slice.heads.push(sent, &mut self.outbox.room.heads);
         }
+        true
     }
 
     /// A mechanism that reads occupancies again must know in the next tick that one has grown.
@@ -335,7 +338,7 @@ impl Partition {
         if partition == self.index {
             self.file(at, kind, target, data);
         } else {
-            let event = Event { target: kind << kind::SHIFT | target, data };
+            let event = kind::mailed(kind, target, data);
             let slice = &mut self.outbox.mail[partition as usize].slices[self.slices.of(at)];
             slice.events.push(Timed { at, event }, &mut self.outbox.room.events);
         }

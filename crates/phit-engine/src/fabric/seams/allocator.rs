@@ -52,11 +52,13 @@ pub struct Scratch {
     /// Routers that may have several requests for one port, in ascending order, each once or more; for
     /// [`Allocator::allocate_noted`].
     pub contended: Vec<u32>,
+    /// The input port that has requested last.
+    pub latest: u32,
 }
 
 impl Bytes for Scratch {
     fn bytes(&self) -> usize {
-        bytes_of!(self, Self { requests, grants, contended; })
+        bytes_of!(self, Self { requests, grants, contended; latest })
     }
 }
 

@@ -187,10 +187,11 @@ fn the_only_hop_is_the_minimal_one_wherever_the_packet_is() {
         let graph = DragonflyGraph::new(&Dragonfly { arrangement, ..params(2, 4, 3) }, groups, groups * 4);
         let mut seen = 0;
         for (at, to) in (0..graph.routers).flat_map(|at| (0..graph.routers).map(move |to| (at, to))) {
+            graph.with_only_hop(graph.location(at), to, Hops(0), |_, _, there| assert_eq!(there, at == to));
             for hops in [Hops(0), Hops(1 << (8 * GLOBAL))].into_iter().filter(|_| at != to) {
                 let state = HopState { leg_hops: hops, ..INJECTED };
                 let hop = graph.minimal_hop(at, to, Leg::ONLY, state, &[], &mut Rng::new(1, Stream::Router, 0));
-                graph.with_only_hop(at, to, hops, |port, vc| {
+                graph.with_only_hop(graph.location(at), to, hops, |port, vc, _| {
                     assert_eq!((port, vc), (hop.port, hop.vc), "{arrangement:?}, {groups:?} groups: {at} to {to}");
                     seen += 1;
                 });

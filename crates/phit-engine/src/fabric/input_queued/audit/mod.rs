@@ -49,7 +49,7 @@ pub(super) fn audit(network: &InputQueued) -> Result<(), String> {
             pending.arrivals.entry(packet.next).or_default().push((packet.entry, Coming::Head(packet)));
         });
         for Timed { at, event } in slice.events.iter() {
-            let (what, target) = (event.target >> kind::SHIFT, event.target & kind::MASK);
+            let (what, target) = kind::of_mail(*event);
             match what {
                 kind::ARRIVAL => pending.arrivals.entry(target).or_default().push((*at, Coming::Flit)),
                 kind::CUT => pending.arrivals.entry(target).or_default().push((*at, Coming::End)),

@@ -39,8 +39,8 @@ pub(super) struct Pending {
 impl Pending {
     pub(super) fn of(partition: &Partition) -> Self {
         let mut pending = Self::default();
-        partition.wheel.for_each(partition.now, |at, event| {
-            let (what, target) = (event.target >> kind::SHIFT, event.target & kind::MASK);
+        partition.wheel.for_each(partition.now, |at, list, event| {
+            let (what, target) = kind::of_listed(list, event);
             match what {
                 kind::ARRIVAL => {
                     let coming = match event.data {

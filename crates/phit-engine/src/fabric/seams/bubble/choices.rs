@@ -27,9 +27,10 @@ pub struct Choice {
 pub struct Choices {
     to: u32,
     minimal: Plan,
-    /// What the ways are weighed by, the minimal one first; nothing if there is no other.
+    /// What the ways are weighed by, the minimal one first, and then those that can be worth most; nothing if there is
+    /// no other.
     weights: Table<Weight>,
-    /// What they are, in the same order.
+    /// What they are, in the order in which the mechanism names them.
     plans: Table<Plan>,
 }
 
@@ -40,6 +41,27 @@ struct Weight {
     shortness: f64,
     directions: PackedDirections,
     count: u16,
+    /// The place of its plan.
+    place: u16,
+    /// Its congestion term is not more than one.
+    is_bounded: bool,
+}
+
+const _: () = assert!(size_of::<Weight>() == 32);
+
+impl Weight {
+    fn new(choice: &Choice, place: usize) -> Self {
+        let Choice { shortness, directions, count, .. } = *choice;
+        // The mean of so many numbers, or more, is not more than the largest.
+        let is_bounded = u32::from(count) >= directions.count_ones();
+        Self { shortness, directions: PackedDirections::new(directions), count, place: place as u16, is_bounded }
+    }
+
+    /// What it can be worth at most.
+    #[inline]
+    fn at_most(&self) -> f64 {
+        if self.is_bounded { 1.0 + self.shortness } else { f64::INFINITY }
+    }
 }
 
 impl Default for Choices {
@@ -61,12 +83,12 @@ impl Choices {
         self.plans.is_empty().then_some(self.minimal)
     }
 
-    /// Fetches what is weighed.
+    /// Fetches what is weighed first: more is hardly ever needed.
     #[inline]
     pub fn prefetch(&self) {
-        /// Weights of a cache line: less than three.
-        const STEP: usize = 2;
-        (0..self.weights.len() as u32).step_by(STEP).for_each(|weight| self.weights.prefetch(weight));
+        /// Weights of a cache line.
+        const LINE: u32 = 64 / size_of::<Weight>() as u32;
+        [0, LINE].into_iter().for_each(|weight| self.weights.prefetch(weight));
     }
 
     /// Bytes held, besides the struct itself.
@@ -173,14 +195,14 @@ impl<T: Weighing> Deroute for T {
         let (mut weights, mut plans) = (Vec::new(), Vec::new());
         if u32::from(choices.minimal.hops) >= self.least_distance() {
             let mut add = |choice: &Choice| {
-                let Choice { shortness, directions, count, plan } = *choice;
-                weights.push(Weight { shortness, directions: PackedDirections::new(directions), count });
-                plans.push(plan);
+                weights.push(Weight::new(choice, plans.len()));
+                plans.push(choice.plan);
             };
             let directions = directions(&choices.minimal.way);
             let (shortness, count) = (self.profit().eta, directions.count_ones() as u16);
             add(&Choice { shortness, directions, count, plan: choices.minimal });
             self.ways(&s, &t, &choices.minimal.way, 0, add);
+            weights[1..].sort_by(|a, b| b.at_most().total_cmp(&a.at_most()));
         }
         (choices.weights, choices.plans) = (weights.into(), plans.into());
         true
@@ -198,12 +220,16 @@ impl<T: Weighing> Deroute for T {
             return choices.minimal;
         }
         let mut best = 0;
-        for (number, weight) in (1..).zip(others) {
+        for weight in others {
+            // Nor can those behind it be worth more.
+            if weight.at_most() <= most {
+                break;
+            }
             let profit = worth(weight);
-            if profit > most {
-                (most, best) = (profit, number);
+            if profit > most || profit == most && weight.place < best {
+                (most, best) = (profit, weight.place);
             }
         }
-        choices.plans[best]
+        choices.plans[u32::from(best)]
     }
 }

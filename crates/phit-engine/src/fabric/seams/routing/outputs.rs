@@ -2,6 +2,7 @@
 
 use crate::engine::{Bytes, Table, Tick, bytes_of};
 use crate::fabric::seams::queueing::Division;
+use crate::packet::MOST_CLASSES;
 
 /// An output port.
 #[derive(Debug, Clone, Copy)]
@@ -64,7 +65,7 @@ pub(crate) struct Granted {
 }
 
 /// The outputs of all routers of a partition.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct OutputTables {
     /// First port of each router; one more at the end.
     pub first_port: Table<u32>,
@@ -90,13 +91,15 @@ pub(crate) struct OutputTables {
     pub granted: Table<Granted>,
     /// The round of allocation of this tick, from 0 on.
     pub round: u32,
+    /// How the buffers behind them are made.
+    pub behind: Buffers,
 }
 
 impl Bytes for OutputTables {
     fn bytes(&self) -> usize {
         bytes_of!(self, Self {
             first_port, outputs, channels, owners, buffers, ready, rings, ring_phits, granted;
-            ring, round
+            ring, round, behind
         })
     }
 }
@@ -114,4 +117,6 @@ pub(crate) struct Buffers {
     pub output_buffer: Option<u32>,
     /// Phits per flit; larger than any packet where the packet is the flit.
     pub flit_size: u32,
+    /// By class, the time for which its link is taken when an output buffer is full, if that follows from it.
+    pub backlog: Option<[Tick; MOST_CLASSES]>,
 }

@@ -1,7 +1,7 @@
 //! What a routing mechanism sees of a router, and how it makes itself heard.
 
-use super::{Buffers, Output, OutputBuffer, OutputTables, OutputVc};
-use crate::engine::{Bytes, NONE, Rng, Tick, bytes_of};
+use super::{Output, OutputBuffer, OutputTables, OutputVc};
+use crate::engine::{Bytes, NONE, Rng, Table, Tick, bytes_of};
 use crate::packet::{HopState, MOST_CLASSES, Packet};
 use crate::topology::{Hop, Known, Topology};
 use std::ops::{Deref, Range};
@@ -20,10 +20,7 @@ pub struct RouterView<'a> {
     pub now: Tick,
     /// The router's index in the partition.
     pub(crate) local: u32,
-    pub(crate) buffers: &'a Buffers,
     pub(crate) tables: &'a OutputTables,
-    /// By class, the time for which its link is taken when an output buffer is full, if that follows from it.
-    pub(crate) backlog: Option<&'a [Tick; MOST_CLASSES]>,
     /// The virtual network of the packet: it has the virtual channels from so many times their number on.
     pub(crate) network: u32,
 }
@@ -32,13 +29,13 @@ impl<'a> RouterView<'a> {
     /// Virtual channels per link class.
     #[inline]
     pub fn vcs(&self) -> &'a [u8] {
-        &self.buffers.vcs
+        &self.tables.behind.vcs
     }
 
     /// Buffer size per virtual channel and link class, in phits.
     #[inline]
     pub fn capacity(&self) -> &'a [u32] {
-        &self.buffers.capacity
+        &self.tables.behind.capacity
     }
 
     /// Number of ports of this router.
@@ -63,13 +60,13 @@ impl<'a> RouterView<'a> {
     fn first(&self, output: &Output) -> u32 {
         match self.network {
             0 => output.vc,
-            network => output.vc + network * u32::from(self.buffers.vcs[output.class as usize]),
+            network => output.vc + network * u32::from(self.tables.behind.vcs[output.class as usize]),
         }
     }
 
     #[inline]
     fn credits(&self, port: u16, vc: u8) -> i32 {
-        let (first, queues) = (self.first(self.output(port)), self.buffers.division.queues);
+        let (first, queues) = (self.first(self.output(port)), self.tables.behind.division.queues);
         match queues {
             1 => self.tables.channels[first + u32::from(vc)].credits,
             // Those of a broken link are without limit, each of them.
@@ -80,7 +77,7 @@ impl<'a> RouterView<'a> {
     /// The most credits of any queue of a virtual channel.
     #[inline]
     fn best_credits(&self, port: u16, vc: u8) -> i32 {
-        let (first, queues) = (self.first(self.output(port)), self.buffers.division.queues);
+        let (first, queues) = (self.first(self.output(port)), self.tables.behind.division.queues);
         match queues {
             1 => self.tables.channels[first + u32::from(vc)].credits,
             _ => self.lanes(first, vc, queues).max().unwrap_or(0),
@@ -103,7 +100,7 @@ impl<'a> RouterView<'a> {
     /// input buffer, or on their way back as credits.
     #[inline]
     pub fn occupancy(&self, port: u16, vc: u8) -> u32 {
-        (self.buffers.capacity[self.output(port).class as usize] as i32 - self.credits(port, vc)).max(0) as u32
+        (self.tables.behind.capacity[self.output(port).class as usize] as i32 - self.credits(port, vc)).max(0) as u32
     }
 
     /// [`Self::occupancy`] before the first round of allocation of this tick.
@@ -115,7 +112,7 @@ impl<'a> RouterView<'a> {
         let Some(latest) = self.tables.granted.get(index as usize).filter(|latest| latest.at == self.now) else {
             return occupancy;
         };
-        let queues = self.buffers.division.queues;
+        let queues = self.tables.behind.division.queues;
         let first = self.first(self.output(port)) + u32::from(vc) * queues;
         match (first..first + queues).contains(&latest.channel) {
             true => occupancy.saturating_sub(latest.phits),
@@ -132,7 +129,7 @@ impl<'a> RouterView<'a> {
     /// Occupancy of all virtual channels of output `port` together, in phits.
     #[inline]
     pub fn port_occupancy(&self, port: u16) -> u32 {
-        (0..self.buffers.vcs[self.class(port) as usize]).map(|vc| self.occupancy(port, vc)).sum()
+        (0..self.tables.behind.vcs[self.class(port) as usize]).map(|vc| self.occupancy(port, vc)).sum()
     }
 
     /// Virtual channel `vc` of the outputs `ports`, which are of one link class, in a form in which many can be
@@ -143,15 +140,16 @@ impl<'a> RouterView<'a> {
         let outputs = (first + u32::from(ports.start)) as usize..(first + u32::from(ports.end)) as usize;
         let outputs = self.tables.outputs.get(outputs).unwrap_or_default();
         let class = outputs.first().map_or(0, |output| usize::from(output.class));
-        let simple = self.buffers.division.queues == 1 && self.network == 0;
+        let simple = self.tables.behind.division.queues == 1 && self.network == 0;
         Lane {
             at: self,
             first: ports.start,
             vc,
             outputs,
-            capacity: self.buffers.capacity[class],
+            channels: &self.tables.channels,
+            capacity: self.tables.behind.capacity[class],
             simple,
-            backlog: self.backlog.filter(|_| simple).map(|backlog| backlog[class % MOST_CLASSES]),
+            backlog: self.tables.behind.backlog.filter(|_| simple).map(|backlog| backlog[class % MOST_CLASSES]),
         }
     }
 
@@ -161,21 +159,21 @@ impl<'a> RouterView<'a> {
     pub(crate) fn emptiest(&self, port: u16, phits: u32) -> (u32, bool) {
         let output = self.output(port);
         let class = output.class as usize;
-        let vcs = self.buffers.vcs[class];
-        if self.buffers.division.queues != 1 || !self.tables.owners.is_empty() {
+        let vcs = self.tables.behind.vcs[class];
+        if self.tables.behind.division.queues != 1 || !self.tables.owners.is_empty() {
             let takes = |vc: u8| !self.held(port, vc) && self.has_room(port, vc, phits);
             return ((0..vcs).map(|vc| self.occupancy(port, vc)).min().unwrap_or(0), (0..vcs).any(takes));
         }
         let first = self.first(output);
         let most = (0..vcs.into()).map(|vc| self.tables.channels[first + vc].credits).max().unwrap_or(0);
-        let occupancy = (self.buffers.capacity[class] as i32 - most).max(0) as u32;
+        let occupancy = (self.tables.behind.capacity[class] as i32 - most).max(0) as u32;
         (occupancy, most >= phits as i32 && self.buffer_has_room(port, phits))
     }
 
     /// Occupancy of virtual channel `vc` of output `port` as a share of its buffer, from 0 to 1.
     #[inline]
     pub fn fill(&self, port: u16, vc: u8) -> f64 {
-        f64::from(self.occupancy(port, vc)) / f64::from(self.buffers.capacity[self.output(port).class as usize])
+        f64::from(self.occupancy(port, vc)) / f64::from(self.tables.behind.capacity[self.output(port).class as usize])
     }
 
     /// True if the crossbar side of output `port` can start a transfer now.
@@ -193,7 +191,7 @@ impl<'a> RouterView<'a> {
     /// True if virtual channel `vc` of output `port` is held by a packet that has been granted it in part.
     #[inline]
     pub fn held(&self, port: u16, vc: u8) -> bool {
-        let (first, queues) = (self.first(self.output(port)), self.buffers.division.queues);
+        let (first, queues) = (self.first(self.output(port)), self.tables.behind.division.queues);
         let owned = |lane: u32| self.tables.owners.get((first + lane) as usize).is_some_and(|owner| *owner != NONE);
         let first = u32::from(vc) * queues;
         (first..first + queues).all(owned)
@@ -202,13 +200,13 @@ impl<'a> RouterView<'a> {
     /// Phits of the first flit of `packet`: what it takes of a channel's credits when its head is granted it.
     #[inline]
     pub fn first_flit(&self, packet: &Packet) -> u32 {
-        u32::from(packet.size).min(self.buffers.flit_size)
+        u32::from(packet.size).min(self.tables.behind.flit_size)
     }
 
     /// Phits of the largest flit; more than those of any packet where the packet is the flit.
     #[inline]
     pub fn largest_flit(&self) -> u32 {
-        self.buffers.flit_size
+        self.tables.behind.flit_size
     }
 
     /// True if virtual channel `vc` of output `port` has credits for `phits`, and its output buffer room for them.
@@ -227,11 +225,11 @@ impl<'a> RouterView<'a> {
 
     #[inline(always)]
     fn buffer_has_room(&self, port: u16, phits: u32) -> bool {
-        if let Some(backlog) = self.backlog {
+        if let Some(backlog) = &self.tables.behind.backlog {
             let output = self.output(port);
             return output.free.saturating_sub(self.now) < backlog[output.class as usize % MOST_CLASSES];
         }
-        let Some(capacity) = self.buffers.output_buffer else { return true };
+        let Some(capacity) = self.tables.behind.output_buffer else { return true };
         let index = self.tables.first_port[self.local] + u32::from(port);
         self.tables.buffers[index].held + phits <= capacity || self.buffer_will_have_room(index, phits, capacity)
     }
@@ -285,11 +283,12 @@ pub(crate) struct Lane<'a> {
     first: u16,
     vc: u8,
     outputs: &'a [Output],
+    channels: &'a Table<OutputVc>,
     /// Phits of the buffer behind each.
     capacity: u32,
     /// A virtual channel is one queue, and there is one network.
     simple: bool,
-    /// [`RouterView::backlog`] of the class, if so.
+    /// [`Buffers::backlog`](super::Buffers::backlog) of the class, if so.
     backlog: Option<Tick>,
 }
 
@@ -306,7 +305,7 @@ impl<'a> Lane<'a> {
         if !self.simple {
             return (self.at.occupancy(port, self.vc), 0);
         }
-        let credits = self.at.tables.channels[output.vc + u32::from(self.vc)].credits;
+        let credits = self.channels[output.vc + u32::from(self.vc)].credits;
         ((self.capacity as i32 - credits).max(0) as u32, credits)
     }
 
