@@ -5,6 +5,8 @@
 //! processes is carried there when the epoch is over.
 
 use super::Tick;
+use rayon_core::{ThreadPool, ThreadPoolBuilder};
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -177,6 +179,33 @@ pub(crate) trait Carrier<M: Post>: Sync {
     fn carry(&self, inboxes: &Inboxes<M>, room: &mut M::Room);
 }
 
+/// The threads on which the partitions of a network run: started when they are first needed, and kept as long as it
+/// runs.
+#[derive(Debug)]
+pub(crate) struct Threads {
+    count: usize,
+    /// All but the one that asks for the work.
+    others: Option<ThreadPool>,
+}
+
+impl Threads {
+    /// So many threads, one at least.
+    pub(crate) fn new(count: usize) -> Self {
+        Self { count: count.max(1), others: None }
+    }
+
+    /// How many threads `most` pieces of work are for, at most one each. If the machine starts no more, it is one: the
+    /// result is the same.
+    fn start(&mut self, most: usize) -> usize {
+        let count = self.count.clamp(1, most.max(1));
+        if count > 1 && self.others.is_none() {
+            let name = |number| format!("partitions {}", number + 1);
+            self.others = ThreadPoolBuilder::new().num_threads(count - 1).thread_name(name).build().ok();
+        }
+        self.others.as_ref().map_or(1, |others| others.current_num_threads() + 1)
+    }
+}
+
 /// Of a network in several processes: what of it is here.
 pub(crate) struct Here<'a, M: Post> {
     /// The first partition of this process.
@@ -185,60 +214,103 @@ pub(crate) struct Here<'a, M: Post> {
     pub carrier: &'a dyn Carrier<M>,
 }
 
-/// Advances all partitions from tick `now` to tick `end` by `schedule`, on `threads` threads. `partitions` are all, or
-/// those that are `here`.
+/// The clusters of a thread, by number, and how many of them have begun their turn in this epoch. In a cache line of its
+/// own, since all threads ask for those that are left.
+#[repr(align(64))]
+struct Share {
+    clusters: Range<usize>,
+    begun: AtomicUsize,
+}
+
+impl Share {
+    /// One for each of `threads` threads, of as many of `clusters` as there are for each.
+    fn of(clusters: Range<usize>, threads: usize) -> Vec<Self> {
+        let mut start = clusters.start;
+        let share = |thread| {
+            let end = start + (clusters.end - start) / (threads - thread);
+            Self { clusters: std::mem::replace(&mut start, end)..end, begun: AtomicUsize::new(0) }
+        };
+        (0..threads).map(share).collect()
+    }
+
+    /// The next cluster whose turn it is, for whoever asks.
+    fn next(&self) -> Option<usize> {
+        let cluster = self.clusters.start + self.begun.fetch_add(1, Ordering::Relaxed);
+        self.clusters.contains(&cluster).then_some(cluster)
+    }
+
+    /// An epoch begins.
+    fn begin(&self) {
+        self.begun.store(0, Ordering::Relaxed);
+    }
+}
+
+/// Advances all partitions from tick `now` to tick `end` by `schedule`, on `threads`. `partitions` are all, or those that
+/// are `here`.
+///
+/// Each thread has partitions of its own, which it may have in its cache. One that is done with these takes what is left
+/// of the others': cores are not equally fast, and the machine may have other work for them.
 pub(crate) fn advance<P: Runs>(
     partitions: &mut [P],
     inboxes: &Inboxes<P::Mail>,
-    threads: usize,
+    threads: &mut Threads,
     schedule: &Schedule,
     (now, end): (Tick, Tick),
     here: Option<&Here<'_, P::Mail>>,
 ) {
     let first = here.map_or(0, |here| here.first);
-    let count = |end: usize| schedule.clusters.partition_point(|cluster| cluster.end <= end);
-    let own = &schedule.clusters[count(first)..count(first + partitions.len())];
-    let threads = threads.clamp(1, own.len().max(1));
-    let barrier = Barrier::new(threads);
-    let work = |first: usize, own: &mut [P], clusters: &[Cluster], last: bool| {
+    let clusters = &schedule.clusters[..];
+    let before = |end: usize| clusters.partition_point(|cluster| cluster.end <= end);
+    let own = before(first)..before(first + partitions.len());
+    let count = threads.start(own.len());
+    let (barrier, shares) = (Barrier::new(count), Share::of(own, count));
+    let alone = partitions.len() == count;
+    // Each is asked for once in an epoch, by one thread.
+    let partitions: Vec<Mutex<&mut P>> = partitions.iter_mut().map(Mutex::new).collect();
+    let turn = |cluster: usize, (from, at): (Tick, Tick), outbox: &mut Outbox<P::Mail>| {
+        let Cluster { end, lookahead } = clusters[cluster];
+        let start = cluster.checked_sub(1).map_or(0, |before| clusters[before].end);
+        let mut until = from;
+        while until < at {
+            until += lookahead.min(at - until);
+            for index in start..end {
+                let mut partition = lock(&partitions[index - first]);
+                if !alone {
+                    partition.fetch();
+                }
+                let mail = std::mem::take(&mut *lock(&inboxes.mail[index]));
+                partition.run_until(until, mail, outbox);
+            }
+            // Nobody else runs, or sends to, these partitions before the epoch's end.
+            if until < at {
+                deliver(&mut outbox.mail[start..end], &inboxes.mail[start..end]);
+            }
+        }
+    };
+    let work = |thread: usize| {
         let _abandon = Abandon(&barrier);
-        let mut outbox = inboxes.outbox(threads);
+        let mut outbox = inboxes.outbox(count);
         let mut at = now;
         while at < end {
             let from = at;
             at += schedule.lookahead.min(end - at);
-            let alone = own.len() == 1;
-            let mut start = first;
-            for &Cluster { end, lookahead } in clusters {
-                let mut until = from;
-                while until < at {
-                    until += lookahead.min(at - until);
-                    for index in start..end {
-                        let partition = &mut own[index - first];
-                        if !alone {
-                            partition.fetch();
-                        }
-                        let mail = std::mem::take(&mut *lock(&inboxes.mail[index]));
-                        partition.run_until(until, mail, &mut outbox);
-                    }
-                    // Nobody else runs, or sends to, these partitions before the epoch's end.
-                    if until < at {
-                        deliver(&mut outbox.mail[start..end], &inboxes.mail[start..end]);
-                    }
+            for share in shares[thread..].iter().chain(&shares[..thread]) {
+                while let Some(cluster) = share.next() {
+                    turn(cluster, (from, at), &mut outbox);
                 }
-                start = end;
             }
             // Nobody may post before all have fetched what the last epoch left them: mail kept apart by epochs needs
             // only the memory of one.
             if !barrier.wait() {
                 return;
             }
+            shares[thread].begin();
             deliver(&mut outbox.mail, &inboxes.mail);
             if !barrier.wait() {
                 return;
             }
             if let Some(Here { carrier, .. }) = here {
-                if last {
+                if thread == 0 {
                     carrier.carry(inboxes, &mut outbox.room);
                 }
                 if !barrier.wait() {
@@ -248,26 +320,107 @@ pub(crate) fn advance<P: Runs>(
         }
         lock(&inboxes.rooms).push(outbox.room);
     };
-    if threads == 1 {
-        work(first, partitions, own, true);
-        return;
+    // This thread, the first, is asked whether the work is still wanted, and speaks for the process.
+    let Some(others) = &threads.others else { return work(0) };
+    others.in_place_scope(|scope| {
+        // One piece for each thread: one that waits for the others at the barrier takes no second one.
+        (1..count).for_each(|thread| {
+            let work = &work;
+            scope.spawn(move |_| work(thread));
+        });
+        work(0);
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::Ordering::SeqCst;
+    use std::time::{Duration, Instant};
+
+    #[derive(Debug, Default, PartialEq)]
+    struct Letters(Vec<(usize, Tick)>);
+
+    impl Post for Letters {
+        type Room = ();
+        fn room(_: usize) {}
+        fn is_empty(&self) -> bool {
+            self.0.is_empty()
+        }
     }
-    std::thread::scope(|scope| {
-        let (mut rest, mut clusters) = (partitions, own);
-        let mut first = first;
-        for thread in 0..threads {
-            let (turns, later) = clusters.split_at(clusters.len() / (threads - thread));
-            clusters = later;
-            let end = turns.last().map_or(first, |cluster| cluster.end);
-            let (own, others) = rest.split_at_mut(end - first);
-            rest = others;
-            let (start, work) = (first, &work);
-            first = end;
-            match thread + 1 == threads {
-                // This thread is asked whether the work is still wanted, and speaks for the process.
-                true => work(start, own, turns, true),
-                false => drop(scope.spawn(move || work(start, own, turns, false))),
+
+    /// Writes to the next partition in every turn, and waits in its first one until `waits_for` has had its own.
+    struct Writer<'a> {
+        number: usize,
+        of: usize,
+        turns: Vec<(Tick, Vec<(usize, Tick)>)>,
+        had_turn: &'a [AtomicBool],
+        waits_for: Option<usize>,
+    }
+
+    impl Runs for Writer<'_> {
+        type Mail = Letters;
+        fn fetch(&self) {}
+        fn run_until(&mut self, end: Tick, mail: Vec<Letters>, outbox: &mut Outbox<Letters>) {
+            self.had_turn[self.number].store(true, SeqCst);
+            let since = Instant::now();
+            while let Some(other) = self.waits_for.filter(|other| !self.had_turn[*other].load(SeqCst)) {
+                assert!(since.elapsed() < Duration::from_secs(20), "nobody has taken over the turn of {other}");
+                std::thread::yield_now();
+            }
+            self.turns.push((end, mail.into_iter().flat_map(|letters| letters.0).collect()));
+            outbox.mail[(self.number + 1) % self.of].0.push((self.number, end));
+        }
+    }
+
+    fn writers<'a>(had_turn: &'a [AtomicBool], waits: impl Fn(usize) -> Option<usize>) -> Vec<Writer<'a>> {
+        let of = had_turn.len();
+        (0..of).map(|number| Writer { number, of, turns: Vec::new(), had_turn, waits_for: waits(number) }).collect()
+    }
+
+    #[test]
+    fn every_partition_has_each_turn_once_and_gets_the_mail_of_the_one_before() {
+        for (partitions, count) in [(1, 1), (1, 4), (2, 2), (7, 1), (7, 3), (7, 7), (5, 9)] {
+            let had_turn: Vec<AtomicBool> = (0..partitions).map(|_| AtomicBool::new(false)).collect();
+            let mut writers = writers(&had_turn, |_| None);
+            let (inboxes, schedule) = (Inboxes::new(partitions), Schedule::whole(partitions, 10));
+            let mut threads = Threads::new(count);
+            // The threads of the first call are those of the second.
+            for (now, end) in [(0, 35), (35, 50)] {
+                advance(&mut writers, &inboxes, &mut threads, &schedule, (now, end), None);
+            }
+            for writer in &writers {
+                let from = (writer.number + partitions - 1) % partitions;
+                let ends = [10, 20, 30, 35, 45, 50];
+                let mail = |turn: usize| turn.checked_sub(1).map(|before| (from, ends[before])).into_iter().collect();
+                let expected: Vec<_> = (0..).zip(ends).map(|(turn, end)| (end, mail(turn))).collect();
+                assert_eq!(writer.turns, expected, "{} of {partitions} on {count} threads", writer.number);
             }
         }
-    });
+    }
+
+    #[test]
+    fn a_thread_that_is_done_takes_what_another_has_left() {
+        // The first two are those of one thread.
+        let had_turn: Vec<AtomicBool> = (0..4).map(|_| AtomicBool::new(false)).collect();
+        let mut writers = writers(&had_turn, |number| (number == 0).then_some(1));
+        let mut threads = Threads::new(2);
+        advance(&mut writers, &Inboxes::new(4), &mut threads, &Schedule::whole(4, 10), (0, 20), None);
+        assert!(writers.iter().all(|writer| writer.turns.len() == 2));
+    }
+
+    #[test]
+    #[should_panic(expected = "nothing comes of it")]
+    fn a_thread_that_panics_lets_the_others_go() {
+        struct Fails(bool);
+        impl Runs for Fails {
+            type Mail = Letters;
+            fn fetch(&self) {}
+            fn run_until(&mut self, _: Tick, _: Vec<Letters>, _: &mut Outbox<Letters>) {
+                assert!(!self.0, "nothing comes of it");
+            }
+        }
+        let mut partitions: Vec<Fails> = (0..6).map(|number| Fails(number == 4)).collect();
+        advance(&mut partitions, &Inboxes::new(6), &mut Threads::new(3), &Schedule::whole(6, 10), (0, 1000), None);
+    }
 }

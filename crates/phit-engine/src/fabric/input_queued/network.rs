@@ -7,7 +7,7 @@ use super::cut::Cut;
 use super::mail::Slices;
 use super::stuck::{Waiting, find_cycle};
 use super::{Mail, Partition};
-use crate::engine::parallel::{Here, Inboxes, Schedule, advance};
+use crate::engine::parallel::{Here, Inboxes, Schedule, Threads, advance};
 use crate::engine::{Team, Tick};
 use crate::fabric::executor::Executor;
 use crate::fabric::{Fabric, News, Options, Progress, gathered};
@@ -26,7 +26,7 @@ pub struct InputQueued {
     /// By partition of the network.
     inboxes: Inboxes<Mail>,
     schedule: Schedule,
-    threads: usize,
+    threads: Threads,
     now: Tick,
     longest_wait: Tick,
     /// Endpoints execute a program.
@@ -61,7 +61,7 @@ impl InputQueued {
             inboxes: Inboxes::new(parts.len()),
             partitions,
             schedule,
-            threads,
+            threads: Threads::new(threads),
             now: 0,
             longest_wait: plan.longest_wait(),
             executes: plan.workload.is_some(),
@@ -131,7 +131,7 @@ impl Fabric for InputQueued {
         }
         let here = self.carriage.as_ref().map(|carriage| Here { first: carriage.own().start, carrier: carriage });
         let Self { partitions, inboxes, threads, schedule, now, .. } = self;
-        advance(partitions, inboxes, *threads, schedule, (*now, end), here.as_ref());
+        advance(partitions, inboxes, threads, schedule, (*now, end), here.as_ref());
         self.now = end;
     }
 
