@@ -214,8 +214,8 @@ pub(crate) struct Here<'a, M: Post> {
     pub carrier: &'a dyn Carrier<M>,
 }
 
-/// The clusters of a thread, by number, and how many of them have begun their turn in this epoch. In a cache line of its
-/// own, since all threads ask for those that are left.
+/// The clusters of a thread, by number, and how many of them have begun their turn in this epoch. In a cache line of
+/// its own, since all threads ask for those that are left.
 #[repr(align(64))]
 struct Share {
     clusters: Range<usize>,

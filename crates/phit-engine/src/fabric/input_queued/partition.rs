@@ -415,7 +415,8 @@ impl Partition {
             changed, changing, reviews,
             reviewing, ways_back, held, watched, wakes, outgoing, free_messages;
             index, config, topology, known, traffic, unit, routing, tabled, settings, queueing, manager, vc_allocator,
-            admittances, widest, next_look, full_from, now, outbox, coming, slices, offered_phits, next_period, probes, next_probe,
+            admittances, widest, next_look, full_from, now, outbox, coming, slices, offered_phits, next_period, probes,
+            next_probe,
             messages, hosted, exchange, streams, repeats, discards, severed, outages, silent, paths,
             connections, pools
         });

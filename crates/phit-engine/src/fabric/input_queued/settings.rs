@@ -150,7 +150,8 @@ pub(crate) struct Settings {
     pub shares: bool,
     /// The crossbar connects an input with an output for a packet, see [`super::connections`].
     pub connects_packets: bool,
-    /// Requests of packets that came over a link of a class below this one go after others: injected ones (1) or none (0).
+    /// Requests of packets that came over a link of a class below this one go after others: injected ones (1) or
+    /// none (0).
     pub after_transit: u8,
     /// The routing mechanism has reserved channels for detours around faults.
     pub detours: bool,
