@@ -245,11 +245,11 @@ impl Share {
     }
 }
 
-/// Advances all partitions from tick `now` to tick `end` by `schedule`, on `threads`. `partitions` are all, or those that
-/// are `here`.
+/// Advances all partitions from tick `now` to tick `end` by `schedule`, on `threads`. `partitions` are all, or those
+/// that are `here`.
 ///
-/// Each thread has partitions of its own, which it may have in its cache. One that is done with these takes what is left
-/// of the others': cores are not equally fast, and the machine may have other work for them.
+/// Each thread has partitions of its own, which it may have in its cache. One that is done with these takes what is
+/// left of the others': cores are not equally fast, and the machine may have other work for them.
 pub(crate) fn advance<P: Runs>(
     partitions: &mut [P],
     inboxes: &Inboxes<P::Mail>,
