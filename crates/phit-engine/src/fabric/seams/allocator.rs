@@ -42,7 +42,7 @@ impl Request {
     }
 }
 
-/// What rounds of allocation write down; empty between them.
+/// What rounds of allocation write down; nothing of it is read in the next.
 #[derive(Debug, Default)]
 pub struct Scratch {
     /// Of one router, the requests that share a port with another.
@@ -52,7 +52,7 @@ pub struct Scratch {
     /// Routers that may have several requests for one port, in ascending order, each once or more; for
     /// [`Allocator::allocate_noted`].
     pub contended: Vec<u32>,
-    /// The input port that has requested last.
+    /// The input port that has requested last in this round.
     pub latest: u32,
 }
 
