@@ -17,7 +17,7 @@ use super::paths::Paths;
 use super::pools::Pools;
 use super::rounds;
 use super::settings::{Policies, Settings, Times};
-use super::state::{BROKEN, Input, Output, OutputBuffer, OutputTables, OutputVc, Progress, Queue, SINK};
+use super::state::{BROKEN, Input, Output, OutputTables, OutputVc, Progress, Queue, SINK};
 use super::streams::Streams;
 use super::vc_allocation::{Arbiters, Asked, VcAllocator};
 use super::wait_lists::WaitLists;
@@ -27,12 +27,12 @@ use crate::fabric::executor::{Executor, Seat};
 use crate::fabric::links::LinkClass;
 use crate::fabric::seams::allocator::{AllocatorContext, AllocatorParams};
 use crate::fabric::seams::queueing::QueueingContext;
-use crate::fabric::seams::routing::{Buffers, Routing, RoutingContext, Watches};
+use crate::fabric::seams::routing::{OutputBuffers, Routing, RoutingContext, Watches};
 use crate::fabric::sources::cycles;
 use crate::fabric::zero_load::Ways;
 use crate::fabric::{Blueprint, longest_wait};
 use crate::measure::Collector;
-use crate::packet::{Arena, MOST_CLASSES};
+use crate::packet::Arena;
 use crate::registry::Chosen;
 use crate::topology::{Known, Peer, Retransmit, Routers, Topology};
 use crate::traffic::Requests;
@@ -476,10 +476,6 @@ impl<'a> Plan<'a> {
 
         let (in_blocks, apart) = settings.kernel.blocks();
         let blocks = if in_blocks { blocks::blocks(&first_port, &inputs, queues.len() as u32) } else { Vec::new() };
-        let ring = match settings.timed {
-            true => 0,
-            false => config.buffers.output_buffer.map_or(0, |phits| phits / self.smallest_flit.max(1) + 1),
-        };
         let (lanes, total) = (u64::from(config.links[0].queues), u64::from(topology.endpoints()));
         let injection_bounds = (1..lanes).map(|lane| (lane * total).div_ceil(lanes) as u32).collect();
         let ways_back = match settings.managed {
@@ -494,17 +490,16 @@ impl<'a> Plan<'a> {
         };
         let held = vec![false; if settings.managed { queues.len() } else { 0 }].into();
         let injection_rng = |endpoint: &Endpoint| Rng::new(self.seed, Stream::Injection, endpoint.number.into());
+        let capacity = config.buffers.output_buffer;
+        let buffers = OutputBuffers::new(capacity, settings.backlog, outputs.len(), self.smallest_flit);
         let tables = OutputTables {
             first_port: first_port.into(),
             owners: vec![NONE; if settings.single { 0 } else { channels.len() }].into(),
-            buffers: vec![OutputBuffer::default(); if settings.timed { 0 } else { outputs.len() }].into(),
-            ready: vec![0; if settings.wants.batch && settings.timed { outputs.len() } else { 0 }].into(),
-            rings: vec![0; ports as usize * ring as usize].into(),
-            ring_phits: vec![0; ports as usize * ring as usize].into(),
-            ring,
+            ready: vec![0; if settings.wants.batch && buffers.by_time() { outputs.len() } else { 0 }].into(),
+            buffers,
             granted: rounds::grants(if settings.rounds > 1 { outputs.len() } else { 0 }),
             round: 0,
-            behind: Buffers { backlog: settings.timed.then_some(settings.backlog), ..config.buffers.clone() },
+            behind: config.buffers.clone(),
             outputs: outputs.into(),
             channels: channels.into(),
         };
@@ -548,7 +543,6 @@ impl<'a> Plan<'a> {
             again: Vec::new(),
             lists,
             next_look: 0,
-            full_from: [0; MOST_CLASSES],
             senders: Vec::new(),
             neighbours: match settings.transparent {
                 true => Vec::new(),

@@ -118,7 +118,6 @@ impl Config {
                     Switching::VirtualCutThrough | Switching::StoreAndForward => WHOLE_PACKET,
                 },
                 output_buffer: params.output_buffer.finite(),
-                backlog: None,
             },
             links: links.clone(),
             networks,

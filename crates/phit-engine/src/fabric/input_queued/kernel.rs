@@ -148,8 +148,6 @@ impl Compiled {
             ticks_per_cycle: _,
             starts: _,
             cycles: _,
-            output_buffer: _,
-            backlog: _,
             ejection_vcs: _,
             full: _,
             enough: _,
@@ -196,7 +194,7 @@ impl Compiled {
             shares,
             // What the kernels for packets that are alike know.
             size: _,
-            timed,
+            backlog,
             alike,
             own_topology,
             staged,
@@ -226,7 +224,7 @@ impl Compiled {
         let batched = wants.redecide && wants.batch;
         let batched_only = wants == Wants { redecide: true, batch: true, ..Wants::default() };
         let sized = alike;
-        let alike = alike && timed;
+        let alike = alike && backlog.is_some();
         let fixed = wants.settled && own_topology && alike;
         match single {
             true if plain && fixed => Self::Fixed,

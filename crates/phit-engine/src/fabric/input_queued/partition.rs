@@ -33,7 +33,7 @@ use crate::fabric::seams::probe::Probes;
 use crate::fabric::seams::queueing::{Branch, Manager, Queueing};
 use crate::fabric::seams::routing::{Alternative, Head, Outgoing, Routing, Watches};
 use crate::measure::{Collector, Total};
-use crate::packet::{Arena, MOST_CLASSES};
+use crate::packet::Arena;
 use crate::topology::{Known, Location, RouteTable, Routers, Topology};
 use crate::traffic::{Generated, Traffic};
 use std::sync::Arc;
@@ -136,9 +136,6 @@ pub struct Partition {
     pub(crate) lists: WaitLists,
     /// Tick of the next look at the candidates: this one until it has taken place.
     pub(crate) next_look: Tick,
-    /// By class: in this tick an output buffer is full whose link is free from then on or later, if
-    /// [`Settings::timed`].
-    pub(crate) full_from: [Tick; MOST_CLASSES],
     /// Endpoints that may have something to send in this tick.
     pub(crate) senders: Vec<u32>,
 
@@ -222,8 +219,7 @@ impl Runs for Partition {
         self.progress.fetch();
         self.tables.outputs.fetch();
         self.tables.channels.fetch();
-        self.tables.rings.fetch();
-        self.tables.ring_phits.fetch();
+        self.tables.buffers.fetch();
         self.endpoints.fetch();
         self.hosted.iter().for_each(|hosted| hosted.executor.fetch());
     }
@@ -312,8 +308,8 @@ impl Partition {
     fn run_ticks<K: Kernel>(&mut self, end: Tick) {
         while self.now < end {
             self.next_look = self.now;
-            if K::ALIKE || self.settings.timed {
-                self.full_from = self.settings.backlog.map(|backlog| self.now.saturating_add(backlog));
+            if K::ALIKE || self.tables.buffers.by_time() {
+                self.tables.buffers.begin(self.now);
             }
             self.wheel.bring_near(self.now);
             if K::TABLES {
@@ -415,7 +411,7 @@ impl Partition {
             changed, changing, reviews,
             reviewing, ways_back, held, watched, wakes, outgoing, free_messages;
             index, config, topology, known, traffic, unit, routing, tabled, settings, queueing, manager, vc_allocator,
-            admittances, widest, next_look, full_from, now, outbox, coming, slices, offered_phits, next_period, probes,
+            admittances, widest, next_look, now, outbox, coming, slices, offered_phits, next_period, probes,
             next_probe,
             messages, hosted, exchange, streams, repeats, discards, severed, outages, silent, paths,
             connections, pools

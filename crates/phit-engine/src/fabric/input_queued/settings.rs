@@ -78,14 +78,10 @@ pub(crate) struct Settings {
     pub injection_bandwidth: Option<Bandwidth>,
     /// Injection queues of an endpoint.
     pub injection_queues: u16,
-    /// Phits per output buffer.
-    pub output_buffer: u32,
     /// Phits of every packet; 0 if they differ.
     pub size: u32,
-    /// Whether an output buffer has room follows from the time for which its link is taken, see [`backlog`].
-    pub timed: bool,
-    /// By class: an output buffer is full while its link is taken for so many ticks, if `timed`.
-    pub backlog: [Tick; MOST_CLASSES],
+    /// By class: an output buffer is full while its link is taken for so many ticks, if that follows, see [`backlog`].
+    pub backlog: Option<[Tick; MOST_CLASSES]>,
     /// To whoever requests the crossbar, packets are alike: all are of one size, and no arbiter asks for their age.
     pub alike: bool,
     /// Virtual channels are allocated in a stage of their own.
@@ -291,8 +287,7 @@ impl Settings {
             injection_bandwidth: config.links[0].injection_bandwidth,
             injection_queues: config.links[0].queues,
             size,
-            timed: backlog.is_some(),
-            backlog: backlog.unwrap_or_default(),
+            backlog,
             alike: size > 0 && !by_age,
             own_topology,
             staged: config.vc_stage,
@@ -329,7 +324,6 @@ impl Settings {
             starts: Cycles::of(config.links.ticks_per_cycle),
             // Rounds are counted in 32 bits, too.
             cycles: cycles(config.links.ticks_per_cycle * config.rounds),
-            output_buffer: config.buffers.output_buffer.unwrap_or(u32::MAX),
             ejection_vcs: match requests {
                 _ if single => 1,
                 None => config.buffers.vcs[0],

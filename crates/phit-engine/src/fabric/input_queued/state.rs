@@ -2,7 +2,7 @@
 
 use crate::engine::{NONE, Tick};
 use crate::fabric::seams::queueing::Lanes;
-pub(super) use crate::fabric::seams::routing::{Output, OutputBuffer, OutputTables, OutputVc};
+pub(super) use crate::fabric::seams::routing::{Output, OutputTables, OutputVc};
 
 /// An input queue: packets in order, the first of which may have arrived or been sent in part.
 #[derive(Debug, Clone, Copy)]

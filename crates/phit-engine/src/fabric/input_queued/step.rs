@@ -5,14 +5,14 @@ use super::kernel::{General, Kernel};
 use super::lone::CHANNEL_ONLY;
 use super::partition::Partition;
 use super::speculation::SPECULATIVE;
-use super::state::{Input, Output, OutputBuffer, Progress, Queue};
+use super::state::{Input, Output, Progress, Queue};
 use super::vc_allocation::Waiting;
 use super::wait_lists::Waits;
 use crate::engine::bits::{bit, short_bit};
 use crate::engine::{NONE, Tick};
 use crate::fabric::seams::allocator::Request;
 use crate::fabric::seams::routing::Watched;
-use crate::packet::{MOST_CLASSES, Packet};
+use crate::packet::Packet;
 
 /// What becomes of a queue that was looked at.
 enum Look {
@@ -414,22 +414,12 @@ impl Partition {
                 sleep
             };
         }
-        if K::ALIKE || self.settings.timed {
-            if self.is_full(output) {
-                let room = self.room_at(output);
-                if self.waits_alone::<K>() {
-                    return Look::Until(room);
-                }
-                self.wake_output_at(index, room);
-                return sleep;
+        if let Some(room) = self.full_until::<K>(index, size) {
+            if self.waits_alone::<K>() {
+                return Look::Until(room);
             }
-        } else if self.tables.buffers[index].held + size > self.settings.output_buffer {
-            // Flits that have left the buffer are counted out when their room is wanted.
-            let capacity = self.settings.output_buffer;
-            if let Some(oldest) = self.expire(index, size, capacity) {
-                self.wake_output_at(index, oldest + 1);
-                return sleep;
-            }
+            self.wake_output_at(index, room);
+            return sleep;
         }
         if K::LISTS {
             self.packets.prefetch(self.queues[queue].first);
@@ -500,26 +490,20 @@ impl Partition {
             && self.has_output_room::<General>(grant.output, size)
     }
 
-    /// True if the buffer of `output` is full, where that is known by the time for which its link is taken.
+    /// The tick in which the buffer of `output` is worth asking again for room for `size` phits; `None` if it has it.
     #[inline(always)]
-    fn is_full(&self, output: &Output) -> bool {
-        output.free >= self.full_from[output.class as usize % MOST_CLASSES]
-    }
-
-    /// The tick in which the buffer of `output`, which is full, has room again.
-    #[inline(always)]
-    fn room_at(&self, output: &Output) -> Tick {
-        output.free - self.settings.backlog[output.class as usize % MOST_CLASSES] + 1
+    fn full_until<K: Kernel>(&mut self, output: u32, size: u32) -> Option<Tick> {
+        let (buffers, record) = (&mut self.tables.buffers, &self.tables.outputs[output]);
+        if K::ALIKE || buffers.by_time() {
+            return buffers.is_full(record).then(|| buffers.room_from(record));
+        }
+        buffers.more_from(output, size, self.now)
     }
 
     /// True if there is room for `size` phits in the buffer of `output`.
     #[inline(always)]
     pub(super) fn has_output_room<K: Kernel>(&mut self, output: u32, size: u32) -> bool {
-        if K::ALIKE || self.settings.timed {
-            return !self.is_full(&self.tables.outputs[output]);
-        }
-        let capacity = self.settings.output_buffer;
-        self.tables.buffers[output].held + size <= capacity || self.expire(output, size, capacity).is_none()
+        self.full_until::<K>(output, size).is_none()
     }
 
     /// Lets `queue` wait until the output chosen for it changes, or one of those that its mechanism watches.
@@ -556,15 +540,8 @@ impl Partition {
         let busy = self.tables.outputs[output].busy;
         if busy > self.now {
             self.wake_output_at(output, busy);
-        } else if self.settings.timed {
-            let o = &self.tables.outputs[output];
-            if self.is_full(o) {
-                self.wake_output_at(output, self.room_at(o));
-            }
-        } else if let Some(capacity) = self.config.buffers.output_buffer
-            && let Some(oldest) = self.expire(output, size, capacity)
-        {
-            self.wake_output_at(output, oldest + 1);
+        } else if let Some(room) = self.full_until::<General>(output, size) {
+            self.wake_output_at(output, room);
         }
     }
 
@@ -576,28 +553,5 @@ impl Partition {
             o.wake = at;
             self.file(at, kind::OUTPUT, output, 0);
         }
-    }
-
-    /// Frees the output buffer's room of flits that started on the link before this tick. If there is still no room for
-    /// `size` phits, returns the tick at which the oldest flit starts.
-    #[inline(always)]
-    pub(super) fn expire(&mut self, output: u32, size: u32, capacity: u32) -> Option<Tick> {
-        let buffer = &mut self.tables.buffers[output];
-        let base = output * self.tables.ring;
-        let OutputBuffer { mut held, mut first, mut count } = *buffer;
-        let mut oldest = None;
-        while count > 0 {
-            let place = base + u32::from(first);
-            let start = self.tables.rings[place];
-            if start >= self.now {
-                oldest = (held + size > capacity).then_some(start);
-                break;
-            }
-            held -= u32::from(self.tables.ring_phits[place]);
-            count -= 1;
-            first = if u32::from(first) + 1 == self.tables.ring { 0 } else { first + 1 };
-        }
-        *buffer = OutputBuffer { held, first, count };
-        oldest
     }
 }

@@ -60,7 +60,7 @@ fn with_routing(mut simulation: Simulation, routing: impl Fn() -> Box<dyn Routin
                 ideal: old.ideal,
                 by_age: !old.alike,
                 own_topology: old.own_topology,
-                messages: !old.timed,
+                messages: old.backlog.is_none(),
                 sizes: (old.size as u16, old.size as u16),
                 requests: None,
                 ranks: None,

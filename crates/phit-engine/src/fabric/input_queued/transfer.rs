@@ -134,22 +134,11 @@ impl Partition {
         if self.settings.wants::<K>().batch
             && let Some(ready) = self.tables.ready.get_mut(grant.output as usize)
         {
-            // From then on the backlog is short enough.
-            let room = (passage.end + 1).saturating_sub(self.settings.backlog[class]);
-            *ready = room.max(output.busy);
+            *ready = self.tables.buffers.room_from(output).max(output.busy);
         }
         output.phits += u64::from(size);
-        if !K::ALIKE && self.tables.ring != 0 {
-            let buffer = &mut self.tables.buffers[grant.output];
-            let mut place = u32::from(buffer.first) + u32::from(buffer.count);
-            if place >= self.tables.ring {
-                place -= self.tables.ring;
-            }
-            let place = grant.output * self.tables.ring + place;
-            self.tables.rings[place] = passage.start;
-            self.tables.ring_phits[place] = grant.size;
-            buffer.count += 1;
-            buffer.held += size;
+        if !K::ALIKE {
+            self.tables.buffers.push(grant.output, passage.start, grant.size);
         }
         let (far, far_queue, channel) = (output.far_partition, output.far_queue, output.vc + u32::from(grant.vc));
 

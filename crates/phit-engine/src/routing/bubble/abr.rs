@@ -69,9 +69,5 @@ impl Weighing for Minimal {
         u32::MAX
     }
 
-    fn is_bounded(&self) -> bool {
-        true
-    }
-
     fn ways(&self, _: &Position, _: &Position, _: &Offsets, _: u32, _: impl FnMut(&Choice)) {}
 }

@@ -181,11 +181,6 @@ impl Weighing for OutFlanking {
         self.params.least_distance
     }
 
-    /// The author's mean can exceed the slots of a queue, and its congestion term one.
-    fn is_bounded(&self) -> bool {
-        self.params.mean == IdnMean::FirstLeg
-    }
-
     /// Section 3.2: OutFlank IDNs before wraparound IDNs.
     #[inline]
     fn ways(&self, s: &Position, t: &Position, minimal: &Offsets, coins: u32, mut see: impl FnMut(&Choice)) {

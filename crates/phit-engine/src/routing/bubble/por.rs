@@ -104,10 +104,6 @@ impl Weighing for PickOrthant {
         self.params.least_distance
     }
 
-    fn is_bounded(&self) -> bool {
-        true
-    }
-
     /// The ways within all orthants, the minimal one among them.
     #[inline]
     fn ways(&self, s: &Position, t: &Position, minimal: &Offsets, _: u32, mut see: impl FnMut(&Choice)) {

@@ -2,7 +2,6 @@
 
 use super::name;
 use super::pending::Pending;
-use super::ports::ring;
 use crate::engine::bits::{bit, short_bit};
 use crate::engine::{NONE, Tick};
 use crate::fabric::input_queued::events::kind;
@@ -167,11 +166,12 @@ fn woken(partition: &Partition, pending: &Pending, output: u32, now: Tick) -> bo
 }
 
 fn no_room(partition: &Partition, output: u32, size: u32) -> bool {
-    if partition.settings.timed {
+    if let Some(backlog) = partition.settings.backlog {
         let record = &partition.tables.outputs[output];
-        return record.free.saturating_sub(partition.now) >= partition.settings.backlog[record.class as usize];
+        return record.free.saturating_sub(partition.now) >= backlog[record.class as usize];
     }
-    let kept = ring(partition, output).filter(|(start, _)| *start >= partition.now).map(|(_, size)| size);
+    let flits = partition.tables.buffers.flits(output);
+    let kept = flits.filter(|(start, _)| *start >= partition.now).map(|(_, size)| size);
     partition.config.buffers.output_buffer.is_some_and(|capacity| kept.sum::<u32>() + size > capacity)
 }
 

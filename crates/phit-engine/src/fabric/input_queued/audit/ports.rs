@@ -4,17 +4,6 @@ use super::pending::Pending;
 use crate::engine::Tick;
 use crate::fabric::input_queued::partition::Partition;
 
-/// The flits in the ring of an output buffer: start of transmission and size.
-pub(super) fn ring(partition: &Partition, output: u32) -> impl Iterator<Item = (Tick, u32)> + '_ {
-    let record = partition.tables.buffers.get(output as usize).copied().unwrap_or_default();
-    let (first, size) = (u32::from(record.first), partition.tables.ring.max(1));
-    let base = output * partition.tables.ring;
-    (0..u32::from(record.count)).map(move |place| {
-        let place = base + (first + place) % size;
-        (partition.tables.rings[place], u32::from(partition.tables.ring_phits[place]))
-    })
-}
-
 /// Of an endpoint's buffer, the credits for it and those on their way back add up to its size.
 pub(super) fn ejections(partition: &Partition, pending: &Pending) -> Result<(), String> {
     let Some(capacity) = partition.config.links[0].ejection_buffer else { return Ok(()) };
@@ -64,18 +53,21 @@ pub(super) fn turns(partition: &Partition, pending: &Pending) -> Result<(), Stri
 
 /// Output buffers hold what was put into them.
 pub(super) fn outputs(partition: &Partition) -> Result<(), String> {
-    let Some(capacity) = partition.config.buffers.output_buffer.filter(|_| !partition.settings.timed) else {
+    let buffers = &partition.tables.buffers;
+    let Some(capacity) = partition.config.buffers.output_buffer.filter(|_| !buffers.by_time()) else {
         return Ok(());
     };
-    for (index, buffer) in partition.tables.buffers.iter().enumerate() {
-        let sum: u32 = ring(partition, index as u32).map(|(_, size)| size).sum();
-        if sum != buffer.held || sum > capacity {
+    for index in 0..partition.tables.outputs.len() as u32 {
+        let sum: u32 = buffers.flits(index).map(|(_, size)| size).sum();
+        if sum != buffers.held(index) || sum > capacity {
             return Err(format!(
                 "output {index} of partition {} at tick {}: {sum} phits in the buffer, {} counted, room for {capacity}",
-                partition.index, partition.now, buffer.held
+                partition.index,
+                partition.now,
+                buffers.held(index)
             ));
         }
-        if !ring(partition, index as u32).map(|(start, _)| start).is_sorted() {
+        if !buffers.flits(index).map(|(start, _)| start).is_sorted() {
             return Err(format!("output {index} of partition {}: flits out of order", partition.index));
         }
     }

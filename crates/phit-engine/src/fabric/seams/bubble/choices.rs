@@ -108,8 +108,6 @@ pub trait Weighing: Send + Sync + Debug {
     fn profit(&self) -> &Profit;
     /// Packets with a shorter way than this, in hops, have no choice.
     fn least_distance(&self) -> u32;
-    /// True if no way's congestion term can be more than one.
-    fn is_bounded(&self) -> bool;
     /// Calls `see` with the ways from `s` to `t` besides the minimal one; `coins` are those of half a ring.
     fn ways(&self, s: &Position, t: &Position, minimal: &Offsets, coins: u32, see: impl FnMut(&Choice));
 }
@@ -139,10 +137,10 @@ impl<'a> Best<'a> {
         self.rule.of(self.slots.capacity, self.least_used, free, shortness)
     }
 
-    /// True if nothing can be better.
+    /// True if nothing can be better. With an empty queue no congestion term is more than one.
     #[inline]
-    fn is_settled(&self, bounded: bool) -> bool {
-        self.rule.is_most(self.profit) && (self.least_used == 0 || bounded)
+    fn is_settled(&self) -> bool {
+        self.rule.is_most(self.profit) && self.least_used == 0
     }
 
     #[inline]
@@ -179,7 +177,7 @@ impl<T: Weighing> Deroute for T {
             return minimal;
         }
         let mut best = Best::new(self.profit(), slots, minimal);
-        if !best.is_settled(self.is_bounded()) {
+        if !best.is_settled() {
             self.ways(&s, &t, &minimal.way, coins, |choice| best.see(choice));
         }
         best.plan
@@ -216,7 +214,8 @@ impl<T: Weighing> Deroute for T {
         };
         let Some((minimal, others)) = choices.weights.split_first() else { return choices.minimal };
         let mut most = worth(minimal);
-        if rule.is_most(most) && (least_used == 0 || self.is_bounded()) {
+        // With an empty queue no congestion term is more than one.
+        if rule.is_most(most) && least_used == 0 {
             return choices.minimal;
         }
         let mut best = 0;

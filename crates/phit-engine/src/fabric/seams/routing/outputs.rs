@@ -1,8 +1,8 @@
 //! What a router keeps of its outputs: what the views read.
 
+use super::OutputBuffers;
 use crate::engine::{Bytes, Table, Tick, bytes_of};
 use crate::fabric::seams::queueing::Division;
-use crate::packet::MOST_CLASSES;
 
 /// An output port.
 #[derive(Debug, Clone, Copy)]
@@ -42,17 +42,6 @@ pub(crate) struct OutputVc {
     pub credits: i32,
 }
 
-/// The flits in the buffer of an output, whose times and sizes stand in a ring.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct OutputBuffer {
-    /// Phits reserved.
-    pub held: u32,
-    /// Place of the oldest flit in the ring.
-    pub first: u16,
-    /// Flits in the ring.
-    pub count: u16,
-}
-
 /// A grant of an output.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Granted {
@@ -76,17 +65,11 @@ pub(crate) struct OutputTables {
     /// The queue that holds each channel until its packet's tail is granted; `NONE` if free. Without entries if no
     /// channel is ever held.
     pub owners: Table<u32>,
-    /// By port; without entries where the time for which its link is taken tells whether a buffer has room.
-    pub buffers: Table<OutputBuffer>,
+    /// Their buffers, between crossbar and link.
+    pub buffers: OutputBuffers,
     /// By port, the first tick in which a transfer to it can start, as far as its side of the crossbar and its buffer
     /// go; without entries unless the mechanism decides for all heads of a router at once, and that time is known.
     pub ready: Table<Tick>,
-    /// Start of transmission of each flit in an output buffer, `ring` places per port.
-    pub rings: Table<Tick>,
-    /// Its phits.
-    pub ring_phits: Table<u16>,
-    /// Places of a ring.
-    pub ring: u32,
     /// By port, its latest grant; without entries if there is one round of allocation in a tick.
     pub granted: Table<Granted>,
     /// The round of allocation of this tick, from 0 on.
@@ -98,8 +81,8 @@ pub(crate) struct OutputTables {
 impl Bytes for OutputTables {
     fn bytes(&self) -> usize {
         bytes_of!(self, Self {
-            first_port, outputs, channels, owners, buffers, ready, rings, ring_phits, granted;
-            ring, round, behind
+            first_port, outputs, channels, owners, buffers, ready, granted;
+            round, behind
         })
     }
 }
@@ -117,6 +100,4 @@ pub(crate) struct Buffers {
     pub output_buffer: Option<u32>,
     /// Phits per flit; larger than any packet where the packet is the flit.
     pub flit_size: u32,
-    /// By class, the time for which its link is taken when an output buffer is full, if that follows from it.
-    pub backlog: Option<[Tick; MOST_CLASSES]>,
 }

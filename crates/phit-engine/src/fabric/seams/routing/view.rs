@@ -1,8 +1,8 @@
 //! What a routing mechanism sees of a router, and how it makes itself heard.
 
-use super::{Output, OutputBuffer, OutputTables, OutputVc};
+use super::{Output, OutputTables, OutputVc};
 use crate::engine::{Bytes, NONE, Rng, Table, Tick, bytes_of};
-use crate::packet::{HopState, MOST_CLASSES, Packet};
+use crate::packet::{HopState, Packet};
 use crate::topology::{Hop, Known, Topology};
 use std::ops::{Deref, Range};
 use std::sync::Arc;
@@ -149,7 +149,7 @@ impl<'a> RouterView<'a> {
             channels: &self.tables.channels,
             capacity: self.tables.behind.capacity[class],
             simple,
-            backlog: self.tables.behind.backlog.filter(|_| simple).map(|backlog| backlog[class % MOST_CLASSES]),
+            full_from: self.tables.buffers.full_from(class).filter(|_| simple),
         }
     }
 
@@ -225,29 +225,8 @@ impl<'a> RouterView<'a> {
 
     #[inline(always)]
     fn buffer_has_room(&self, port: u16, phits: u32) -> bool {
-        if let Some(backlog) = &self.tables.behind.backlog {
-            let output = self.output(port);
-            return output.free.saturating_sub(self.now) < backlog[output.class as usize % MOST_CLASSES];
-        }
-        let Some(capacity) = self.tables.behind.output_buffer else { return true };
         let index = self.tables.first_port[self.local] + u32::from(port);
-        self.tables.buffers[index].held + phits <= capacity || self.buffer_will_have_room(index, phits, capacity)
-    }
-
-    /// Whether the buffer of output `index` has room for `phits` once flits that have started on the link, which are
-    /// still counted as held, are left out.
-    fn buffer_will_have_room(&self, index: u32, phits: u32, capacity: u32) -> bool {
-        let OutputBuffer { mut held, first, count } = self.tables.buffers[index];
-        let ring = self.tables.ring;
-        let (base, mut place) = (index * ring, u32::from(first));
-        for _ in 0..count {
-            if self.tables.rings[base + place] >= self.now {
-                break;
-            }
-            held -= u32::from(self.tables.ring_phits[base + place]);
-            place = if place + 1 == ring { 0 } else { place + 1 };
-        }
-        held + phits <= capacity
+        self.tables.buffers.has_room(index, self.output(port), phits, self.now)
     }
 
     /// Another router of the network.
@@ -288,8 +267,8 @@ pub(crate) struct Lane<'a> {
     capacity: u32,
     /// A virtual channel is one queue, and there is one network.
     simple: bool,
-    /// [`Buffers::backlog`](super::Buffers::backlog) of the class, if so.
-    backlog: Option<Tick>,
+    /// Their buffers are full from then on, if so and if time tells.
+    full_from: Option<Tick>,
 }
 
 impl<'a> Lane<'a> {
@@ -330,13 +309,9 @@ impl<'a> Lane<'a> {
     /// [`RouterView::takes`] for a packet of `phits`.
     #[inline(always)]
     pub(crate) fn takes(&self, (port, output): (u16, &Output), credits: i32, phits: u32) -> bool {
-        match self.backlog {
+        match self.full_from {
             None => self.at.takes(port, self.vc, phits),
-            Some(backlog) => {
-                let now = self.at.now;
-                let room = output.free.saturating_sub(now) < backlog;
-                (output.busy <= now) & room & (credits >= phits as i32)
-            }
+            Some(full_from) => (output.busy <= self.at.now) & (output.free < full_from) & (credits >= phits as i32),
         }
     }
 }

@@ -1,0 +1,181 @@
+//! The buffers between the crossbar and the links: which of them have room, and when the others are worth asking again.
+//!
+//! A flit takes its room when its output is granted and gives it back once it has started on the link. Where it follows
+//! from the time for which a link is taken how much stands in front of it, nothing else is kept; elsewhere the starts
+//! and sizes of a buffer's flits stand in a ring.
+
+use super::Output;
+use crate::engine::{Bytes, Table, Tick, bytes_of};
+use crate::packet::MOST_CLASSES;
+
+/// The flits in one buffer, whose times and sizes stand in its ring.
+#[derive(Debug, Clone, Copy, Default)]
+struct Content {
+    /// Phits reserved.
+    held: u32,
+    /// Place of the oldest flit in the ring.
+    first: u16,
+    /// Flits in the ring.
+    count: u16,
+}
+
+/// The output buffers of all routers of a partition.
+#[derive(Debug)]
+pub(crate) struct OutputBuffers {
+    /// Phits of a buffer; more than any run has if they are unlimited.
+    capacity: u32,
+    /// It follows from the time for which its link is taken whether a buffer has room.
+    by_time: bool,
+    /// By class, if so: it is full while its link is taken for so many ticks.
+    backlog: [Tick; MOST_CLASSES],
+    /// By class, if so: in this tick it is full if its link is free from then on or later.
+    full_from: [Tick; MOST_CLASSES],
+    /// By port; without entries if buffers are known by time.
+    contents: Table<Content>,
+    /// Start of transmission of each flit in a buffer, `ring` places per port.
+    starts: Table<Tick>,
+    /// Its phits.
+    phits: Table<u16>,
+    /// Places of a ring; 0 where none is needed.
+    ring: u32,
+}
+
+impl Bytes for OutputBuffers {
+    fn bytes(&self) -> usize {
+        bytes_of!(self, Self { contents, starts, phits; capacity, by_time, backlog, full_from, ring })
+    }
+}
+
+impl OutputBuffers {
+    /// Empty buffers of `capacity` phits (`None`: unlimited) for so many ports, whose flits have `smallest` phits or
+    /// more. `backlog`: by class, the ticks for which the link is taken when a buffer is full, if that tells.
+    pub(crate) fn new(
+        capacity: Option<u32>,
+        backlog: Option<[Tick; MOST_CLASSES]>,
+        ports: usize,
+        smallest: u32,
+    ) -> Self {
+        let by_time = backlog.is_some();
+        let ring = if by_time { 0 } else { capacity.map_or(0, |phits| phits / smallest.max(1) + 1) };
+        Self {
+            capacity: capacity.unwrap_or(u32::MAX),
+            by_time,
+            backlog: backlog.unwrap_or_default(),
+            full_from: [0; MOST_CLASSES],
+            contents: vec![Content::default(); if by_time { 0 } else { ports }].into(),
+            starts: vec![0; ports * ring as usize].into(),
+            phits: vec![0; ports * ring as usize].into(),
+            ring,
+        }
+    }
+
+    pub(crate) fn fetch(&self) {
+        self.starts.fetch();
+        self.phits.fetch();
+    }
+
+    /// True if the time for which its link is taken tells whether a buffer has room.
+    #[inline(always)]
+    pub(crate) fn by_time(&self) -> bool {
+        self.by_time
+    }
+
+    /// The tick `now` begins, where buffers are known by time.
+    #[inline(always)]
+    pub(crate) fn begin(&mut self, now: Tick) {
+        self.full_from = self.backlog.map(|backlog| now.saturating_add(backlog));
+    }
+
+    /// Buffers to links of `class` are full if their link is free in this tick or later; `None` if time does not tell.
+    #[inline(always)]
+    pub(crate) fn full_from(&self, class: usize) -> Option<Tick> {
+        self.by_time.then(|| self.full_from[class % MOST_CLASSES])
+    }
+
+    /// True if the buffer of `output` is full, where that is known by time.
+    #[inline(always)]
+    pub(crate) fn is_full(&self, output: &Output) -> bool {
+        output.free >= self.full_from[output.class as usize % MOST_CLASSES]
+    }
+
+    /// The first tick in which the buffer of `output` has room, or has had it, where that is known by time.
+    #[inline(always)]
+    pub(crate) fn room_from(&self, output: &Output) -> Tick {
+        // From then on the backlog is short enough.
+        (output.free + 1).saturating_sub(self.backlog[output.class as usize % MOST_CLASSES])
+    }
+
+    /// True if the buffer of output `index` has room for `size` phits in tick `now`.
+    #[inline(always)]
+    pub(crate) fn has_room(&self, index: u32, output: &Output, size: u32, now: Tick) -> bool {
+        if self.by_time {
+            return !self.is_full(output);
+        }
+        self.contents[index].held + size <= self.capacity || self.remaining(index, now).0.held + size <= self.capacity
+    }
+
+    /// `None` if the buffer of output `index` has room for `size` phits in tick `now`; if not, the first tick in which
+    /// it has more, where its ring tells. Room of flits that have left is given back when it is wanted.
+    #[inline(always)]
+    pub(crate) fn more_from(&mut self, index: u32, size: u32, now: Tick) -> Option<Tick> {
+        if self.contents[index].held + size <= self.capacity {
+            return None;
+        }
+        let (content, oldest) = self.remaining(index, now);
+        self.contents[index] = content;
+        oldest.filter(|_| content.held + size > self.capacity).map(|start| start + 1)
+    }
+
+    /// What is left of the buffer of output `index` without the flits that started on the link before tick `now`, and
+    /// the start of the oldest of them.
+    #[inline(always)]
+    fn remaining(&self, index: u32, now: Tick) -> (Content, Option<Tick>) {
+        let base = index * self.ring;
+        let Content { mut held, mut first, mut count } = self.contents[index];
+        let mut oldest = None;
+        while count > 0 {
+            let place = base + u32::from(first);
+            let start = self.starts[place];
+            if start >= now {
+                oldest = Some(start);
+                break;
+            }
+            held -= u32::from(self.phits[place]);
+            count -= 1;
+            first = if u32::from(first) + 1 == self.ring { 0 } else { first + 1 };
+        }
+        (Content { held, first, count }, oldest)
+    }
+
+    /// A flit of `phits` for output `index` takes its room; it starts on the link in tick `start`.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, index: u32, start: Tick, phits: u16) {
+        if self.ring == 0 {
+            return;
+        }
+        let content = &mut self.contents[index];
+        let mut place = u32::from(content.first) + u32::from(content.count);
+        if place >= self.ring {
+            place -= self.ring;
+        }
+        content.count += 1;
+        content.held += u32::from(phits);
+        let place = index * self.ring + place;
+        self.starts[place] = start;
+        self.phits[place] = phits;
+    }
+
+    /// Phits that are reserved in the buffer of output `index`, where they are counted.
+    pub(crate) fn held(&self, index: u32) -> u32 {
+        self.contents.get(index as usize).map_or(0, |content| content.held)
+    }
+
+    /// The flits in the ring of output `index`, the oldest first: start of transmission and phits.
+    pub(crate) fn flits(&self, index: u32) -> impl Iterator<Item = (Tick, u32)> {
+        let Content { first, count, .. } = self.contents.get(index as usize).copied().unwrap_or_default();
+        (0..u32::from(count)).map(move |place| {
+            let place = index * self.ring + (u32::from(first) + place) % self.ring;
+            (self.starts[place], u32::from(self.phits[place]))
+        })
+    }
+}
