@@ -1,7 +1,8 @@
 //! The global links of a Dragonfly's groups, for mechanisms whose routers tell one another about them.
 
-use super::RoutingContext;
 use super::in_transit::{GLOBAL, LOCAL};
+use super::{RouterView, RoutingContext};
+use crate::packet::Packet;
 use crate::topology::Routers;
 use std::ops::Range;
 
@@ -39,7 +40,21 @@ impl GroupLinks {
     /// The number of a global port of `owner` in its group.
     #[inline]
     pub(super) fn number(&self, owner: u32, port: u16) -> u16 {
-        (owner % self.group) as u16 * self.global.len() as u16 + port - self.global.start
+        self.of_port(owner % self.group, port)
+    }
+
+    /// The number of the link over which `packet` leaves its group minimally, at a router of it; `None` if it stays.
+    #[inline]
+    pub(super) fn minimal(&self, view: &RouterView<'_>, packet: &Packet) -> Option<u16> {
+        let rng = || packet.rng(view.router);
+        let (owner, port) = view.known.exit(view.topology, view.router, packet.destination_router, rng)?;
+        Some(self.of_port(owner, port))
+    }
+
+    /// The number of a global port of the router with the number `owner` in its group.
+    #[inline]
+    fn of_port(&self, owner: u32, port: u16) -> u16 {
+        owner as u16 * self.global.len() as u16 + port - self.global.start
     }
 
     /// The entries of `router`.

@@ -173,13 +173,9 @@ struct Rule {
 
 impl Rule {
     /// True if the global link of the packet's minimal route is flagged.
-    fn is_flagged(&mut self, view: &View<'_>, packet: &Packet) -> bool {
-        let rng = || packet.rng(view.router);
-        let Some((owner, port)) = view.known.exit(view.topology, view.router, packet.destination_router, rng) else {
-            return false;
-        };
-        let first = self.flags.links.global.start;
-        self.flags.of(view.router, owner)[usize::from(port - first)]
+    fn is_flagged(&self, view: &View<'_>, packet: &Packet) -> bool {
+        let Flags { links, saturated, .. } = &self.flags;
+        links.minimal(view, packet).is_some_and(|link| saturated[links.of(view.router)][usize::from(link)])
     }
 }
 

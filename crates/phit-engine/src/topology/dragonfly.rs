@@ -334,21 +334,18 @@ impl DragonflyGraph {
         Hop { port: self.port_of(step, from), vc, vcs: 1 }
     }
 
-    /// True if no two groups are joined by more than a link.
+    /// True if it is known that no two groups are joined by more than a link.
     #[inline(always)]
     pub(super) fn has_one_link(&self) -> bool {
-        self.links <= 1
+        !self.exits.is_empty()
     }
 
-    /// [`Topology::exit`] with one link between two groups.
+    /// [`Topology::exit`] with one link between two groups, and the router as its number in the group.
     #[inline(always)]
     pub(super) fn only_exit(&self, at: u32, to: u32) -> Option<(u32, u16)> {
         let (here, there) = (self.a.quotient(at), self.a.quotient(to));
-        if here == there {
-            return None;
-        }
-        let (router, port) = self.near(self.bundle(here, there), 0);
-        Some((here * self.a.get() + router, (self.p.get() + self.a.get() - 1 + port) as u16))
+        let exit = &self.exits[self.exit_index(here, there) as usize];
+        (here != there).then_some((exit.router.into(), exit.port))
     }
 
     /// Where a router stands.

@@ -321,7 +321,8 @@ impl Known {
         }
     }
 
-    /// [`Topology::exit`] of `topology`, which is this one; `rng` is asked for only where there is a choice.
+    /// [`Topology::exit`] of `topology`, which is this one, and the router as its number in the group; `rng` is asked for
+    /// only where there is a choice.
     #[inline]
     pub(crate) fn exit(
         &self,
@@ -332,7 +333,10 @@ impl Known {
     ) -> Option<(u32, u16)> {
         match self {
             Self::Dragonfly(graph) if graph.has_one_link() => graph.only_exit(at, to),
-            _ => topology.exit(at, to, &mut rng()),
+            _ => {
+                let (router, port) = topology.exit(at, to, &mut rng())?;
+                Some((router - topology.group_routers(topology.group_of(router)).start, port))
+            }
         }
     }
 

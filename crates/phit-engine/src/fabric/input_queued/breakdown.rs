@@ -80,7 +80,7 @@ impl Partition {
             let Some(outage) = self.outages.iter_mut().find(|outage| outage.output == output) else { continue };
             for ((channel, aside), held) in (first..).zip(&mut outage.aside).zip(held) {
                 let full = class > 0 && self.settings.detours && !held;
-                let credits = if full { 0 } else { super::build::UNLIMITED };
+                let credits = if full { 0 } else { super::ports::UNLIMITED };
                 *aside += std::mem::replace(&mut self.tables.channels[channel].credits, credits) - credits;
             }
             if let Some(neighbour) = self.neighbours.get_mut(output as usize) {

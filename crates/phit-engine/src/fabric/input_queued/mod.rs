@@ -37,6 +37,7 @@ mod params;
 mod partition;
 mod paths;
 mod pools;
+mod ports;
 mod rounds;
 mod settings;
 mod severed;

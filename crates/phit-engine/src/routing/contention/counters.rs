@@ -45,7 +45,7 @@ impl Counters {
 
     /// The place of a queue of the router with the given place.
     #[inline]
-    fn queue(&self, router: u32, port: u16, queue: u16) -> usize {
+    pub(super) fn queue(&self, router: u32, port: u16, queue: u16) -> usize {
         (router as usize * self.radix + usize::from(port)) * self.widest + usize::from(queue)
     }
 
@@ -58,6 +58,11 @@ impl Counters {
     /// Number of counters.
     pub(super) fn count(&self) -> usize {
         self.counts.len()
+    }
+
+    /// Number of queues.
+    pub(super) fn queues(&self) -> usize {
+        self.wanted.len()
     }
 
     /// The counter of `thing` in the router.

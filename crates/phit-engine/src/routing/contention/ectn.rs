@@ -205,36 +205,40 @@ impl<L: Leave> Group<L> {
         }
     }
 
-    /// The number of the link over which `packet` leaves the group minimally.
-    fn minimal_link(&self, view: &RouterView<'_>, packet: &Packet) -> Option<u16> {
-        let rng = || packet.rng(view.router);
-        let (router, port) = view.known.exit(view.topology, view.router, packet.destination_router, rng)?;
-        Some(self.links.number(router, port))
+    /// The combined counter of a link, as the router knows it.
+    #[inline]
+    fn combined(&self, at: &RouterView<'_>, link: u16) -> u16 {
+        self.partial.of(at, link) + self.received[at.local as usize * self.links.count + usize::from(link)]
     }
 
-    /// The combined counter of a link, as `router` knows it.
-    fn combined(&self, router: u32, link: u16) -> u16 {
-        self.partial.all(router)[usize::from(link)] + self.received[self.links.of(router).start + usize::from(link)]
+    /// True if heads at input `port` are counted: those that come from endpoints and other groups.
+    #[inline(always)]
+    fn counts(&self, port: u16) -> bool {
+        !self.links.local.contains(&port)
     }
 
-    /// A head has come to an injection or global port.
+    #[inline]
     fn head_arrived(&mut self, at: &mut Site<'_>, port: u16, queue: u16, packet: &Packet) {
-        if self.links.local.contains(&port) {
+        if !self.counts(port) {
             return;
         }
-        if let Some(link) = self.minimal_link(at, packet) {
+        if let Some(link) = self.links.minimal(at, packet) {
             self.partial.arrived(at, port, queue, link);
-            if self.limit.was_crossed(self.combined(at.router, link)) {
+            if self.limit.was_crossed(self.combined(at, link)) {
                 at.wake_all();
             }
         }
     }
 
+    #[inline]
     fn tail_left(&mut self, at: &mut Site<'_>, port: u16, queue: u16) {
+        if !self.counts(port) {
+            return;
+        }
         let Some(link) = self.partial.gone(at, port, queue) else { return };
         for _ in 0..self.transfers.ended(&self.partial, at, (port, queue), link) {
             self.partial.fewer(at, link);
-            if self.limit.was_crossed(self.combined(at.router, link) + 1) {
+            if self.limit.was_crossed(self.combined(at, link) + 1) {
                 at.wake_all();
             }
         }
@@ -242,7 +246,9 @@ impl<L: Leave> Group<L> {
 
     #[inline(always)]
     fn departs(&mut self, at: &RouterView<'_>, port: u16, queue: u16, hop: Hop) {
-        self.transfers.began(&self.partial, at, (port, queue), hop);
+        if self.counts(port) {
+            self.transfers.began(&self.partial, at, (port, queue), hop);
+        }
     }
 
     /// The broadcast of another router has come over `port`.
@@ -377,7 +383,7 @@ impl<L: Leave> Trigger for Notified<L> {
     fn fires(&self, view: &RouterView<'_>, head: &Candidate<'_>) -> Option<Reason> {
         if head.leaves_group_from_source {
             let link = self.group.partial.wanted(view, head.port, head.queue);
-            let contended = |link| self.group.limit.is_over(self.group.combined(view.router, link));
+            let contended = |link| self.group.limit.is_over(self.group.combined(view, link));
             if link.is_some_and(contended) {
                 return Some(Reason::Notification);
             }
@@ -390,7 +396,7 @@ impl<L: Leave> Trigger for Notified<L> {
         match (reason, self.params.candidates) {
             (Reason::Notification, Candidates::Combined) => {
                 let link = self.group.links.number(view.router, other.0.port);
-                self.group.limit.is_under(self.group.combined(view.router, link))
+                self.group.limit.is_under(self.group.combined(view, link))
             }
             _ => self.contention.admits(view, head, (), other),
         }
@@ -424,11 +430,13 @@ impl<L: Leave> Trigger for Notified<L> {
 
     fn observe(&self, router: u32, see: See<'_>) {
         self.contention.observe(router, see);
-        for (link, count) in self.group.partial.all(router).iter().enumerate() {
-            see(&PARTIAL, Some(link as u16), (*count).into());
+        let Group { links, partial, received, .. } = &self.group;
+        let own = partial.all(router);
+        for (link, count) in (0..).zip(own) {
+            see(&PARTIAL, Some(link), (*count).into());
         }
-        for link in 0..self.group.links.count as u16 {
-            see(&COMBINED, Some(link), self.group.combined(router, link).into());
+        for (link, (own, others)) in (0..).zip(own.iter().zip(&received[links.of(router)])) {
+            see(&COMBINED, Some(link), (own + others).into());
         }
     }
 }
