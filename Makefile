@@ -135,8 +135,9 @@ bench-threads: $(STAMPS)/build ## Measure one thread to as many as there are cor
 bench-sweeps: $(STAMPS)/build ## Time sweeps of a thousand short runs (a minute; leave the machine alone)
 	$(BIN)/python benches/sweeps.py
 
-bench-counts: ## Count instructions and cache misses for docs/performance.md (half an hour, on any machine with valgrind)
+bench-counts: ## Count instructions and cache misses for docs/performance.md (half an hour, on any machine with valgrind and LLVM)
 	$(PYTHON) benches/measure.py --counts
+	$(PYTHON) benches/stages.py
 
 bench-workloads: $(STAMPS)/build ## Compare programs with drawn traffic, and read one of 10^7 operations (some minutes)
 	$(BIN)/python benches/workloads.py

@@ -59,6 +59,18 @@ COUNTED = {
 }
 """Cases run under cachegrind: cycles to warm up, cycles that count."""
 
+STAGED = {
+    H8: "h=8",
+    H4: "h=4",
+    TORUS[0]: "torus",
+    CLOS: "folded Clos, sequential",
+    "dragonfly-h8-ectn-uniform-0.3": "h=8, ECtN",
+    HYBRID: "h=8, hybrid",
+    "tree-256-fbicm-1": "FBICM",
+    "nodes-8-outflank-0.7": "nodes, OutFlank",
+}
+"""Cases of which it is counted what each stage of a hop takes, and what their columns are called."""
+
 BLOCKS: dict[str, tuple[int | None, ...]] = {
     H8: (1, 16, None, 129),
     H4: (1, None, 33),

@@ -16,7 +16,7 @@ import altair as alt
 import polars as pl
 from cases import ROOT, Record, describe
 from executable import Engine, build
-from measure import machine_text
+from measure import processor
 from phit.plots import save
 
 RESULTS = ROOT / "benches" / "curves.json"
@@ -52,7 +52,7 @@ def kept(run: Record) -> Record:
     record = {key: run[key] for key in ("case", "endpoints", "threads", "accepted_load", "build_seconds")}
     figures = {key: float(f"{run[key]:.4g}") for key in ("best", "median", "bytes_per_endpoint")}
     resident = round(run["resident_bytes"] / run["endpoints"]) if run["resident_bytes"] else None
-    return record | figures | {"resident_bytes_per_endpoint": resident}
+    return record | figures | {"resident_bytes_per_endpoint": resident, "machine": processor()}
 
 
 def over_endpoints(engine: Engine, sizes: tuple[int, ...] = SIZES) -> Curve:
@@ -83,7 +83,7 @@ def over_threads(engine: Engine) -> Curve:
             for number in numbers:
                 (run,) = engine.run(case, "--threads", str(number), *options)
                 speed = max(hops / wall for hops, wall in zip(run["hops"], run["wall_seconds"], strict=True))
-                record = kept(run) | {"hops_per_second": float(f"{speed:.4g}")}
+                record = kept(run) | {"hops_per_second": float(f"{speed:.4g}"), "cores": cores}
                 times[number] = max(times.get(number, record), record, key=lambda each: each["hops_per_second"])
         curve += times.values()
     return curve
@@ -93,7 +93,8 @@ def line(points: Curve, x: alt.X, y: alt.Y, colour: str | None, title: str) -> a
     """A curve with its points."""
     encoded = alt.Chart(pl.DataFrame(points)).mark_line(point=True).encode(x=x, y=y)
     if colour is not None:
-        encoded = encoded.encode(color=alt.Color(colour, type="nominal", title=None, sort=None))
+        legend = alt.Legend(orient="bottom", columns=1, labelLimit=0)
+        encoded = encoded.encode(color=alt.Color(colour, type="nominal", title=None, sort=None, legend=legend))
     chart: alt.Chart = encoded.properties(width=460, height=260, title=title)
     return chart
 
@@ -124,7 +125,7 @@ def draw(curves: dict[str, Curve]) -> None:
             alt.X("threads:Q", title="threads", axis=alt.Axis(tickMinStep=1)),
             alt.Y("speed:Q", title="million hops per second on the wall", scale=alt.Scale(zero=True)),
             "network",
-            f"By threads, on {os.cpu_count()} cores",
+            f"By threads, on {points[0]['cores']} cores",
         ),
     }
     for name, plot in plots.items():
@@ -143,7 +144,6 @@ def main() -> None:
     curves: dict[str, Curve] = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     if options.curves:
         engine = Engine(options.executable or build(), options.quick)
-        before = os.getloadavg()[0]
         for name in options.curves:
             if name == "largest":
                 largest = over_endpoints(engine, (LARGEST,))
@@ -153,7 +153,7 @@ def main() -> None:
             curves[name] = measures[name](engine) + old
         RESULTS.write_text(json.dumps(curves, indent=1, ensure_ascii=False) + "\n")
         print(f"written: {RESULTS.relative_to(ROOT)}", file=sys.stderr)
-        print(f"Measured on: {machine_text(before, os.getloadavg()[0])}")
+        print(f"Measured on: {processor()}")
     draw(curves)
     print(f"drawn: {', '.join(str(path.relative_to(ROOT)) for path in sorted(IMAGES.glob('*.svg')))}", file=sys.stderr)
 

@@ -75,8 +75,8 @@ def time_blocks(engine: Engine) -> list[Record]:
     return found
 
 
-def machine_text(before: float, after: float) -> str:
-    """The machine and how busy it was."""
+def processor() -> str:
+    """What the machine computes with."""
     cpu = "a processor of unknown model"
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
@@ -84,9 +84,14 @@ def machine_text(before: float, after: float) -> str:
         cpu = found.get("model name", cpu)
         cpu += f" at {float(found['cpu MHz']) / 1000:.1f} GHz" if "cpu MHz" in found else ""
         cpu += f", {found['cache size']} of cache as `/proc/cpuinfo` has it" if "cache size" in found else ""
+    return f"{cpu}, {os.cpu_count()} cores, {platform.system()}"
+
+
+def machine_text(before: float, after: float) -> str:
+    """The machine and how busy it was."""
     rustc = subprocess.run(["rustc", "--version"], check=True, stdout=subprocess.PIPE, text=True).stdout.split()[1]
     return (
-        f"{cpu}, {os.cpu_count()} cores, {platform.system()}, rustc {rustc}, release profile, no `target-cpu`. Mean "
+        f"{processor()}, rustc {rustc}, release profile, no `target-cpu`. Mean "
         f"load of the machine before the timed runs {before:.1f}, after them {after:.1f} (the runs themselves account "
         "for 1 to 2 of it); what is above that shared the cores and caches with them."
     )
@@ -114,7 +119,8 @@ def main() -> None:
         write_page()
         return
     if options.threads:
-        write_results(json.loads(RESULTS.read_text()) | {"threads": time_threads(engine)})
+        timed = {"threads": time_threads(engine), "threads_machine": processor()}
+        write_results(json.loads(RESULTS.read_text()) | timed)
         return
     # Before anything is measured: a case without words would lose it all.
     list(map(describe, engine.cases()))
@@ -128,7 +134,13 @@ def main() -> None:
     blocks = time_blocks(engine)
     threads = time_threads(engine)
     machine = machine_text(before, os.getloadavg()[0])
-    results = {"runs": runs, "blocks": blocks, "threads": threads, "machine": machine}
+    results: Record = {
+        "runs": runs,
+        "blocks": blocks,
+        "threads": threads,
+        "threads_machine": processor(),
+        "machine": machine,
+    }
     if options.dry_run:
         print(page(results))
         return

@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Iterable
 
-from cases import ADAPTIVE, CLOS, H4, H8, HYBRID, NODES, ROOT, THREADED, TORUS, Record, describe
+from cases import ADAPTIVE, CLOS, H4, H8, HYBRID, NODES, ROOT, STAGED, THREADED, TORUS, Record, describe
 from executable import COLUMNS
 
 TEMPLATE = ROOT / "benches" / "performance.md"
@@ -14,6 +14,7 @@ DOCUMENT = ROOT / "docs" / "performance.md"
 RESULTS = ROOT / "benches" / "results.json"
 COUNTS = ROOT / "benches" / "counts.json"
 TURNS = ROOT / "benches" / "peers.json"
+STAGES = ROOT / "benches" / "stages.json"
 PROFILED = H8
 
 AUTHOR = (("the OutFlank author's, as published", 0.07e6), ("the OutFlank author's, with cached lookups", 0.13e6))
@@ -105,7 +106,9 @@ def peers_table(turns: list[Record]) -> str:
         ]
         for turn in turns
     ]
-    return table(["network, mechanism, traffic", "peer", "the peer", "Phit", "times"], rows)
+    machines = sorted({turn["machine"] for turn in turns})
+    heads = ["network, mechanism, traffic", "peer", "the peer", "Phit", "times"]
+    return f"{table(heads, rows)}\n\nMeasured on: {'; '.join(machines)}."
 
 
 def author_table(runs: dict[str, Record]) -> str:
@@ -123,6 +126,14 @@ def counts_table(counts: dict[str, Record]) -> str:
     """Counts per hop of all cases run under cachegrind."""
     rows = [[describe(case), *counted(count["all"])] for case, count in counts.items()]
     return table(["network, traffic, load", "instructions", "mispredicted", "L1 misses", "L2 misses"], rows)
+
+
+def stages_table(stages: dict[str, dict[str, float]]) -> str:
+    """Instructions per hop by stage of the kernel, of each case that has any there."""
+    names = [name for name in next(iter(stages.values())) if any(round(each[name]) for each in stages.values())]
+    rows = [[name, *(show(each[name], 0) if round(each[name]) else "–" for each in stages.values())] for name in names]
+    total = ["all", *(show(sum(each.values()), 0) for each in stages.values())]
+    return table(["stage", *(STAGED.get(case, case) for case in stages)], [*rows, total])
 
 
 def profile_table(count: Record, part: str, head: str, rows: int) -> str:
@@ -189,12 +200,14 @@ def page(results: Record) -> str:
     from_memory = show(counts.pop("large", {}).get("all", {}).get("l2", float("nan")))
     missing = "Not measured: `make bench-counts` does."
     turns: list[Record] = json.loads(TURNS.read_text()) if TURNS.exists() else []
+    stages: dict[str, dict[str, float]] = json.loads(STAGES.read_text()) if STAGES.exists() else {}
     parts = {
         "required": required_table(runs, counts, threads),
         "peers": peers_table(turns) if turns else "Not measured: `benches/peers.py` does.",
         "author": author_table(runs),
         "speed": speed_table(runs),
         "counts": counts_table(counts) if counts else missing,
+        "stages": stages_table(stages) if stages else "Not counted: `benches/stages.py` does.",
         "functions": profile_table(counts[PROFILED], "functions", "function", 14) if counts else missing,
         "files": profile_table(counts[PROFILED], "files", "source", 16) if counts else missing,
         "torus": profile_table(counts[TORUS[0]], "functions", "function", 10) if counts else missing,
@@ -202,7 +215,7 @@ def page(results: Record) -> str:
         "from_memory": from_memory,
         "reloaded": show(reloaded_lines(runs[PROFILED])),
         "block_size": f"{block_bytes(runs[PROFILED]) / 1000:.0f}",
-        "threads": threads_table(threads),
+        "threads": f"{threads_table(threads)}\n\nMeasured on: {results['threads_machine']}.",
         "machine": results["machine"],
     }
     return re.sub(r"<!-- ([a-z_]+) -->", lambda found: parts[found[1]], TEMPLATE.read_text())

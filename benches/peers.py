@@ -26,6 +26,7 @@ from statistics import median
 from typing import Any
 
 import phit
+from measure import processor
 from phit.studies.validation import booksim
 from phit.studies.validation import fogsim as fogsim_rows
 
@@ -225,6 +226,7 @@ def compare(case: Case, executable: Path) -> dict[str, Any]:
         "times": median(ratios),
         "least": min(ratios),
         "most": max(ratios),
+        "machine": processor(),
     }
 
 

@@ -1,9 +1,9 @@
-"""Where the instructions of a hop go, by stage of the kernel: `python benches/stages.py BENCHMARK CASE...`.
+"""Where the instructions of a hop go, by stage of the kernel: `python benches/stages.py [CASE...]`.
 
 Counts every instruction of two runs of a case under callgrind, of different lengths so that building and warming up
 cancel, and asks the debug information by which calls, inlined or not, the compiler came to each. The first stage whose
-functions occur among them gets the count. Needs valgrind and llvm-symbolizer; BENCHMARK is what
-`cargo bench -p phit-engine --bench engine --no-run` has built.
+functions occur among them gets the count. Needs valgrind and llvm-symbolizer. Without a case those of the page are
+counted; these are kept in `benches/stages.json`.
 """
 
 import argparse
@@ -15,27 +15,33 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from cases import STAGED
+from executable import build
+from page import STAGES as KEPT
+from page import stages_table, write_page
+
 STAGES = {
     "nodes: calendar": r"packet_node/calendar\.rs:",
     "nodes: choice of a way": r"seams/bubble/|routing/bubble/|receive\.rs:(plan|packed_slots)",
     "nodes: links and answers": r"packet_node/send\.rs:|state\.rs:(push|pop)",
     "nodes: arrivals and queues": r"packet_node/(receive|landing|ahead)\.rs:",
     "nodes: dispatch, prefetching": r"packet_node/state\.rs:",
+    "queue organisation": r"queueing/|managed\.rs:",
     "announcements": r"/control\.rs:|routing/.*:(head_arrived|tail_left|departs|hear|period|occupancy_changed)",
     "route: mechanism, topology": r"(topology|routing)/",
-    "route: call, ejection, decision": r"step\.rs:(route|decide|ejection|select|route_batch\w*)|routing/hops",
+    "route: call, ejection, decision": r"(heads|state)\.rs:(route\w*|decide|ejection|note|settle\w*)|routing/hops",
     "VC allocation": r"vc_allocation\.rs|channels\.rs:",
     "switch allocation": r"allocators/|seams/allocator\.rs|lone\.rs:|step\.rs:(grant_in_turn|try_again)",
     "injection": r"(endpoint|admittance|sources)\.rs:|traffic/|:.*(log_fma|^log)",
     "delivery, statistics": r"measure/",
     "mail in": r"parallel\.rs:|partition\.rs:(receive|fetch)|mail\.rs",
     "transfer: events, mail out": r"transfer\.rs:(post|go_on|leave|pop)",
-    "transfer: times, ports, credits": r"transfer\.rs:",
+    "transfer: times, ports, credits": r"transfer\.rs:|output_buffers\.rs:(push|room_from)",
     "arrival, offer, candidate in": r"events\.rs:(arrive|come_to_front\w*|make_ready|offer|tail_left)",
     "credit return": r"events\.rs:credit",
     "wake-ups": r"(events|step)\.rs:(wake|input_free)|wait_lists\.rs:",
     "request pushed": r":push.*Request",
-    "look": r"step\.rs:(look|fits|expire|watch\w*)",
+    "look": r"step\.rs:(look|fits|full_until|watch\w*)|output_buffers\.rs:",
     "candidate scan": r"candidates\.rs:(drain|is_empty|list)",
     "frame of `step`": r"step\.rs:",
     "events out, dispatch": r"partition\.rs:|wheel\.rs:(take|pop|next_tick|bring\w*)|events\.rs:handle",
@@ -50,9 +56,15 @@ LENGTHS = {
     "clos-27648": (150, 40),
     "clos-1024": (200, 100),
     "tree": (4000, 3000),
-    "nodes": (100_000, 60_000),
+    "nodes": (150_000, 300_000),
 }
 """Cycles to warm up and cycles that count, by the beginning of a case's name."""
+
+
+Stages = dict[str, dict[str, float]]
+
+ELSEWHERE = -1
+"""In the place of an address: what the C library has."""
 
 
 def run(executable: str, case: str, warmup: int, cycles: int) -> tuple[int, Counter[int]]:
@@ -64,17 +76,28 @@ def run(executable: str, case: str, warmup: int, cycles: int) -> tuple[int, Coun
         command += ["--warmup", str(warmup), "--cycles", str(cycles)]
         done = subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         hops = sum(json.loads(done.stdout.splitlines()[-1])["hops"])
-        return hops, addresses(output)
+        return hops, addresses(output, executable)
 
 
-def addresses(path: Path) -> Counter[int]:
-    """Own instructions by address: of callgrind's lines those that do not follow a call."""
+def addresses(path: Path, executable: str) -> Counter[int]:
+    """Own instructions by address in the executable, of callgrind's lines those that do not follow a call.
+
+    What other objects have stands at `ELSEWHERE`.
+    """
     counts: Counter[int] = Counter()
     at = 0
     called = False
+    objects: dict[str, str] = {}
+    ours = True
     for line in path.read_text(errors="replace").splitlines():
         if line.startswith("calls="):
             called = True
+        elif found := re.match(r"c?ob=(\(\d+\))(?: (.+))?", line):
+            number, name = found.groups()
+            if name:
+                objects[number] = name
+            if not line.startswith("c"):
+                ours = Path(objects[number]).name == Path(executable).name
         elif found := re.match(r"(0x[0-9a-f]+|\+\d+|-\d+|\*) \S+ (\d+)", line):
             place, count = found.groups()
             if place.startswith("0x"):
@@ -82,7 +105,7 @@ def addresses(path: Path) -> Counter[int]:
             elif place != "*":
                 at += int(place)
             if not called:
-                counts[at] += int(count)
+                counts[at if ours else ELSEWHERE] += int(count)
             called = False
     return counts
 
@@ -120,8 +143,9 @@ def budget(executable: str, case: str) -> Counter[str]:
     with ThreadPoolExecutor(2) as pool:
         (_, none), (hops, some) = pool.map(lambda cycles: run(executable, case, warmup, cycles), (0, cycles))
     some.subtract(none)
+    elsewhere = some.pop(ELSEWHERE, 0)
     places = [place for place, count in some.items() if count]
-    stages: Counter[str] = Counter()
+    stages: Counter[str] = Counter({"C library": elsewhere})
     # What is loaded at run time lies elsewhere: code of the program has its address in the file, plus a fixed base.
     base = 0x400000 if min(places) >= 0x400000 and min(places) < 0x4000000 else 0
     for place, chain in zip(places, chains(executable, [place - base for place in places]), strict=True):
@@ -130,16 +154,22 @@ def budget(executable: str, case: str) -> Counter[str]:
 
 
 def main() -> None:
-    """Prints a table in Markdown."""
+    """Prints a table in Markdown, and keeps the cases of the page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("executable")
-    parser.add_argument("cases", nargs="+")
+    parser.add_argument("cases", nargs="*")
+    parser.add_argument("--executable", type=Path, help="the benchmark, if it is not to be built")
     options = parser.parse_args()
-    budgets = [budget(options.executable, case) for case in options.cases]
-    print("| stage | " + " | ".join(options.cases) + " |\n| --- |" + " ---: |" * len(options.cases))
-    for name in filter(lambda name: any(each[name] for each in budgets), [*STAGES, "all others"]):
-        print(f"| {name} | " + " | ".join(f"{each[name]:,.0f}" for each in budgets) + " |")
-    print("| total | " + " | ".join(f"{sum(each.values()):,.0f}" for each in budgets) + " |")
+    executable = str(options.executable or build())
+    order = [*STAGES, "C library", "all others"]
+    counted: Stages = {}
+    for case in options.cases or STAGED:
+        stages = budget(executable, case)
+        counted[case] = {name: float(round(stages[name], 1)) for name in order}
+    print(stages_table(counted))
+    known: Stages = json.loads(KEPT.read_text()) if KEPT.exists() else {}
+    known |= counted
+    KEPT.write_text(json.dumps({case: known[case] for case in STAGED if case in known}, indent=1) + "\n")
+    write_page()
 
 
 if __name__ == "__main__":
