@@ -119,8 +119,8 @@ fn torus(flits: u32, load: f64) -> Case {
 }
 
 /// The scenario that becomes of BookSim's configuration of a network: that of [`torus`] with endpoints that have
-/// buffers, and credits that take turns; for the fat tree of 1,024 endpoints also with routers that speculate, four
-/// times as fast as their links.
+/// buffers, credits that take turns and an allocator for channels; for the fat tree of 1,024 endpoints also with routers
+/// that speculate, four times as fast as their links.
 fn booksim(name: &str, load: f64) -> Case {
     let mut case = torus(1, load);
     case.name = format!("booksim-{name}-{load}");
@@ -128,6 +128,7 @@ fn booksim(name: &str, load: f64) -> Case {
     case.scenario["traffic"]["pattern"] = json!({ "kind": "uniform", "include_self": true });
     let router = &mut case.scenario["router"];
     (router["clock"], router["credit_channel"]) = (json!("crossbar"), json!("one_per_cycle"));
+    router["vc_allocator"] = json!("islip");
     for class in ["endpoint", "default"] {
         let link = &mut router["links"][class];
         (link["vcs"], link["buffer"]) = (json!(vcs), json!(buffer));
@@ -136,6 +137,7 @@ fn booksim(name: &str, load: f64) -> Case {
     if name == "fat-tree" {
         (router["speedup"], router["credit_delay"]) = (json!(4), json!(0));
         (router["vc_allocation"], router["speculation"]) = (json!("speculative"), json!("alike"));
+        router["cut_through"] = json!("input");
         case.scenario["topology"] = json!({ "kind": "clos", "down": [32, 32], "up": [32] });
         case.scenario["routing"] = json!({ "kind": "clos", "allocation": "oblivious" });
     }

@@ -2,7 +2,7 @@
 
 use super::pairs::{Pairs, after};
 use super::priority::{Equal, HighestFirst, OldestFirst, Order, Priority};
-use super::{Allocator, AllocatorContext, AllocatorParams, Best, Request, Round};
+use super::{Allocator, AllocatorContext, AllocatorParams, Best, InTurn, Request, Round};
 use crate::engine::bits::{first_from, turn};
 use crate::engine::{NONE, Tick};
 use schemars::JsonSchema;
@@ -31,6 +31,10 @@ impl Default for Islip {
 impl AllocatorParams for Islip {
     fn considers_all(&self) -> bool {
         true
+    }
+
+    fn in_turn(&self) -> Option<InTurn> {
+        (self.iterations == 1 && self.priority.is_none()).then_some(InTurn::OutputsFirst)
     }
 
     fn build(&self, context: &AllocatorContext) -> Box<dyn Allocator> {

@@ -15,7 +15,9 @@ mod separable_output_first;
 mod wavefront;
 
 pub(crate) use crate::fabric::seams::allocator::Best;
-pub use crate::fabric::seams::allocator::{Allocator, AllocatorContext, AllocatorParams, Request, Round, Scratch};
+pub use crate::fabric::seams::allocator::{
+    Allocator, AllocatorContext, AllocatorParams, InTurn, Request, Round, Scratch,
+};
 
 crate::registry::registry! {
     /// `[router.allocator]`: the crossbar allocator.

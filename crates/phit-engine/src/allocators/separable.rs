@@ -1,7 +1,7 @@
 //! Separable input-first allocation: each input port proposes one request, each output accepts one.
 
 use super::priority::{Equal, HighestFirst, OldestFirst, Order, Priority};
-use super::{Allocator, AllocatorContext, AllocatorParams, Best, Request, Round};
+use super::{Allocator, AllocatorContext, AllocatorParams, Best, InTurn, Request, Round};
 use crate::engine::{Table, Tick};
 use crate::error::ScenarioError;
 use crate::fabric::seams::allocator::Key;
@@ -75,6 +75,12 @@ impl AllocatorParams for SeparableInputFirst {
             return Err(ScenarioError::new("arbiter", "\"random\"", expected));
         }
         check_arbiter(self.arbiter, self.priority)
+    }
+
+    fn in_turn(&self) -> Option<InTurn> {
+        let turns = self.arbiter == Arbiter::RoundRobin && self.priority.is_none();
+        let outputs = self.among == Among::Outputs && self.update == Update::Grant;
+        (turns && outputs).then_some(InTurn::InputsFirst)
     }
 
     fn build(&self, context: &AllocatorContext) -> Box<dyn Allocator> {
@@ -167,6 +173,12 @@ impl Turns {
             Arbiter::RoundRobin => self.serve::<true>(at, client, now),
             _ => self.serve::<false>(at, client, now),
         }
+    }
+
+    /// Brings all into the cache.
+    pub(super) fn fetch(&self) {
+        self.pointer.fetch();
+        self.served.fetch();
     }
 
     pub(super) fn bytes(&self) -> usize {
@@ -358,6 +370,11 @@ impl<O: Order, const IN_TURN: bool> Allocator for Rule<O, IN_TURN> {
 
     fn by_class(&self) -> bool {
         O::BY_CLASS
+    }
+
+    fn fetch(&self) {
+        self.inputs.fetch();
+        self.outputs.fetch();
     }
 
     fn bytes(&self) -> usize {

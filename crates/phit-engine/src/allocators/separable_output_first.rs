@@ -3,7 +3,7 @@
 use super::pairs::Pairs;
 use super::priority::{Equal, HighestFirst, OldestFirst, Order, Priority};
 use super::separable::{Arbiter, Turns, check_arbiter};
-use super::{Allocator, AllocatorContext, AllocatorParams, Best, Request, Round};
+use super::{Allocator, AllocatorContext, AllocatorParams, Best, InTurn, Request, Round};
 use crate::engine::Tick;
 use crate::error::ScenarioError;
 use schemars::JsonSchema;
@@ -29,6 +29,10 @@ impl AllocatorParams for SeparableOutputFirst {
 
     fn considers_all(&self) -> bool {
         true
+    }
+
+    fn in_turn(&self) -> Option<InTurn> {
+        (self.arbiter == Arbiter::RoundRobin && self.priority.is_none()).then_some(InTurn::OutputsFirst)
     }
 
     fn build(&self, context: &AllocatorContext) -> Box<dyn Allocator> {
@@ -104,6 +108,11 @@ impl<O: Order> Allocator for Rule<O> {
 
     fn by_class(&self) -> bool {
         O::BY_CLASS
+    }
+
+    fn fetch(&self) {
+        self.inputs.fetch();
+        self.outputs.fetch();
     }
 
     fn bytes(&self) -> usize {

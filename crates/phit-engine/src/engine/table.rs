@@ -6,7 +6,7 @@ use std::ops::{Deref, DerefMut, Index, IndexMut};
 /// A fixed table read with 32-bit indices that are known to be in range.
 ///
 /// The kernel makes some fifty table accesses for every flit that it moves. Every index it uses is either written into
-/// the tables when they are built (and checked then, by [`check_links`](crate::fabric::input_queued::build)), or handed
+/// the tables when they are built (and checked then, by [`check_links`](crate::fabric::input_queued::ports)), or handed
 /// out by the very structure that it indexes (an arena's places, a wheel's nodes), or computed from these by masks and
 /// bounded loops. Debug builds, and so all tests, check each access.
 #[derive(Debug, Clone)]

@@ -20,13 +20,13 @@ use super::rounds;
 use super::settings::{Policies, Settings, Times};
 use super::state::{Input, Output, OutputTables, OutputVc, Progress, Queue};
 use super::streams::Streams;
-use super::vc_allocation::{Arbiters, Asked, VcAllocator};
+use super::vc_allocation::{Arbiters, Asked, MOST_NUMBERS, VcAllocator};
 use super::wait_lists::WaitLists;
 use crate::engine::parallel::Outbox;
 use crate::engine::{NONE, Rng, Stream, Tick, Wheel, poll};
 use crate::fabric::executor::{Executor, Seat};
 use crate::fabric::links::LinkClass;
-use crate::fabric::seams::allocator::{AllocatorContext, AllocatorParams};
+use crate::fabric::seams::allocator::{AllocatorContext, AllocatorParams, InTurn};
 use crate::fabric::seams::queueing::QueueingContext;
 use crate::fabric::seams::routing::{OutputBuffers, Routing, RoutingContext, Watches};
 use crate::fabric::sources::cycles;
@@ -270,17 +270,24 @@ impl<'a> Plan<'a> {
         alternatives: bool,
     ) -> VcAllocator {
         let width = radix * widest;
+        let arbiters = |rule| VcAllocator::Arbiters(Arbiters::new(rule, channels, queues, width, width));
         let Some(asked) = &self.vc_allocator else {
             let all = self.allocator.considers_all();
-            return VcAllocator::Arbiters(Arbiters::new(all, channels, queues, width, width));
+            return arbiters((if all { InTurn::OutputsFirst } else { InTurn::InputsFirst }, false));
         };
+        // One that puts nobody first does what arbiters do, where a head asks at one output.
+        let by_number =
+            asked.in_turn().filter(|_| !alternatives && !self.config.prefers_empty && width <= MOST_NUMBERS);
+        if let Some(rule) = by_number {
+            return arbiters((rule, true));
+        }
         // Heads are its inputs, channels its outputs.
         let context = AllocatorContext { ports: routers * width, radix: width, queues: 64 };
         let mut asked = asked.build(&context);
         // Where heads ask for one channel each, an allocator that takes turns does what arbiters do.
         let lone = widest == 1 && self.config.buffers.vcs.iter().all(|vcs| *vcs == 1) && !alternatives;
         if lone && !asked.by_age() && !asked.by_class() && asked.output_turns().is_some() {
-            return VcAllocator::Arbiters(Arbiters::new(false, channels, queues, width, width));
+            return arbiters((InTurn::InputsFirst, false));
         }
         VcAllocator::Asked(Asked::new(asked, width))
     }

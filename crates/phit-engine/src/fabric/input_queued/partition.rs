@@ -221,6 +221,7 @@ impl Runs for Partition {
         self.tables.channels.fetch();
         self.tables.buffers.fetch();
         self.endpoints.fetch();
+        self.allocator.fetch();
         self.hosted.iter().for_each(|hosted| hosted.executor.fetch());
     }
 

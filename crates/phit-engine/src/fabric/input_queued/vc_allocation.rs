@@ -4,7 +4,7 @@
 
 use crate::engine::bits::{first_from, for_each_member, turn};
 use crate::engine::{Rng, Tick};
-use crate::fabric::seams::allocator::{Allocator, Best, Request, Round};
+use crate::fabric::seams::allocator::{Allocator, Best, InTurn, Request, Round};
 
 /// A head without a channel.
 #[derive(Debug, Clone, Copy)]
@@ -119,10 +119,15 @@ impl VcAllocator {
     }
 }
 
+/// Most channels of a router that have numbers of their own, see [`Arbiters::numbered`].
+pub(crate) const MOST_NUMBERS: u32 = u8::MAX as u32;
+
 /// The arbiters of one partition's channels and queues.
 pub(crate) struct Arbiters {
-    /// True if a head asks for all its channels and picks among the grants (iSLIP); false if it picks before asking.
-    ask_all: bool,
+    /// A head asks for all its channels and picks among the grants, or it picks before asking.
+    rule: InTurn,
+    /// True if the turns of a queue go by a channel's number in the router, false if by its place at the output.
+    numbered: bool,
     grant: Vec<u16>,
     accept: Vec<u8>,
     queues_per_router: u32,
@@ -139,14 +144,15 @@ impl Arbiters {
     /// For `channels` output VCs and `queues` input queues in routers of at most `queues_per_router` queues and
     /// `channels_per_router` channels.
     pub(crate) fn new(
-        ask_all: bool,
+        (rule, numbered): (InTurn, bool),
         channels: u32,
         queues: u32,
         queues_per_router: u32,
         channels_per_router: u32,
     ) -> Self {
         Self {
-            ask_all,
+            rule,
+            numbered,
             grant: vec![0; channels as usize],
             accept: vec![0; queues as usize],
             queues_per_router,
@@ -184,63 +190,72 @@ impl Arbiters {
             }
             let (run, others) = rest.split_at(count);
             rest = others;
+            let base = first_channel(first.router);
             for head in run {
                 if shared >> head.output & 1 != 0 {
                     self.sharing.push(*head);
                     continue;
                 }
-                let channel = head.first + self.choice(head, head.free);
-                self.take(head, channel);
+                let channel = head.first + self.choice(head, base, head.free);
+                self.take(head, base, channel);
                 won(head, channel);
             }
             if shared != 0 {
                 let mut sharing = std::mem::take(&mut self.sharing);
-                self.match_sharing(first_channel(first.router), &sharing, &mut won, &mut lost);
+                self.match_sharing(base, &sharing, &mut won, &mut lost);
                 sharing.clear();
                 self.sharing = sharing;
             }
         }
     }
 
-    /// Of the channels `among` those that `head` may use, the one in its turn: its place.
+    /// Of the channels `among` those that `head` may use, the one in its turn: its place. The first channel of the
+    /// router is `base`.
     #[inline(always)]
-    fn choice(&self, head: &Waiting, among: u64) -> u32 {
-        let (mut pointer, count) = (self.accept[head.queue as usize], head.count);
-        if pointer >= count {
+    fn choice(&self, head: &Waiting, base: u32, among: u64) -> u32 {
+        let (mut pointer, count) = (u32::from(self.accept[head.queue as usize]), u32::from(head.count));
+        if self.numbered {
+            // After the last of its channels, and before the first, it is the turn of the first.
+            pointer = (base + pointer).wrapping_sub(head.first);
+            pointer *= u32::from(pointer < count);
+        } else if pointer >= count {
             // Of another output it may have used more.
             pointer %= count.max(1);
         }
-        first_from(among, pointer.into())
+        first_from(among, pointer)
     }
 
     /// The arbiters have given `channel` to `head`.
     #[inline(always)]
-    fn take(&mut self, head: &Waiting, channel: u32) {
+    fn take(&mut self, head: &Waiting, base: u32, channel: u32) {
         // After the last it is the turn of the first, since there is none at or after this.
         self.grant[channel as usize] = head.number + 1;
         let next = (channel - head.first) as u8 + 1;
-        self.accept[head.queue as usize] = u8::from(next != head.count) * next;
+        self.accept[head.queue as usize] = match self.numbered {
+            true => (channel - base) as u8 + 1,
+            false => u8::from(next != head.count) * next,
+        };
     }
 
     /// Matches heads that may want the same channel.
     #[inline(never)]
     fn match_sharing(
         &mut self,
-        first_channel: u32,
+        base: u32,
         waiting: &[Waiting],
         won: &mut impl FnMut(&Waiting, u32),
         lost: &mut impl FnMut(&Waiting),
     ) {
         self.granted.resize(waiting.len(), 0);
         match self.queues_per_router <= 64 {
-            true => self.grant_by_sets(first_channel, waiting),
-            false => self.grant_one_by_one(first_channel, waiting),
+            true => self.grant_by_sets(base, waiting),
+            false => self.grant_one_by_one(base, waiting),
         }
         for (index, head) in waiting.iter().enumerate() {
             let granted = std::mem::take(&mut self.granted[index]);
             if granted != 0 {
-                let channel = head.first + self.choice(head, granted);
-                self.take(head, channel);
+                let channel = head.first + self.choice(head, base, granted);
+                self.take(head, base, channel);
                 won(head, channel);
             } else {
                 lost(head);
@@ -250,46 +265,47 @@ impl Arbiters {
 
     /// The channels for which `head` asks: their places.
     #[inline(always)]
-    fn asked(&self, head: &Waiting) -> u64 {
-        if self.ask_all { head.free } else { 1 << self.choice(head, head.free) }
+    fn asked(&self, head: &Waiting, base: u32) -> u64 {
+        match self.rule {
+            InTurn::OutputsFirst => head.free,
+            InTurn::InputsFirst => 1 << self.choice(head, base, head.free),
+        }
     }
 
     /// Every channel for which some ask is granted to the one in its turn. All of a head's channels are gone through,
     /// asked for or not, so that there is nothing to be guessed.
-    fn grant_by_sets(&mut self, first_channel: u32, waiting: &[Waiting]) {
+    fn grant_by_sets(&mut self, base: u32, waiting: &[Waiting]) {
         for head in waiting {
-            let asked = self.asked(head);
-            let first = (head.first - first_channel) as usize;
+            let asked = self.asked(head, base);
+            let first = (head.first - base) as usize;
             for (place, heads) in self.heads[first..].iter_mut().take(head.count.into()).enumerate() {
                 *heads |= (asked >> place & 1) << head.number;
             }
         }
         for (head, granted) in waiting.iter().zip(&mut self.granted) {
-            let (first, turns) = ((head.first - first_channel) as usize, &self.grant[head.first as usize..]);
+            let (first, turns) = ((head.first - base) as usize, &self.grant[head.first as usize..]);
             for (place, (heads, turn)) in self.heads[first..].iter().zip(turns).take(head.count.into()).enumerate() {
                 *granted |= u64::from(first_from(*heads, (*turn).into()) == u32::from(head.number)) << place;
             }
         }
         for head in waiting {
-            let first = (head.first - first_channel) as usize;
+            let first = (head.first - base) as usize;
             self.heads[first..first + usize::from(head.count)].fill(0);
         }
     }
 
     /// The same where a router has more queues than a set holds.
     #[cold]
-    fn grant_one_by_one(&mut self, first_channel: u32, waiting: &[Waiting]) {
+    fn grant_one_by_one(&mut self, base: u32, waiting: &[Waiting]) {
         for (index, head) in waiting.iter().enumerate() {
-            for_each_member(self.asked(head), 64, |place| {
+            for_each_member(self.asked(head, base), 64, |place| {
                 let channel = head.first + place;
                 let key = turn(head.number.into(), self.grant[channel as usize], self.queues_per_router);
-                self.best.offer(channel - first_channel, key, index as u32);
+                self.best.offer(channel - base, key, index as u32);
             });
         }
         let Self { best, granted, .. } = self;
-        best.drain(|slot, index| {
-            granted[index as usize] |= 1 << (first_channel + slot - waiting[index as usize].first)
-        });
+        best.drain(|slot, index| granted[index as usize] |= 1 << (base + slot - waiting[index as usize].first));
     }
 
     /// Bytes held.
@@ -305,8 +321,18 @@ impl Arbiters {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::allocators::AllocatorKind;
     use crate::engine::{Rng, Stream};
-    use std::collections::HashSet;
+    use crate::fabric::seams::allocator::AllocatorContext;
+    use serde_json::json;
+    use std::collections::{BTreeSet, HashSet};
+
+    const RULES: [(InTurn, bool); 4] = [
+        (InTurn::InputsFirst, false),
+        (InTurn::OutputsFirst, false),
+        (InTurn::InputsFirst, true),
+        (InTurn::OutputsFirst, true),
+    ];
 
     /// Heads of a router of 12 queues and 8 channels, four of them after each of two outputs.
     fn heads(rng: &mut Rng, taken: u64) -> Vec<Waiting> {
@@ -325,8 +351,8 @@ mod tests {
 
     #[test]
     fn no_channel_goes_to_two_heads_and_no_head_gets_two() {
-        for ask_all in [false, true] {
-            let mut allocator = Arbiters::new(ask_all, 8, 12, 12, 8);
+        for rule in RULES {
+            let mut allocator = Arbiters::new(rule, 8, 12, 12, 8);
             let mut rng = Rng::new(1, Stream::Router, 0);
             for _ in 0..5000 {
                 let taken = rng.bits() & 0xff;
@@ -349,10 +375,40 @@ mod tests {
         }
     }
 
+    /// The scenario's allocators that choose in turn, and the arbiters that stand for them.
+    #[test]
+    fn arbiters_do_what_allocators_in_turn_do() {
+        let among_outputs = json!({ "kind": "separable_input_first", "among": "outputs" });
+        for kind in [json!({ "kind": "islip" }), json!({ "kind": "separable_output_first" }), among_outputs] {
+            let params: AllocatorKind = serde_json::from_value(kind.clone()).expect("an allocator");
+            let params = params.shared();
+            let rule = params.in_turn().expect("an allocator whose arbiters choose in turn");
+            let context = AllocatorContext { ports: 24, radix: 12, queues: 64 };
+            let mut asked = Asked::new(params.build(&context), 12);
+            let mut arbiters = Arbiters::new((rule, true), 16, 24, 12, 8);
+            let mut rng = Rng::new(1, Stream::Router, 0);
+            let mut unused = rng.clone();
+            for now in 0..5000 {
+                let taken = rng.bits() & 0xff;
+                // The second of two routers.
+                let of_second = |h: Waiting| Waiting { router: 1, queue: h.queue + 12, first: h.first + 8, ..h };
+                let waiting: Vec<Waiting> = heads(&mut rng, taken).into_iter().map(of_second).collect();
+                let (mut theirs, mut ours) = (BTreeSet::new(), BTreeSet::new());
+                let pair = |head: &Waiting, channel: u32| (head.queue, channel);
+                let round = (now, &mut unused, 8);
+                asked.allocate(round, &waiting, (|_: &Waiting| 0, |_: &Waiting, _| 0), |head, channel| {
+                    theirs.insert(pair(head, channel));
+                });
+                arbiters.allocate(&waiting, |_| 8, |head, channel| _ = ours.insert(pair(head, channel)), |_| {});
+                assert_eq!(ours, theirs, "{kind}, tick {now}: {waiting:?}");
+            }
+        }
+    }
+
     #[test]
     fn channels_go_round_the_heads() {
-        for ask_all in [false, true] {
-            let mut allocator = Arbiters::new(ask_all, 1, 3, 3, 3);
+        for rule in RULES {
+            let mut allocator = Arbiters::new(rule, 1, 3, 3, 3);
             let waiting: Vec<Waiting> = (0..3)
                 .map(|queue| Waiting {
                     queue,

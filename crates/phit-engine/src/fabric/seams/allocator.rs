@@ -222,6 +222,9 @@ pub trait Allocator: Send {
         false
     }
 
+    /// Brings what its arbiters remember into the cache, before many rounds.
+    fn fetch(&self) {}
+
     /// Bytes held.
     fn bytes(&self) -> usize;
 }
@@ -236,6 +239,15 @@ pub struct AllocatorContext {
     pub queues: u32,
 }
 
+/// A round in which all choose in turn: the first at or after a pointer, which a grant moves past the winner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InTurn {
+    /// Every input asks for one of the outputs that it wants, then every output grants one of the inputs that ask.
+    InputsFirst,
+    /// Every output grants one of the inputs that want it, then every input accepts one of its grants.
+    OutputsFirst,
+}
+
 /// What an allocator's file provides besides the rule.
 pub trait AllocatorParams {
     /// Checks the parameters. Error paths are relative to the allocator.
@@ -246,6 +258,10 @@ pub trait AllocatorParams {
     /// stage of its own then makes use, too; false if an input proposes one.
     fn considers_all(&self) -> bool {
         false
+    }
+    /// How it matches in one round if all choose in turn, whatever the request, and turns move on with grants only.
+    fn in_turn(&self) -> Option<InTurn> {
+        None
     }
     /// True if requests of a lower class go first at an output; false if it knows no classes.
     fn ranks(&self) -> bool {
