@@ -18,6 +18,8 @@ NODES = tuple(
 CLOS = "clos-27648-sequential-0.5"
 HYBRID = "dragonfly-h8-contention_hybrid-uniform-0.3"
 
+ECTN = "dragonfly-h4-ectn-fogsim-adversarial-0.3"
+
 ADAPTIVE = {
     "dragonfly-h8-olm-uniform-0.3": 5.0,
     "dragonfly-h8-piggyback-uniform-0.3": 5.0,
@@ -52,6 +54,7 @@ COUNTED = {
     CLOS: (150, 40),
     "clos-27648-oblivious-0.5": (150, 40),
     **dict.fromkeys(ADAPTIVE, (400, 100)),
+    ECTN: (1000, 1500),
     "clos-1024-sequential-0.9": (200, 100),
     "tree-256-fbicm-1": (4000, 3000),
     "tree-256-voqnet-1": (4000, 3000),
@@ -65,6 +68,7 @@ STAGED = {
     TORUS[0]: "torus",
     CLOS: "folded Clos, sequential",
     "dragonfly-h8-ectn-uniform-0.3": "h=8, ECtN",
+    ECTN: "h=4, ADV+1, ECtN",
     HYBRID: "h=8, hybrid",
     "tree-256-fbicm-1": "FBICM",
     "nodes-8-outflank-0.7": "nodes, OutFlank",
@@ -111,6 +115,6 @@ def describe(case: str) -> str:
         return f"k-ary n-tree of {rest[0]} endpoints, UN, {rest[1]}, {load}"
     size, *options, traffic = rest
     what = words[traffic]
-    if options and options != ["fogsim"]:
-        what = f"UN, {options[0]}"
+    if mechanism := [option for option in options if option != "fogsim"]:
+        what = f"{what.partition(',')[0]}, {mechanism[0]}"
     return f"Dragonfly {size.replace('h', 'h=')}, {what}, {load}{', as FOGSim' if 'fogsim' in rest else ''}"

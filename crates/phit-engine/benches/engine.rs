@@ -94,6 +94,22 @@ fn adaptive(routing: &Value) -> Case {
     case
 }
 
+/// ECtN as FOGSim has it, on its Dragonfly of 1,056 endpoints under ADV+1.
+fn ectn_as_fogsim() -> Case {
+    let mut case = dragonfly(4, "valiant", 0.3, true);
+    case.name = "dragonfly-h4-ectn-fogsim-adversarial-0.3".into();
+    case.scenario["router"]["links"]["local"]["vcs"] = json!(3);
+    case.scenario["routing"] = json!({
+        "kind": "ectn",
+        "threshold": 4,
+        "comparison": "reaches",
+        "crossing": "fifo",
+        "combined_threshold": 5,
+        "candidates": "local",
+    });
+    case
+}
+
 /// An 8x8x8 torus of BookSim's routers.
 fn torus(flits: u32, load: f64) -> Case {
     let scenario = json!({
@@ -323,6 +339,7 @@ fn cases() -> Vec<Case> {
     cases.push(adaptive(&json!({ "kind": "contention_base", "threshold": 6 })));
     cases.push(adaptive(&json!({ "kind": "contention_hybrid", "threshold": 7 })));
     cases.push(adaptive(&json!({ "kind": "ectn", "threshold": 6, "combined_threshold": 10 })));
+    cases.push(ectn_as_fogsim());
     cases.extend(["oblivious", "sequential"].map(clos));
     cases.extend(
         [("oblivious", 0.3), ("oblivious", 0.9), ("sequential", 0.3), ("sequential", 0.9)]

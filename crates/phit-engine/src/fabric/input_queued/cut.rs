@@ -27,6 +27,9 @@ use std::sync::Mutex;
 const WORTHWHILE_EPOCH: Tick = 8;
 /// Bytes of tables that stay in a private cache, beside the packets in them, while a partition runs an epoch.
 const CACHED: u64 = 176 << 10;
+/// Partitions that each of several threads has at least, unless they would be smaller than half of [`CACHED`]: who is
+/// done takes what is left of another's, and the larger that is, the longer one waits for the other.
+const FEWEST_TURNS: usize = 7;
 /// A cluster is cut again if it is so many times as large as a partition should be: what it takes to make up for turns
 /// of a tenth of the time. A group of 1,058 endpoints, four times as large, was slower in four parts.
 const TOO_LARGE: u64 = 16;
@@ -71,8 +74,9 @@ impl Cut {
         let fitting = (bytes.iter().sum::<u64>() / CACHED).max(1) as usize;
         let chosen = partitions.is_none();
         let alone = plan.routing.reads_everything();
+        let turns = if threads > 1 { (FEWEST_TURNS * threads).min(2 * fitting) } else { 1 };
         // As many for each thread: with one more than its fellows, a thread has them wait for a whole partition's turn.
-        let even = fitting.max(threads).next_multiple_of(threads.max(1));
+        let even = fitting.max(turns).max(threads).next_multiple_of(threads.max(1));
         let count = if alone { 1 } else { partitions.unwrap_or(even).clamp(1, routers.max(1)) };
         if count == 1 {
             return whole();
@@ -451,8 +455,8 @@ mod tests {
         let alone = parts(1);
         assert!(alone > 4, "{alone}");
         for threads in 2..=5 {
-            let count = parts(threads);
-            assert!(count % threads == 0 && (alone..alone + threads).contains(&count), "{count} for {threads}");
+            let (count, least) = (parts(threads), alone.max((FEWEST_TURNS * threads).min(2 * alone)));
+            assert!(count % threads == 0 && (least..least + threads).contains(&count), "{count} for {threads}");
         }
     }
 
