@@ -135,8 +135,8 @@ fn torus(flits: u32, load: f64) -> Case {
 }
 
 /// The scenario that becomes of BookSim's configuration of a network: that of [`torus`] with endpoints that have
-/// buffers, credits that take turns and an allocator for channels; for the fat tree of 1,024 endpoints also with routers
-/// that speculate, four times as fast as their links.
+/// buffers, credits that take turns and an allocator for channels; for the fat tree of 1,024 endpoints also with
+/// routers that speculate, four times as fast as their links.
 fn booksim(name: &str, load: f64) -> Case {
     let mut case = torus(1, load);
     case.name = format!("booksim-{name}-{load}");

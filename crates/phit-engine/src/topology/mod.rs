@@ -321,8 +321,8 @@ impl Known {
         }
     }
 
-    /// [`Topology::exit`] of `topology`, which is this one, and the router as its number in the group; `rng` is asked for
-    /// only where there is a choice.
+    /// [`Topology::exit`] of `topology`, which is this one, and the router as its number in the group; `rng` is asked
+    /// for only where there is a choice.
     #[inline]
     pub(crate) fn exit(
         &self,

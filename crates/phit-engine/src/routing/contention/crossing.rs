@@ -56,11 +56,11 @@ impl Leave for Alone {
     }
 }
 
-/// [`Crossing::Fifo`]: the transfers of counted heads in the order in which they began, a list for each counter. Of those
-/// that begin in one round of allocation the ones to lower outputs come first.
+/// [`Crossing::Fifo`]: the transfers of counted heads in the order in which they began, a list for each counter. Of
+/// those that begin in one round of allocation the ones to lower outputs come first.
 ///
-/// A transfer that is over leaves the list. If another began before it, it still counts until that one counts no longer,
-/// as one of its followers. So each queue has one transfer in a list at most.
+/// A transfer that is over leaves the list. If another began before it, it still counts until that one counts no
+/// longer, as one of its followers. So each queue has one transfer in a list at most.
 ///
 /// Ejections are not among them: no decision reads how many heads leave the network.
 pub(super) struct InTurn {
