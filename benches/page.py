@@ -61,7 +61,7 @@ def required_table(runs: dict[str, Record], counts: dict[str, Record], threads: 
             verdict = (
                 "aim" if aim is not None and meets(measured, aim) else "yes" if meets(measured, required) else "**no**"
             )
-        bounds = [f"{sign} {bound:,g}" if bound is not None else "–" for bound in (required, aim)]
+        bounds = [f"{sign}\N{NO-BREAK SPACE}{bound:,g}" if bound is not None else "–" for bound in (required, aim)]
         rows.append([what, *bounds, "–" if measured is None else show(measured, digits), verdict])
 
     row("h=8, UN 0.3: million packet-hops/s", "≥", 5, 12, runs[H8]["best"] / 1e6)
@@ -102,12 +102,12 @@ def peers_table(turns: list[Record]) -> str:
             turn["peer"],
             show(turn["theirs"] / 1e6, 3),
             show(turn["ours"] / 1e6),
-            f"{turn['times']:.0f} ({turn['least']:.0f} to {turn['most']:.0f})",
+            f"{turn['times']:.0f} ({turn['least']:.0f} to {turn['most']:.0f})".replace(" ", "\N{NO-BREAK SPACE}"),
         ]
         for turn in turns
     ]
     machines = sorted({turn["machine"] for turn in turns})
-    heads = ["network, mechanism, traffic", "peer", "the peer", "Phit", "times"]
+    heads = ["network, mechanism, traffic", "peer", "the peer", "Phit", "times as fast"]
     return f"{table(heads, rows)}\n\nMeasured on: {'; '.join(machines)}."
 
 
