@@ -1,6 +1,6 @@
 //! The lonely output allocator: inputs ask for the output that fewest others want.
 
-use super::matrix::{MOST_PORTS, Matrix};
+use super::partners::Partners;
 use super::{Allocator, AllocatorContext, AllocatorParams, Best, Request, Round};
 use crate::engine::Tick;
 use crate::engine::bits::turn;
@@ -19,16 +19,12 @@ impl AllocatorParams for LonelyOutput {
         true
     }
 
-    fn most_ports(&self) -> u32 {
-        MOST_PORTS
-    }
-
     fn build(&self, context: &AllocatorContext) -> Box<dyn Allocator> {
         Box::new(Rule {
             radix: context.radix,
             ask: vec![0; context.ports as usize],
             grant: vec![0; context.ports as usize],
-            matrix: Matrix::new(context.ports, context.radix, context.queues),
+            partners: Partners::new(context.ports, context.radix, context.queues),
             best: Best::new(context.radix),
             wanted: vec![0; context.radix as usize],
             asking: Vec::new(),
@@ -42,7 +38,7 @@ struct Rule {
     ask: Vec<u16>,
     /// Pointer of each output over inputs.
     grant: Vec<u16>,
-    matrix: Matrix,
+    partners: Partners,
     best: Best,
     /// By output, how many want it.
     wanted: Vec<u32>,
@@ -53,13 +49,13 @@ struct Rule {
 impl Allocator for Rule {
     fn allocate(&mut self, round: Round<'_>, requests: &[Request], grants: &mut Vec<u32>) {
         let (first_port, radix) = (round.first_port, self.radix);
-        self.matrix.fill(&round, requests);
+        self.partners.fill(&round, requests);
         let output = |place: u32| requests[place as usize].output - first_port;
         self.wanted.fill(0);
-        for &place in self.matrix.asking() {
+        for &place in self.partners.asking() {
             self.wanted[output(place) as usize] += 1;
         }
-        for &place in self.matrix.asking() {
+        for &place in self.partners.asking() {
             let input = u32::from(requests[place as usize].input);
             let pointer = self.ask[(first_port + input) as usize];
             let others = u64::from(self.wanted[output(place) as usize]);
@@ -72,24 +68,24 @@ impl Allocator for Rule {
             let key = turn(request.input.into(), self.grant[request.output as usize], radix);
             self.best.offer(output(place), key | u64::from(request.class) << 62, place);
         }
-        let Self { best, matrix, ask, grant, .. } = self;
+        let Self { best, partners, ask, grant, .. } = self;
         best.drain(|output, place| {
             let request = &requests[place as usize];
-            matrix.pair(request.input.into(), output);
+            partners.pair(request.input.into(), output);
             advance(ask, grant, first_port, request, radix);
         });
-        self.matrix.grant(first_port, requests, grants);
+        self.partners.grant(first_port, requests, grants);
     }
 
     fn grant_alone(&mut self, first_port: u32, _: Tick, request: &Request) {
-        self.matrix.serve(first_port, request);
+        self.partners.serve(first_port, request);
         advance(&mut self.ask, &mut self.grant, first_port, request, self.radix);
     }
 
     fn bytes(&self) -> usize {
         2 * (self.ask.capacity() + self.grant.capacity())
             + 4 * (self.wanted.capacity() + self.asking.capacity())
-            + self.matrix.bytes()
+            + self.partners.bytes()
             + self.best.bytes()
     }
 }

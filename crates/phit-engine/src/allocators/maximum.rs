@@ -1,10 +1,11 @@
 //! Maximum matching: as many grants as there can be.
 
-use super::matrix::{MOST_PORTS, Matrix};
+use super::partners::Partners;
 use super::{Allocator, AllocatorContext, AllocatorParams, Request, Round};
 use crate::engine::{NONE, Tick};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// The largest number of grants that the requests allow, by shortest augmenting paths (Hopcroft and Karp, SIAM Journal
 /// on Computing 2(4), 1973, one path at a time): what no allocator of a real router has time for. The search begins at
@@ -22,15 +23,14 @@ impl AllocatorParams for MaximumMatching {
         false
     }
 
-    fn most_ports(&self) -> u32 {
-        MOST_PORTS
-    }
-
     fn build(&self, context: &AllocatorContext) -> Box<dyn Allocator> {
         Box::new(Rule {
             radix: context.radix,
             first: vec![0; context.ports as usize],
-            matrix: Matrix::new(context.ports, context.radix, context.queues),
+            partners: Partners::new(context.ports, context.radix, context.queues),
+            edges: Vec::new(),
+            asked: vec![0..0; context.radix as usize],
+            inputs: Vec::new(),
             from: vec![NONE; context.radix as usize],
             at: Vec::new(),
             beyond: Vec::new(),
@@ -42,7 +42,13 @@ struct Rule {
     radix: u32,
     /// The input at which each router's next search begins, at its first port.
     first: Vec<u32>,
-    matrix: Matrix,
+    partners: Partners,
+    /// Pairs of an input and an output that it asks for, in their order.
+    edges: Vec<(u32, u32)>,
+    /// By input: its part of the edges.
+    asked: Vec<Range<usize>>,
+    /// The inputs that ask, from that on at which the search begins.
+    inputs: Vec<u32>,
     /// By output: the input from which the search has come to it.
     from: Vec<u32>,
     /// Inputs that the search has come to, and those one step beyond.
@@ -51,23 +57,42 @@ struct Rule {
 }
 
 impl Rule {
+    /// Takes in who asks for what; the search begins at input `first`.
+    fn fill(&mut self, round: &Round<'_>, requests: &[Request], first: u32) {
+        self.partners.fill(round, requests);
+        let edge = |place: &u32| {
+            let request = &requests[*place as usize];
+            (u32::from(request.input), request.output - round.first_port)
+        };
+        self.edges.clear();
+        self.edges.extend(self.partners.asking().iter().map(edge));
+        self.edges.sort_unstable();
+        self.inputs.clear();
+        let mut start = 0;
+        for run in self.edges.chunk_by(|a, b| a.0 == b.0) {
+            self.asked[run[0].0 as usize] = start..start + run.len();
+            self.inputs.push(run[0].0);
+            start += run.len();
+        }
+        let turn = self.inputs.partition_point(|input| *input < first);
+        self.inputs.rotate_left(turn);
+    }
+
     /// The end of a shortest path from an input without an output to an output without an input, if there is one.
-    fn search(&mut self, first: u32) -> Option<u32> {
-        let radix = self.radix;
-        let Self { matrix, from, at, beyond, .. } = self;
+    fn search(&mut self) -> Option<u32> {
+        let Self { partners, edges, asked, inputs, from, at, beyond, .. } = self;
         from.fill(NONE);
         at.clear();
-        let inputs = (0..radix).map(|step| (first + step) % radix);
-        at.extend(inputs.filter(|input| matrix.inputs[*input as usize] == NONE));
+        at.extend(inputs.iter().filter(|input| partners.inputs[**input as usize] == NONE));
         while !at.is_empty() {
             for &input in at.iter() {
-                for output in 0..radix {
-                    let held = matrix.inputs[input as usize] == output;
-                    if held || from[output as usize] != NONE || matrix.at(input, output).is_none() {
+                for &(_, output) in &edges[asked[input as usize].clone()] {
+                    let held = partners.inputs[input as usize] == output;
+                    if held || from[output as usize] != NONE {
                         continue;
                     }
                     from[output as usize] = input;
-                    match matrix.outputs[output as usize] {
+                    match partners.outputs[output as usize] {
                         NONE => return Some(output),
                         holder => beyond.push(holder),
                     }
@@ -88,25 +113,24 @@ impl Rule {
 
 impl Allocator for Rule {
     fn allocate(&mut self, round: Round<'_>, requests: &[Request], grants: &mut Vec<u32>) {
-        self.matrix.fill(&round, requests);
-        let first = self.first[round.first_port as usize];
-        while let Some(mut output) = self.search(first) {
+        self.fill(&round, requests, self.first[round.first_port as usize]);
+        while let Some(mut output) = self.search() {
             // Every input on the path gives up its output to the one behind it for the next.
             self.beyond.clear();
             while output != NONE {
                 let input = self.from[output as usize];
-                let given_up = self.matrix.inputs[input as usize];
-                self.matrix.pair(input, output);
+                let given_up = self.partners.inputs[input as usize];
+                self.partners.pair(input, output);
                 output = given_up;
             }
         }
         self.beyond.clear();
-        self.matrix.grant(round.first_port, requests, grants);
+        self.partners.grant(round.first_port, requests, grants);
         self.move_on(round.first_port);
     }
 
     fn grant_alone(&mut self, first_port: u32, _: Tick, request: &Request) {
-        self.matrix.serve(first_port, request);
+        self.partners.serve(first_port, request);
         self.move_on(first_port);
     }
 
@@ -116,7 +140,10 @@ impl Allocator for Rule {
     }
 
     fn bytes(&self) -> usize {
-        let vectors = [&self.first, &self.from, &self.at, &self.beyond];
-        4 * vectors.iter().map(|vector| vector.capacity()).sum::<usize>() + self.matrix.bytes()
+        let vectors = [&self.first, &self.inputs, &self.from, &self.at, &self.beyond];
+        4 * vectors.iter().map(|vector| vector.capacity()).sum::<usize>()
+            + 8 * self.edges.capacity()
+            + 16 * self.asked.capacity()
+            + self.partners.bytes()
     }
 }

@@ -5,9 +5,9 @@
 mod ideal;
 mod islip;
 mod loa;
-mod matrix;
 mod maximum;
 mod pairs;
+mod partners;
 mod pim;
 mod priority;
 mod separable;

@@ -1,6 +1,6 @@
 //! Parallel iterative matching: outputs and inputs draw lots.
 
-use super::matrix::{MOST_PORTS, Matrix};
+use super::partners::Partners;
 use super::{Allocator, AllocatorContext, AllocatorParams, Best, Request, Round};
 use crate::engine::{NONE, Tick};
 use schemars::JsonSchema;
@@ -28,14 +28,10 @@ impl AllocatorParams for Pim {
         true
     }
 
-    fn most_ports(&self) -> u32 {
-        MOST_PORTS
-    }
-
     fn build(&self, context: &AllocatorContext) -> Box<dyn Allocator> {
         Box::new(Rule {
             iterations: self.iterations.max(1),
-            matrix: Matrix::new(context.ports, context.radix, context.queues),
+            partners: Partners::new(context.ports, context.radix, context.queues),
             best: Best::new(context.radix),
             granted: Vec::new(),
         })
@@ -44,7 +40,7 @@ impl AllocatorParams for Pim {
 
 struct Rule {
     iterations: u8,
-    matrix: Matrix,
+    partners: Partners,
     best: Best,
     /// Places of the requests that outputs grant in an iteration.
     granted: Vec<u32>,
@@ -52,14 +48,14 @@ struct Rule {
 
 impl Allocator for Rule {
     fn allocate(&mut self, round: Round<'_>, requests: &[Request], grants: &mut Vec<u32>) {
-        self.matrix.fill(&round, requests);
+        self.partners.fill(&round, requests);
         for _ in 0..self.iterations {
             // The smallest of numbers drawn for all who ask.
-            for &place in self.matrix.asking() {
+            for &place in self.partners.asking() {
                 let request = &requests[place as usize];
                 let output = request.output - round.first_port;
-                let free = self.matrix.inputs[usize::from(request.input)] == NONE
-                    && self.matrix.outputs[output as usize] == NONE;
+                let free = self.partners.inputs[usize::from(request.input)] == NONE
+                    && self.partners.outputs[output as usize] == NONE;
                 if free {
                     self.best.offer(output, round.rng.bits() >> 2 | u64::from(request.class) << 62, place);
                 }
@@ -72,14 +68,14 @@ impl Allocator for Rule {
             for place in self.granted.drain(..) {
                 self.best.offer(requests[place as usize].input.into(), round.rng.bits() >> 2, place);
             }
-            let matrix = &mut self.matrix;
-            self.best.drain(|input, place| matrix.pair(input, requests[place as usize].output - round.first_port));
+            let partners = &mut self.partners;
+            self.best.drain(|input, place| partners.pair(input, requests[place as usize].output - round.first_port));
         }
-        self.matrix.grant(round.first_port, requests, grants);
+        self.partners.grant(round.first_port, requests, grants);
     }
 
     fn grant_alone(&mut self, first_port: u32, _: Tick, request: &Request) {
-        self.matrix.serve(first_port, request);
+        self.partners.serve(first_port, request);
     }
 
     /// A round draws lots for all who ask.
@@ -88,6 +84,6 @@ impl Allocator for Rule {
     }
 
     fn bytes(&self) -> usize {
-        self.matrix.bytes() + self.best.bytes() + 4 * self.granted.capacity()
+        self.partners.bytes() + self.best.bytes() + 4 * self.granted.capacity()
     }
 }

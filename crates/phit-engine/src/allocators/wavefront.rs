@@ -1,6 +1,6 @@
 //! The wavefront allocator: the diagonals of the matrix of requests one after another.
 
-use super::matrix::{MOST_PORTS, Matrix};
+use super::partners::Partners;
 use super::priority::{Equal, HighestFirst, OldestFirst, Order, Priority};
 use super::{Allocator, AllocatorContext, AllocatorParams, Request, Round};
 use crate::engine::{NONE, Tick};
@@ -37,10 +37,6 @@ impl AllocatorParams for Wavefront {
         true
     }
 
-    fn most_ports(&self) -> u32 {
-        MOST_PORTS
-    }
-
     fn build(&self, context: &AllocatorContext) -> Box<dyn Allocator> {
         match self.priority {
             Priority::None => Box::new(Rule::<Equal>::new(self.diagonal, context)),
@@ -55,7 +51,7 @@ struct Rule<O: Order> {
     radix: u32,
     /// The diagonal with which each router's next round begins, at its first port.
     first: Vec<u32>,
-    matrix: Matrix<O>,
+    partners: Partners<O>,
     /// Places of requests in the order in which the wave comes to them.
     wave: Vec<(O::Key, u32)>,
 }
@@ -66,7 +62,7 @@ impl<O: Order> Rule<O> {
             diagonal,
             radix: context.radix,
             first: vec![0; context.ports as usize],
-            matrix: Matrix::new(context.ports, context.radix, context.queues),
+            partners: Partners::new(context.ports, context.radix, context.queues),
             wave: Vec::new(),
         }
     }
@@ -82,7 +78,7 @@ impl<O: Order> Rule<O> {
 impl<O: Order> Allocator for Rule<O> {
     fn allocate(&mut self, round: Round<'_>, requests: &[Request], grants: &mut Vec<u32>) {
         let (radix, start) = (self.radix, self.first[round.first_port as usize]);
-        self.matrix.fill(&round, requests);
+        self.partners.fill(&round, requests);
         let mut first = None;
         let cell = |place: u32| {
             let request = &requests[place as usize];
@@ -90,7 +86,7 @@ impl<O: Order> Allocator for Rule<O> {
         };
         // A wave for each rank: it sees those of the ranks before it as taken.
         self.wave.clear();
-        self.wave.extend(self.matrix.asking().iter().map(|&place| {
+        self.wave.extend(self.partners.asking().iter().map(|&place| {
             let (input, output) = cell(place);
             let step = (input + output + radix - start) % radix;
             (O::at_output(&requests[place as usize], step.into()), place)
@@ -98,17 +94,17 @@ impl<O: Order> Allocator for Rule<O> {
         self.wave.sort_unstable();
         for &(_, place) in &self.wave {
             let (input, output) = cell(place);
-            if self.matrix.inputs[input as usize] == NONE && self.matrix.outputs[output as usize] == NONE {
-                self.matrix.pair(input, output);
+            if self.partners.inputs[input as usize] == NONE && self.partners.outputs[output as usize] == NONE {
+                self.partners.pair(input, output);
                 first.get_or_insert((input + output) % radix);
             }
         }
-        self.matrix.grant(round.first_port, requests, grants);
+        self.partners.grant(round.first_port, requests, grants);
         self.move_on(round.first_port, first.unwrap_or(start));
     }
 
     fn grant_alone(&mut self, first_port: u32, _: Tick, request: &Request) {
-        self.matrix.serve(first_port, request);
+        self.partners.serve(first_port, request);
         self.move_on(first_port, (u32::from(request.input) + request.output - first_port) % self.radix);
     }
 
@@ -126,6 +122,6 @@ impl<O: Order> Allocator for Rule<O> {
     }
 
     fn bytes(&self) -> usize {
-        4 * self.first.capacity() + self.matrix.bytes() + self.wave.capacity() * size_of::<(O::Key, u32)>()
+        4 * self.first.capacity() + self.partners.bytes() + self.wave.capacity() * size_of::<(O::Key, u32)>()
     }
 }

@@ -271,10 +271,6 @@ pub trait AllocatorParams {
     fn matches(&self) -> bool {
         true
     }
-    /// The most inputs and outputs of a router that it can be asked for.
-    fn most_ports(&self) -> u32 {
-        u32::MAX
-    }
     /// The allocator for one partition.
     fn build(&self, context: &AllocatorContext) -> Box<dyn Allocator>;
 }

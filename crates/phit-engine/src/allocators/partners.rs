@@ -1,19 +1,12 @@
-//! The requests of one router's round as a matrix of inputs and outputs, for allocators that go through it cell by
-//! cell.
+//! The requests of one router's round, and which inputs and outputs have found one another.
 
 use super::pairs::Pairs;
 use super::priority::{Equal, Order};
 use super::{Best, Request, Round};
 use crate::engine::NONE;
 
-/// Ports of a router of which there is a matrix.
-pub(super) const MOST_PORTS: u32 = 4096;
-
-/// Which request stands at each pair of an input and an output.
-pub(super) struct Matrix<O: Order = Equal> {
-    radix: u32,
-    /// By input and output, the place of the request; `NONE` where there is none.
-    cells: Vec<u32>,
+/// Of each pair of an input and an output one request at most, and the partners so far.
+pub(super) struct Partners<O: Order = Equal> {
     pairs: Pairs,
     best: Best<O::Key>,
     /// By input and by output: its partner, `NONE` while it has none.
@@ -21,12 +14,10 @@ pub(super) struct Matrix<O: Order = Equal> {
     pub outputs: Vec<u32>,
 }
 
-impl<O: Order> Matrix<O> {
+impl<O: Order> Partners<O> {
     /// Of routers with at most `radix` ports, `ports` in all, with at most `queues` queues each.
     pub(super) fn new(ports: u32, radix: u32, queues: u32) -> Self {
         Self {
-            radix,
-            cells: vec![NONE; (radix * radix) as usize],
             pairs: Pairs::new(ports, queues),
             best: Best::new(radix),
             inputs: vec![NONE; radix as usize],
@@ -34,19 +25,9 @@ impl<O: Order> Matrix<O> {
         }
     }
 
-    /// The place of the request of `input` for `output`, if there is one.
-    #[inline]
-    pub(super) fn at(&self, input: u32, output: u32) -> Option<u32> {
-        Some(self.cells[(input * self.radix + output) as usize]).filter(|place| *place != NONE)
-    }
-
     /// Puts the requests of a round in.
     pub(super) fn fill(&mut self, round: &Round<'_>, requests: &[Request]) {
         self.pairs.choose::<O>(round, requests, &mut self.best);
-        for &place in &self.pairs.asking {
-            let cell = self.cell(round.first_port, &requests[place as usize]);
-            self.cells[cell] = place;
-        }
     }
 
     /// Hands out the places of the requests at the pairs that have found one another, and takes everything out.
@@ -59,8 +40,6 @@ impl<O: Order> Matrix<O> {
                 self.serve(first_port, request);
                 grants.push(place);
             }
-            let cell = self.cell(first_port, request);
-            self.cells[cell] = NONE;
         }
         for place in &self.pairs.asking {
             let request = &requests[*place as usize];
@@ -86,15 +65,8 @@ impl<O: Order> Matrix<O> {
         self.outputs[output as usize] = input;
     }
 
-    #[inline]
-    fn cell(&self, first_port: u32, request: &Request) -> usize {
-        (u32::from(request.input) * self.radix + request.output - first_port) as usize
-    }
-
     /// Bytes held.
     pub(super) fn bytes(&self) -> usize {
-        4 * (self.cells.capacity() + self.inputs.capacity() + self.outputs.capacity())
-            + self.pairs.bytes()
-            + self.best.bytes()
+        4 * (self.inputs.capacity() + self.outputs.capacity()) + self.pairs.bytes() + self.best.bytes()
     }
 }
