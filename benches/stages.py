@@ -15,7 +15,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from cases import STAGED
+from cases import COUNTED, STAGED
 from executable import build
 from page import STAGES as KEPT
 from page import stages_table, write_page
@@ -47,19 +47,6 @@ STAGES = {
     "events out, dispatch": r"partition\.rs:|wheel\.rs:(take|pop|next_tick|bring\w*)|events\.rs:handle",
 }
 """The stages, and a pattern for the file and function of a call of each. The first that fits a call counts."""
-
-LENGTHS = {
-    "dragonfly-h8": (400, 200),
-    "dragonfly-h4": (1000, 1500),
-    "torus": (300, 200),
-    "booksim": (300, 150),
-    "clos-27648": (150, 40),
-    "clos-1024": (200, 100),
-    "tree": (4000, 3000),
-    "nodes": (150_000, 300_000),
-}
-"""Cycles to warm up and cycles that count, by the beginning of a case's name."""
-
 
 Stages = dict[str, dict[str, float]]
 
@@ -139,7 +126,7 @@ def stage(calls: list[str]) -> str:
 
 def budget(executable: str, case: str) -> Counter[str]:
     """Instructions per hop by stage."""
-    warmup, cycles = next(length for start, length in LENGTHS.items() if case.startswith(start))
+    warmup, cycles = COUNTED[case]
     with ThreadPoolExecutor(2) as pool:
         (_, none), (hops, some) = pool.map(lambda cycles: run(executable, case, warmup, cycles), (0, cycles))
     some.subtract(none)
@@ -156,7 +143,7 @@ def budget(executable: str, case: str) -> Counter[str]:
 def main() -> None:
     """Prints a table in Markdown, and keeps the cases of the page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("cases", nargs="*")
+    parser.add_argument("cases", nargs="*", choices=[*COUNTED, []], metavar="case", help="of those that are counted")
     parser.add_argument("--executable", type=Path, help="the benchmark, if it is not to be built")
     options = parser.parse_args()
     executable = str(options.executable or build())

@@ -20,7 +20,7 @@ use super::rounds;
 use super::settings::{Policies, Settings, Times};
 use super::state::{Input, Output, OutputTables, OutputVc, Progress, Queue};
 use super::streams::Streams;
-use super::vc_allocation::{Arbiters, Asked, MOST_NUMBERS, VcAllocator};
+use super::vc_allocation::{Arbiters, Asked, MOST_NUMBERS, Turns, VcAllocator};
 use super::wait_lists::WaitLists;
 use crate::engine::parallel::Outbox;
 use crate::engine::{NONE, Rng, Stream, Tick, Wheel, poll};
@@ -273,13 +273,13 @@ impl<'a> Plan<'a> {
         let arbiters = |rule| VcAllocator::Arbiters(Arbiters::new(rule, channels, queues, width, width));
         let Some(asked) = &self.vc_allocator else {
             let all = self.allocator.considers_all();
-            return arbiters((if all { InTurn::OutputsFirst } else { InTurn::InputsFirst }, false));
+            return arbiters((if all { InTurn::OutputsFirst } else { InTurn::InputsFirst }, Turns::Places));
         };
         // One that puts nobody first does what arbiters do, where a head asks at one output.
         let by_number =
             asked.in_turn().filter(|_| !alternatives && !self.config.prefers_empty && width <= MOST_NUMBERS);
         if let Some(rule) = by_number {
-            return arbiters((rule, true));
+            return arbiters((rule, Turns::Numbers));
         }
         // Heads are its inputs, channels its outputs.
         let context = AllocatorContext { ports: routers * width, radix: width, queues: 64 };
@@ -287,7 +287,7 @@ impl<'a> Plan<'a> {
         // Where heads ask for one channel each, an allocator that takes turns does what arbiters do.
         let lone = widest == 1 && self.config.buffers.vcs.iter().all(|vcs| *vcs == 1) && !alternatives;
         if lone && !asked.by_age() && !asked.by_class() && asked.output_turns().is_some() {
-            return arbiters((InTurn::InputsFirst, false));
+            return arbiters((InTurn::InputsFirst, Turns::Places));
         }
         VcAllocator::Asked(Asked::new(asked, width))
     }

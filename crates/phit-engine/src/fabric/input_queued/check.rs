@@ -272,7 +272,8 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> RouterParams<A> {
         let queues = u32::from(radix) * u32::from(widest);
         match queues > u16::MAX.into() {
             true => {
-                let expected = format!("expected none: {queues} are matched here, at most {}", u16::MAX);
+                let expected =
+                    format!("expected none: a router has {queues} queues, of which it numbers {} at most", u16::MAX);
                 Err(ScenarioError::missing("router.vc_allocator", expected))
             }
             false => Ok(()),

@@ -119,15 +119,23 @@ impl VcAllocator {
     }
 }
 
-/// Most channels of a router that have numbers of their own, see [`Arbiters::numbered`].
+/// What the turns of a queue go by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Turns {
+    /// A channel's place at its output.
+    Places,
+    /// Its number in the router, of at most [`MOST_NUMBERS`].
+    Numbers,
+}
+
+/// Most channels of a router that have numbers of their own.
 pub(crate) const MOST_NUMBERS: u32 = u8::MAX as u32;
 
 /// The arbiters of one partition's channels and queues.
 pub(crate) struct Arbiters {
     /// A head asks for all its channels and picks among the grants, or it picks before asking.
     rule: InTurn,
-    /// True if the turns of a queue go by a channel's number in the router, false if by its place at the output.
-    numbered: bool,
+    turns: Turns,
     grant: Vec<u16>,
     accept: Vec<u8>,
     queues_per_router: u32,
@@ -144,7 +152,7 @@ impl Arbiters {
     /// For `channels` output VCs and `queues` input queues in routers of at most `queues_per_router` queues and
     /// `channels_per_router` channels.
     pub(crate) fn new(
-        (rule, numbered): (InTurn, bool),
+        (rule, turns): (InTurn, Turns),
         channels: u32,
         queues: u32,
         queues_per_router: u32,
@@ -152,7 +160,7 @@ impl Arbiters {
     ) -> Self {
         Self {
             rule,
-            numbered,
+            turns,
             grant: vec![0; channels as usize],
             accept: vec![0; queues as usize],
             queues_per_router,
@@ -213,16 +221,18 @@ impl Arbiters {
     /// router is `base`.
     #[inline(always)]
     fn choice(&self, head: &Waiting, base: u32, among: u64) -> u32 {
-        let (mut pointer, count) = (u32::from(self.accept[head.queue as usize]), u32::from(head.count));
-        if self.numbered {
-            // After the last of its channels, and before the first, it is the turn of the first.
-            pointer = (base + pointer).wrapping_sub(head.first);
-            pointer *= u32::from(pointer < count);
-        } else if pointer >= count {
+        let (pointer, count) = (u32::from(self.accept[head.queue as usize]), u32::from(head.count));
+        let from = match self.turns {
             // Of another output it may have used more.
-            pointer %= count.max(1);
-        }
-        first_from(among, pointer)
+            Turns::Places if pointer >= count => pointer % count.max(1),
+            Turns::Places => pointer,
+            // After the last of its channels, and before the first, it is the turn of the first.
+            Turns::Numbers => {
+                let place = (base + pointer).wrapping_sub(head.first);
+                place * u32::from(place < count)
+            }
+        };
+        first_from(among, from)
     }
 
     /// The arbiters have given `channel` to `head`.
@@ -231,9 +241,9 @@ impl Arbiters {
         // After the last it is the turn of the first, since there is none at or after this.
         self.grant[channel as usize] = head.number + 1;
         let next = (channel - head.first) as u8 + 1;
-        self.accept[head.queue as usize] = match self.numbered {
-            true => (channel - base) as u8 + 1,
-            false => u8::from(next != head.count) * next,
+        self.accept[head.queue as usize] = match self.turns {
+            Turns::Places => u8::from(next != head.count) * next,
+            Turns::Numbers => (channel - base) as u8 + 1,
         };
     }
 
@@ -327,11 +337,11 @@ mod tests {
     use serde_json::json;
     use std::collections::{BTreeSet, HashSet};
 
-    const RULES: [(InTurn, bool); 4] = [
-        (InTurn::InputsFirst, false),
-        (InTurn::OutputsFirst, false),
-        (InTurn::InputsFirst, true),
-        (InTurn::OutputsFirst, true),
+    const RULES: [(InTurn, Turns); 4] = [
+        (InTurn::InputsFirst, Turns::Places),
+        (InTurn::OutputsFirst, Turns::Places),
+        (InTurn::InputsFirst, Turns::Numbers),
+        (InTurn::OutputsFirst, Turns::Numbers),
     ];
 
     /// Heads of a router of 12 queues and 8 channels, four of them after each of two outputs.
@@ -385,7 +395,7 @@ mod tests {
             let rule = params.in_turn().expect("an allocator whose arbiters choose in turn");
             let context = AllocatorContext { ports: 24, radix: 12, queues: 64 };
             let mut asked = Asked::new(params.build(&context), 12);
-            let mut arbiters = Arbiters::new((rule, true), 16, 24, 12, 8);
+            let mut arbiters = Arbiters::new((rule, Turns::Numbers), 16, 24, 12, 8);
             let mut rng = Rng::new(1, Stream::Router, 0);
             let mut unused = rng.clone();
             for now in 0..5000 {
