@@ -2,10 +2,10 @@
 
 Runs the cases of `crates/phit-engine/benches/engine/cases.rs`, each in a process of its own: hops per CPU second,
 memory, and two threads against one. Counts of instructions, mispredicted branches and cache misses per hop come from
-cachegrind: the difference of two runs of different lengths, so that building and warming up the network cancel. They do not depend
-on what else the machine does: `--counts` makes them, at any time, and keeps them in `benches/counts.json`, as what is
-timed is kept in `benches/results.json`; the page is written anew from both. What is written by hand is in
-`benches/performance.md`, where the tables go between the lines.
+cachegrind: the difference of two runs of different lengths, so that building and warming up the network cancel. They
+do not depend on what else the machine does: `--counts` makes them, at any time, and keeps them in
+`benches/counts.json`, as what is timed is kept in `benches/results.json`; the page is written anew from both. What is
+written by hand is in `benches/performance.md`, where the tables go between the lines.
 """
 
 import argparse
