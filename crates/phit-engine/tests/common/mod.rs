@@ -3,6 +3,7 @@
 
 pub mod adaptive;
 pub mod functions;
+pub mod kinds;
 pub mod together;
 
 use phit_engine::queueing::QueueingKind;
@@ -344,6 +345,13 @@ pub fn random(choices: &[u32]) -> Value {
             router["sharing"]["most"] = json!(unit + draw.below(3 * unit));
         }
         router["output_speedup"] = json!(1);
+    }
+    let rounds = switching != "wormhole"
+        && router["vc_allocation"] == "with_switch"
+        && router["allocator"] != "ideal"
+        && [&router["input_speedup"], &router["output_speedup"]].iter().all(|paths| paths.as_u64().unwrap_or(1) == 1);
+    if rounds {
+        router["allocation_rounds"] = draw.of(&[json!(1), json!(1), json!(2), json!(3)]);
     }
     let seed = draw.below(1000);
     let mut classes = vec![];

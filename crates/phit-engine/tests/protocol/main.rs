@@ -22,6 +22,7 @@ mod kernels;
 mod limits;
 mod measure;
 mod planes;
+mod possible;
 mod processes;
 mod requests;
 mod sums;

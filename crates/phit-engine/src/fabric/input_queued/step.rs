@@ -264,9 +264,16 @@ impl Partition {
                 return Look::Until(free);
             }
         }
+        // What a mechanism looks at once in a tick may be different in the next one.
+        let later = K::EXTRAS && self.tables.round > 0;
         // Where no progress is kept, packets come to the front no later than their port is free.
-        if q.first == NONE || self.settings.progress::<K>() && self.progress[queue].eligible > now {
+        if q.first == NONE {
             return Look::Done;
+        }
+        if self.settings.progress::<K>() && self.progress[queue].eligible > now {
+            // A head that came to the front in an earlier round of this tick is a candidate of the next tick, and
+            // nothing else wakes it. Whoever else comes too early has an event filed for the tick in which it may ask.
+            return if later && self.settings.immediate::<K>() { Look::Again } else { Look::Done };
         }
         let port = q.port;
         // What of it is needed is read where it is needed: to keep it all at hand would take more instructions.
@@ -279,8 +286,6 @@ impl Partition {
         }
         let redecides =
             self.settings.wants::<K>().redecide && (!K::HELD || self.progress[queue].sent == 0 && q.vcs != 0);
-        // What a mechanism looks at once in a tick may be different in the next one.
-        let later = K::EXTRAS && self.tables.round > 0;
         let watches = redecides && (K::ADAPTIVE || !self.settings.every_cycle) && !later;
         let watch = if watches { Look::Watch } else { Look::Again };
         let mut decided = (q.output, q.vc, q.vcs);
