@@ -15,7 +15,7 @@ use super::dependencies::Dependencies;
 use super::messages::Messages;
 use super::walk::{self, Packet, Rule, Start, Walk, Way};
 use crate::fabric::seams::routing::{Adaptive, Standing, Step};
-use crate::topology::Topology;
+use crate::topology::{Peer, Topology};
 
 /// Proves that every packet can always escape, or shows why not.
 pub(crate) fn check(
@@ -28,21 +28,14 @@ pub(crate) fn check(
 }
 
 /// Proves that no channels wait for one another in a circle, whichever of its hops a packet waits for, or shows why
-/// not. Of several mechanisms each takes all the steps of the last, or more.
+/// not.
 pub(crate) fn check_all(
     topology: &dyn Topology,
-    mechanisms: &[Box<dyn Adaptive>],
+    mechanism: &dyn Adaptive,
     vcs: &[u8],
     messages: Option<Messages>,
 ) -> Result<Report, Flaw> {
-    let mut found = Ok(Report { channels: 0, dependencies: 0, states: 0 });
-    for mechanism in mechanisms {
-        found = followed(topology, &**mechanism, vcs, messages, true);
-        if found.is_ok() {
-            break;
-        }
-    }
-    found
+    followed(topology, mechanism, vcs, messages, true)
 }
 
 fn followed(
@@ -84,6 +77,10 @@ impl Steps<'_> {
 }
 
 impl Rule for Steps<'_> {
+    fn counts_hops(&self) -> bool {
+        self.mechanism.counts_hops()
+    }
+
     fn is_there(&self, packet: &Packet) -> bool {
         self.mechanism.has_arrived(&self.standing(packet))
     }
@@ -95,14 +92,26 @@ impl Rule for Steps<'_> {
         from: u32,
         out: &mut Vec<Way>,
     ) -> Result<(), Flaw> {
+        let too_long = Flaw::TooLong { from, hops: self.longest };
         if packet.hops.total() >= self.longest {
-            return Err(Flaw::TooLong { from, hops: self.longest });
+            return Err(too_long);
         }
         let standing = self.standing(packet);
         self.steps.clear();
         self.mechanism.steps(self.topology, &standing, self.vcs, &mut self.steps);
         if !self.steps.iter().any(|step| step.escape) {
             return Err(Flaw::Stranded { from, at: packet.at });
+        }
+        if !self.counts_hops() {
+            // Then every step leads nearer, and that bounds the route.
+            let apart = |router| self.topology.distance(router, self.to);
+            let nearer = |step: &Step| match self.topology.port(packet.at, step.hop.port).peer {
+                Peer::Router { router, .. } => apart(router) < apart(packet.at),
+                Peer::Endpoint(_) | Peer::None => true,
+            };
+            if !self.steps.iter().all(nearer) {
+                return Err(too_long);
+            }
         }
         for step in &self.steps {
             walk::channels(dependencies, packet.at, step.hop, from, |channel| {

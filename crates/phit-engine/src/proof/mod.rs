@@ -8,9 +8,10 @@ pub(crate) mod cdg;
 mod dependencies;
 pub(crate) mod detours;
 pub(crate) mod escape;
+pub(crate) mod ladder;
 pub(crate) mod messages;
 pub(crate) mod tables;
 mod walk;
 
-pub use crate::fabric::seams::routing::{Adaptive, Channels, Legs, Proof, Routes, Standing, Step};
+pub use crate::fabric::seams::routing::{Adaptive, Channels, Ladder, Legs, Proof, Routes, Standing, Step};
 pub use cdg::{Channel, Flaw, Report, check};

@@ -48,6 +48,11 @@ pub(super) struct Way {
 pub(super) trait Rule {
     /// True if the packet is where it was going.
     fn is_there(&self, packet: &Packet) -> bool;
+    /// False if packets that differ in the hops that they have taken alone may take the same hops: these are then not
+    /// counted.
+    fn counts_hops(&self) -> bool {
+        true
+    }
     /// All hops that it may take, `from` being where the route began.
     fn ways(&mut self, dependencies: &Dependencies, packet: &Packet, from: u32, out: &mut Vec<Way>)
     -> Result<(), Flaw>;
@@ -90,7 +95,9 @@ impl<R: Rule> Search<'_, R> {
                 self.rule.ways(dependencies, packet, from, &mut self.ways)?;
                 for way in &self.ways {
                     let mut hops = packet.hops;
-                    hops.add(dependencies.ends[way.channel as usize].class);
+                    if self.rule.counts_hops() {
+                        hops.add(dependencies.ends[way.channel as usize].class);
+                    }
                     self.open.push((from, way.channel, dependencies.arrived(way.channel, hops, way.memo)));
                 }
                 let waits = self.ways.iter().filter(|way| way.waits).map(|way| way.channel);

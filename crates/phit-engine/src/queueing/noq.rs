@@ -26,7 +26,7 @@ impl QueueingParams for Noq {
     }
 
     fn proof(&self) -> Option<Proof> {
-        Some(Proof::Steps(vec![Box::new(Followed)]))
+        Some(Proof::Steps(Box::new(Followed)))
     }
 
     fn build(&self, context: &QueueingContext) -> Box<dyn Queueing> {

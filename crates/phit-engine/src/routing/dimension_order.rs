@@ -85,7 +85,7 @@ impl RoutingParams for DimensionOrder {
     fn proof(&self) -> Proof {
         match self.rings {
             Rings::Dateline => Proof::legs(Legs::Minimal),
-            Rings::Balanced => Proof::Steps(vec![Box::new(Balanced)]),
+            Rings::Balanced => Proof::Steps(Box::new(Balanced)),
             Rings::Bubble => Proof::Rings,
         }
     }

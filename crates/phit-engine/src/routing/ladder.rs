@@ -7,9 +7,9 @@
 use super::RouterView;
 use super::in_transit::DIRECT;
 use crate::error::ScenarioError;
-use crate::fabric::seams::routing::{Adaptive, Standing, Step};
+use crate::fabric::seams::routing::{Ladder, Standing};
 use crate::packet::Packet;
-use crate::topology::{Hop, HopState, Hops, Leg, Peer, Topology};
+use crate::topology::{Hop, HopState, Hops, Peer, Topology};
 
 /// Most hops of a route: they are counted in a byte.
 const MOST_HOPS: u32 = 255;
@@ -47,21 +47,16 @@ pub(super) fn vcs_needed(topology: &dyn Topology, hops: u32) -> (Vec<u8>, String
     (needed, format!("one VC for each hop of a route of up to {hops}"))
 }
 
-/// The virtual channels of the hop after `taken` others, of `vcs` that are divided among `hops`, as (first, number).
-fn channels(taken: u32, hops: u32, vcs: u8) -> (u8, u8) {
-    Leg { index: taken.min(MOST_HOPS - 1) as u8, of: hops.min(MOST_HOPS) as u8, to_group: false }.share(vcs)
-}
-
 /// The hop of `packet` over `port`, of a route of up to `hops` hops.
 pub(super) fn over(view: &RouterView<'_>, port: u16, packet: &Packet, hops: u32) -> Hop {
-    let (vc, vcs) = channels(packet.hops.total(), hops, view.vcs()[usize::from(view.class(port))]);
+    let (vc, vcs) = Ladder::channels(packet.hops.total(), hops, view.vcs()[usize::from(view.class(port))]);
     Hop { port, vc, vcs }
 }
 
 /// The same for a proof.
 pub(super) fn step(topology: &dyn Topology, packet: &Standing, port: u16, hops: u32, vcs: &[u8]) -> Hop {
     let class = usize::from(topology.port(packet.at, port).class);
-    let (vc, vcs) = channels(packet.hops.total(), hops, vcs[class]);
+    let (vc, vcs) = Ladder::channels(packet.hops.total(), hops, vcs[class]);
     Hop { port, vc, vcs }
 }
 
@@ -84,31 +79,5 @@ pub(super) fn behind(topology: &dyn Topology, router: u32, port: u16) -> Option<
     match topology.port(router, port).peer {
         Peer::Router { router, .. } => Some(router),
         Peer::Endpoint(_) | Peer::None => None,
-    }
-}
-
-/// What a proof may follow of every such mechanism: after any hop a minimal route still fits into the hops of the
-/// longest route. It follows more routes than there are, and has fewer states of packets to follow.
-pub(super) struct Within<F>(F);
-
-impl<F: Fn(&dyn Topology) -> u32> Within<F> {
-    /// With the hops of the longest route on a network.
-    pub(super) fn new(longest: F) -> Self {
-        Self(longest)
-    }
-}
-
-impl<F: Fn(&dyn Topology) -> u32 + Send> Adaptive for Within<F> {
-    fn steps(&self, topology: &dyn Topology, packet: &Standing, vcs: &[u8], out: &mut Vec<Step>) {
-        let longest = self.longest(topology);
-        let left = longest.saturating_sub(packet.hops.total() + 1);
-        let near = |port: &u16| {
-            behind(topology, packet.at, *port).is_some_and(|next| topology.distance(next, packet.to) <= left)
-        };
-        let step = |port| Step { hop: step(topology, packet, port, longest, vcs), memo: 0, escape: true };
-        out.extend((0..topology.ports(packet.at)).filter(near).map(step));
-    }
-    fn longest(&self, topology: &dyn Topology) -> u32 {
-        self.0(topology)
     }
 }

@@ -95,7 +95,7 @@ impl RoutingParams for O1turn {
     }
 
     fn proof(&self) -> Proof {
-        Proof::Steps(vec![Box::new(Orders)])
+        Proof::Steps(Box::new(Orders))
     }
 
     fn reads_buffers(&self) -> bool {

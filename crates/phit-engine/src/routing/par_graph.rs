@@ -5,7 +5,7 @@ use super::valiant::{self, Stop, Via};
 use super::{Injection, RouterView, Routing, RoutingContext, RoutingParams, View, ladder};
 use crate::engine::NONE;
 use crate::error::ScenarioError;
-use crate::fabric::seams::routing::{Adaptive, Proof, Standing, Step};
+use crate::fabric::seams::routing::{Adaptive, Ladder, Proof, Standing, Step};
 use crate::packet::Packet;
 use crate::topology::{Hop, Topology};
 use schemars::JsonSchema;
@@ -58,8 +58,8 @@ impl RoutingParams for ParGraph {
 
     fn proof(&self) -> Proof {
         let params = self.clone();
-        let longest = move |topology: &dyn Topology| params.longest(topology);
-        Proof::Steps(vec![Box::new(ladder::Within::new(longest)), Box::new(Followed(self.clone()))])
+        let longest = Box::new(move |topology: &dyn Topology| params.longest(topology));
+        Proof::Ladder(Ladder { longest, steps: Some(Box::new(Followed(self.clone()))) })
     }
 
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {

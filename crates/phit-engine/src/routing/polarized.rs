@@ -3,7 +3,7 @@
 use super::source_adaptive::Queue;
 use super::{Injection, RouterView, Routing, RoutingContext, RoutingParams, View, Wants, ladder};
 use crate::error::ScenarioError;
-use crate::fabric::seams::routing::{Adaptive, Proof, Standing, Step};
+use crate::fabric::seams::routing::{Adaptive, Ladder, Proof, Standing, Step};
 use crate::packet::{MISROUTED_LOCALLY, Packet};
 use crate::topology::{Hop, Topology};
 use schemars::JsonSchema;
@@ -78,8 +78,8 @@ impl RoutingParams for Polarized {
 
     fn proof(&self) -> Proof {
         let params = self.clone();
-        let longest = move |topology: &dyn Topology| params.longest(topology);
-        Proof::Steps(vec![Box::new(ladder::Within::new(longest)), Box::new(Followed(self.clone()))])
+        let longest = Box::new(move |topology: &dyn Topology| params.longest(topology));
+        Proof::Ladder(Ladder { longest, steps: Some(Box::new(Followed(self.clone()))) })
     }
 
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {

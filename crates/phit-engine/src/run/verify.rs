@@ -4,7 +4,7 @@ use crate::error::ScenarioError;
 use crate::fabric::LinkClasses;
 use crate::fabric::seams::queueing::Division;
 use crate::proof::messages::Messages;
-use crate::proof::{self, Proof, bubble, cdg, escape, tables};
+use crate::proof::{self, Proof, bubble, cdg, escape, ladder, tables};
 use crate::routing::{RoutingParams, detours};
 use crate::scenario::{Scenario, check};
 use crate::topology::Topology;
@@ -84,7 +84,8 @@ impl Proving<'_> {
         let own = scenario.queueing.params().proof().filter(|_| routing.told_ahead());
         let (argument, result) = match own.unwrap_or_else(|| routing.proof()) {
             Proof::Order(routes) => (ORDER, cdg::check_all(topology, &routes, vcs, messages)),
-            Proof::Steps(mechanisms) => (ORDER, escape::check_all(topology, &mechanisms, vcs, messages)),
+            Proof::Steps(mechanism) => (ORDER, escape::check_all(topology, &*mechanism, vcs, messages)),
+            Proof::Ladder(routes) => (ORDER, ladder::check(topology, &routes, vcs, messages)),
             Proof::Escape(mechanism) if mechanism.stays_in_escape() => {
                 (DUATO, escape::check(topology, &*mechanism, vcs, messages))
             }

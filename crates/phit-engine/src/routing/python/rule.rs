@@ -4,7 +4,7 @@ use super::calls::may_take;
 use super::seen;
 use crate::engine::Tick;
 use crate::error::ScenarioError;
-use crate::fabric::seams::routing::Proof;
+use crate::fabric::seams::routing::{Ladder, Proof};
 use crate::foreign::{self, Functions, Name, Parameters, Role, RuleFunctions};
 use crate::measure::Observable;
 use crate::packet::{MISROUTED_LOCALLY, Packet};
@@ -63,7 +63,7 @@ impl RoutingParams for PythonRule {
     }
     fn proof(&self) -> Proof {
         let hops = self.hops;
-        Proof::Steps(vec![Box::new(ladder::Within::new(move |topology: &dyn Topology| longest(hops, topology)))])
+        Proof::Ladder(Ladder { longest: Box::new(move |topology| longest(hops, topology)), steps: None })
     }
     fn observables(&self) -> &'static [Observable] {
         &[CONTENTION]

@@ -8,9 +8,11 @@ pub enum Proof {
     /// Each packet takes a route of one of these kinds, and no channels wait for one another in a circle
     /// (`proof/cdg.rs`).
     Order(Vec<Routes>),
-    /// Packets take such steps, and no channels wait for one another in a circle (`proof/escape.rs`). The last says
-    /// exactly which; those before it may say more, if they are followed in less time: one without a circle will do.
-    Steps(Vec<Box<dyn Adaptive>>),
+    /// Packets take such steps, and no channels wait for one another in a circle (`proof/escape.rs`).
+    Steps(Box<dyn Adaptive>),
+    /// Virtual channels are numbered by the hops taken before, and no channels wait for one another in a circle
+    /// (`proof/ladder.rs`).
+    Ladder(Ladder),
     /// Every packet can always escape, under virtual cut-through or store-and-forward (`proof/escape.rs`).
     Escape(Box<dyn Adaptive>),
     /// Packets enter a ring only if they leave room in it, and no rings wait for one another in a circle
@@ -24,6 +26,24 @@ pub enum Proof {
     Tables,
     /// The routes cannot be followed.
     Unknown,
+}
+
+/// Routes in which a packet takes any hop after which a minimal route fits into the hops that are left.
+pub struct Ladder {
+    /// Links of the longest route on a network.
+    pub longest: Box<dyn Fn(&dyn Topology) -> u32 + Send>,
+    /// The mechanism's own steps, a part of these. They are followed where the ladder alone has a circle: that happens
+    /// with fewer virtual channels than hops.
+    pub steps: Option<Box<dyn Adaptive>>,
+}
+
+impl Ladder {
+    /// The virtual channels of the hop after `taken` others, of `vcs` that are divided among `hops`, as (first, number).
+    pub(crate) fn channels(taken: u32, hops: u32, vcs: u8) -> (u8, u8) {
+        /// A packet counts its hops in a byte.
+        const MOST: u32 = u8::MAX as u32;
+        Leg { index: taken.min(MOST - 1) as u8, of: hops.min(MOST) as u8, to_group: false }.share(vcs)
+    }
 }
 
 impl Proof {
@@ -150,5 +170,10 @@ pub trait Adaptive: Send {
     /// 1993).
     fn stays_in_escape(&self) -> bool {
         false
+    }
+    /// False if no step depends on the number of hops taken, and every step leads nearer to the destination. A proof
+    /// then follows packets by their places alone.
+    fn counts_hops(&self) -> bool {
+        true
     }
 }
