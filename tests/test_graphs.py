@@ -11,9 +11,12 @@ import phit
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from phit import left_out
 from phit.errors import InputError
 from phit.graphs import inlined
 from phit.graphs.reading import read
+
+from .conftest import Cli, Write
 
 
 def section(path: Path, **keys: Any) -> dict[str, Any]:
@@ -117,25 +120,41 @@ def test_an_adjacency_list_may_name_a_link_at_both_ends(tmp_path: Path) -> None:
     assert section(path)["links"] == [[0, 1], [0, 2], [1, 2]]
 
 
+HEAD = '<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph edgedefault="undirected">\n'
+TWO_GRAPHS = f'{HEAD}<node id="a"/></graph><graph edgedefault="undirected"><node id="b"/></graph></graphml>'
+TWICE_ONE_ID = (
+    '<node id="a"/><node id="b"/><edge id="e" source="a" target="b"/><edge id="e" source="a" target="b"/>'
+    "</graph></graphml>"
+)
+
+
 @pytest.mark.parametrize(
     ("name", "text", "expected"),
     [
-        ("a.csv", "source,target\n0,1\n1,0\n", "line 3: the link between '1' and '0' is there twice: line 2 has it"),
-        ("a.csv", "source,target\n0,1\n1,1\n", "line 3: a link from '1' to itself"),
+        ("a.csv", "source,target\n0,1\n1,0\n1,2\n", "line 4: '1' to '2' stands there in one direction, others in both"),
         ("a.csv", "source,target\n0,1\n2,3\n", "line 3: no links lead from router '2' to '0' (2 of 4 routers"),
         ("a.csv", "source,target\n0,1,2\n", "line 2: 3 values; expected 2"),
         ("a.csv", "source,target\n0,\n", "line 2: the name of a router is missing"),
-        ("a.csv", "source,target,colour\n0,1,red\n", "line 1: column 'colour'; expected the columns source, target"),
+        ("a.csv", "source,target,latancy\n0,1,9\n", "line 1: column 'latancy'; expected the columns source, target"),
         ("a.csv", "x,y\n0,1\n", "line 1: x,y; expected the columns source, target"),
         ("a.csv", "source,target,parallel\n0,1,1.5\n", "line 2: parallel = '1.5'; expected a whole number of 1"),
         ("a.csv", "source,target,latency\n0,1,-3\n", "line 2: latency = '-3'; expected a whole number of 0"),
         ("a.csv", "source,target\n", "no links; expected a network"),
         ("a.json", "[]", "expected node-link JSON"),
         ("a.json", "{", "not valid JSON"),
-        ("a.json", '{"nodes": [{"id": 0}], "links": [{"source": 0, "target": 9}]}', "links[0]: there is no node 9"),
+        ("a.json", '{"nodes": [{"id": 0}], "links": [{"source": 0, "target": 9}]}', "links[0]: there is no node '9'"),
         ("a.json", '{"nodes": [{}], "links": []}', "nodes[0]: {}; expected a table with `id`"),
         ("a.graphml", "<graph>", "not valid GraphML"),
-        ("a.dot", "graph {}", "expected a file that ends in .csv, .graphml, .json, .adjlist"),
+        ("a.dot", "graph {}", "expected a file that ends in .csv, .graphml, .gml, .json, .adjlist"),
+        ("a.adjlist", "0 1 1 2\n1 0\n", "line 1: links between '0' and '1'"),
+        ("a.graphml", TWO_GRAPHS, "2 graphs; expected one"),
+        (
+            "a.graphml",
+            HEAD + '<node id="a"/>\n<node id="a"/></graph></graphml>',
+            "line 3: node 'a' is there already: line 2",
+        ),
+        ("a.graphml", HEAD + TWICE_ONE_ID, "2 nodes and 1 edges were read, and 2 and 2 stand there"),
+        ("a.gml", "graph [ node [ id 0 ] edge [ source 0 target 1 ] ]", "not valid GML"),
     ],
 )
 def test_mistakes_are_named_with_file_and_line(tmp_path: Path, name: str, text: str, expected: str) -> None:
@@ -237,3 +256,169 @@ def test_links_of_endpoints_are_of_one_kind(tmp_path: Path) -> None:
     document["edges"][0]["link"] = "fast"
     with pytest.raises(InputError, match="links of endpoints of two kinds: bandwidth = 1 here and bandwidth = 4 at"):
         section(written(tmp_path / "net.json", json.dumps(document)))
+
+
+def test_multigraphs_have_parallel_links(tmp_path: Path) -> None:
+    """As many links between a and b as the file has edges, however it is written; the matrix says the same."""
+    edges = [("a", "b"), ("a", "b"), ("b", "c"), ("c", "a")]
+    expected = {"kind": "graph", "routers": 3, "endpoints": 1, "links": [[0, 1], [0, 1], [1, 2], [2, 0]]}
+    graph: nx.MultiGraph[str] = nx.MultiGraph(edges)
+    assert links(phit.graph(graph, endpoints=1)) == links(expected)
+    assert links(phit.graph([[0, 2, 1], [2, 0, 1], [1, 1, 0]], endpoints=1)) == links(expected)
+    lines = "\n".join(f'<edge id="e{i}" source="{a}" target="{b}"/>' for i, (a, b) in enumerate(edges))
+    nodes = "".join(f'<node id="{name}"/>' for name in "abc")
+    texts = {
+        "net.graphml": f"{HEAD}{nodes}\n{lines}</graph></graphml>",
+        "net.gml": "graph [\n" + "".join(f"node [ id {i} label \"{name}\" ]\n" for i, name in enumerate("abc"))
+        + "".join(f"edge [ source {'abc'.index(a)} target {'abc'.index(b)} ]\n" for a, b in edges) + "]\n",
+        "net.json": json.dumps(nx.node_link_data(graph, edges="links")),
+        "net.csv": "source,target\n" + "".join(f"{a},{b}\n" for a, b in edges),
+        "net.adjlist": "a b b c\nb c\n",
+    }  # fmt: skip
+    for name, text in texts.items():
+        found = section(written(tmp_path / name, text), endpoints=1)
+        assert links(found) == links(expected), name
+        assert "left_out" not in found, name
+    # Parallel links may be of several kinds.
+    text = "source,target,class,latency\na,b,fast,1\na,b,slow,9\nb,a,slow,9\nb,a,fast,1\n"
+    assert links(section(written(tmp_path / "kinds.csv", text))) == {
+        (0, 1, "fast latency=1", 1), (0, 1, "slow latency=9", 1),
+    }  # fmt: skip
+
+
+@given(networks())
+def test_what_is_counted_is_what_the_file_has(graph: "nx.Graph[int]") -> None:
+    """Links, links from a router to itself and routers without links add up to the file's edges and nodes."""
+    many: nx.MultiGraph[int] = nx.MultiGraph(graph)
+    many.add_node(len(graph), endpoints=0)
+    many.add_edges_from([(0, 0), (0, 0)], parallel=1)
+    many.add_edges_from(list(graph.edges)[:2], parallel=1)
+    total = sum(int(attributes["parallel"]) for *_, attributes in many.edges(data=True))
+    with tempfile.TemporaryDirectory() as folder:
+        nx.write_graphml(many, Path(folder) / "net.graphml")
+        directed = nx.DiGraph(graph)
+        nx.write_graphml(directed, Path(folder) / "both.graphml")
+        found, both = (section(Path(folder) / name) for name in ("net.graphml", "both.graphml"))
+    left = {row["what"]: row["count"] for row in found["left_out"]}
+    assert left == {"links from a router to itself": 2, "routers without a link": 1}
+    assert len(found["links"]) == total - 2
+    assert found["routers"] == many.number_of_nodes() - 1
+    assert left_out.counted(found)["endpoints"] == sum(many.nodes[node]["endpoints"] for node in many)
+    # Each link in both directions is one link.
+    assert links(both) == links(phit.graph(graph))
+    (row,) = both["left_out"]
+    assert row["what"] == "second directions of links that are listed in both"
+    assert row["count"] == len(both["links"])
+
+
+# Written in the manner of the Internet Topology Zoo (S. Knight et al., "The Internet Topology Zoo", IEEE JSAC 2011):
+# its attributes, types that say what a map's legend says, two edges of one pair, a node that is not linked.
+ZOO = """<?xml version="1.0" encoding="utf-8"?><graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+  <key attr.name="LinkSpeedRaw" attr.type="double" for="edge" id="d4" />
+  <key attr.name="id" attr.type="string" for="edge" id="d3" />
+  <key attr.name="type" attr.type="string" for="node" id="d2" />
+  <key attr.name="Country" attr.type="string" for="node" id="d1" />
+  <key attr.name="label" attr.type="string" for="node" id="d0" />
+  <graph edgedefault="undirected">
+    <node id="0"><data key="d2">Green Node</data><data key="d0">Ahaus</data></node>
+    <node id="1"><data key="d2">PoP</data><data key="d1">Nowhere</data><data key="d0">Bedburg</data></node>
+    <node id="2"><data key="d0">Celle</data></node>
+    <node id="3"><data key="d0">Dahlem</data></node>
+    <edge source="0" target="1"><data key="d3">e1</data><data key="d4">1e9</data></edge>
+    <edge source="0" target="1"><data key="d3">e3</data></edge>
+    <edge source="1" target="2"><data key="d3">e5</data></edge>
+  </graph></graphml>
+"""
+
+
+def test_attributes_and_types_of_others_are_left_out_and_counted(tmp_path: Path) -> None:
+    network = read(written(tmp_path / "net.graphml", ZOO))
+    assert [node.label for node in network.nodes.values()] == ["Ahaus", "Bedburg", "Celle", "Dahlem"]
+    found, _ = network.section(None, 1)
+    assert found["links"] == [[0, 1], [0, 1], [1, 2]]
+    assert [(row["what"], row["count"], row["first"]) for row in found["left_out"]] == [
+        ("types of nodes that name neither a router nor an endpoint", 2, "line 8"),
+        ("routers without a link", 1, "line 11"),
+        ("attributes that nothing here looks at (Country, LinkSpeedRaw)", 2, "line 9"),
+    ]
+    # The engine keeps it with the scenario, and phit.verify says it.
+    scenario = {"topology": {"kind": "graph", "file": str(tmp_path / "net.graphml")}, "traffic": {"load": 0.1}}
+    report = phit.verify(scenario)
+    assert report["network"] == {"routers": 3, "endpoints": 3, "links": 3}
+    assert report["left_out"] == found["left_out"]
+    assert phit.complete(scenario)["topology"]["left_out"] == found["left_out"]
+
+
+@pytest.mark.filterwarnings("default")
+def test_what_is_left_out_is_said_where_it_runs(tmp_path: Path, cli: Cli, write: Write) -> None:
+    file = written(tmp_path / "net.graphml", ZOO)
+    scenario = {
+        "topology": {"kind": "graph", "file": str(file)}, "router": {"links": {"default": {"vcs": 2}}},
+        "traffic": {"load": 0.1}, "measure": {"warmup": 10, "cycles": 100},
+    }  # fmt: skip
+    path = write(scenario)
+    for command in ("verify", "run"):
+        code, out, err = cli(command, path)
+        assert code == 0, err
+        assert "network: 3 routers, 3 endpoints, 3 links between routers" in out
+        assert "left out: 1 routers without a link (first: line 11)" in err
+    with pytest.warns(UserWarning, match=r"left out: 1 routers without a link \(first: line 11\)"):
+        phit.run(path)
+
+
+def test_a_type_that_may_be_an_endpoints_is_refused() -> None:
+    graph: nx.Graph[str] = nx.path_graph(["s0", "s1", "s2"])
+    graph.nodes["s1"]["type"] = "spine"
+    graph.add_node("a", type="host")
+    graph.add_edge("a", "s0")
+    assert phit.graph(graph)["endpoints"] == [1, 0, 0]
+    graph.add_node("b", type="gpu")
+    graph.add_edge("b", "s2")
+    with pytest.raises(InputError, match="type = 'gpu' of 'b', which has 1 link: a router or an endpoint"):
+        phit.graph(graph)
+
+
+def test_a_router_with_endpoints_and_no_link_is_refused() -> None:
+    graph: nx.Graph[str] = nx.path_graph(["a", "b"])
+    graph.add_node("c", endpoints=2)
+    with pytest.raises(InputError, match="router 'c' has no link; expected links, or no endpoints"):
+        phit.graph(graph)
+
+
+def test_a_processor_in_a_switch_is_its_chip(tmp_path: Path) -> None:
+    """The generic switch of the package `infragraph` is a box of ports with a chip of the choice `cpu`."""
+    document = infragraph()
+    document["devices"][1]["components"][0]["choice"] = "cpu"
+    document["devices"][1]["edges"] = [{"ep1": {"component": "asic"}, "ep2": {"component": "port"}}]
+    own = section(written(tmp_path / "net.json", json.dumps(document)))
+    assert [own["routers"], sum(own["endpoints"]), len(own["links"])] == [7, 8, 12]
+    assert own["left_out"] == [{"what": "edges inside devices", "count": 1, "first": "devices[1]"}]
+    # In de Bruijn graphs some switches are linked to themselves.
+    document["edges"].append(edge("fast", "spine[0]", "port[8]", "spine[0]", "port[9]"))
+    looped = section(written(tmp_path / "net.json", json.dumps(document)))
+    assert looped["links"] == own["links"]
+    assert {"what": "links from a router to itself", "count": 1, "first": "edges[16]"} in looped["left_out"]
+
+
+def test_every_file_that_is_no_network_is_refused(tmp_path: Path) -> None:
+    """Empty, cut off, or of another format: never an empty network."""
+    graph: nx.Graph[int] = nx.cycle_graph(6)
+    texts = {
+        ".graphml": "\n".join(nx.generate_graphml(graph)),
+        ".gml": "\n".join(nx.generate_gml(graph)),
+        ".json": json.dumps(nx.node_link_data(graph, edges="links"), indent=1),
+        ".csv": "source,target\n" + "".join(f"{a},{b}\n" for a, b in graph.edges),
+        ".adjlist": "\n".join(nx.generate_adjlist(graph)),
+    }
+    for suffix in texts:
+        for text in ("", "\n\n", "\x00\x01\x02", "{}", "[]", "<html></html>", *texts.values()):
+            # Any words are an adjacency list.
+            if text != texts[suffix] and not (suffix == ".adjlist" and text[:1].isalnum()):
+                with pytest.raises(InputError):
+                    section(written(tmp_path / f"net{suffix}", text))
+        whole = section(written(tmp_path / f"net{suffix}", texts[suffix]))
+        assert [whole["routers"], len(whole["links"])] == [6, 6]
+        if suffix not in (".csv", ".adjlist"):
+            for end in range(1, len(texts[suffix]) - 1, 7):
+                with pytest.raises(InputError):
+                    section(written(tmp_path / f"net{suffix}", texts[suffix][:end]))

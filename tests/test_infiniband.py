@@ -152,10 +152,11 @@ TABLES = """Unicast lids [0x0-0x4] of switch DR path slid 0; dlid 0; 0 guid 0x00
   Lid  Out   Destination
 0x0003 001
 0x0004 002
-4 valid lids dumped
+2 valid lids dumped
 Unicast lids [0-4] of switch Lid 2 guid 0x0000000000000020 ('b'):
 0x0003 001 # Channel Adapter
 0x0004 002 # Channel Adapter
+4 lids dumped
 """
 
 
@@ -183,13 +184,25 @@ def test_descriptions_may_hold_anything(tmp_path: Path) -> None:
         ({"net": NET.replace('"S-0000000000000010"[2]', '"S-0000000000000010"[3]')}, "says otherwise"),
         ({"net": NET.replace("[2]\t", "[9]\t", 1)}, "line 5: port 9; expected 1 to 3"),
         ({"net": NET.replace("4xEDR", "4x???")}, "topology.rate"),
-        ({"net": NET + "nonsense\n"}, "line 17: 'nonsense'; expected a node or a link"),
-        ({"net": "# nothing\n"}, "no switch; expected the output of ibnetdiscover"),
+        ({"net": NET + '[2](42) \t"S-00000'}, "line 17: '[2](42) \\t\"S-00000'; expected a whole line"),
+        ({"net": NET + "Switch\t3\n"}, "line 17: 'Switch\\t3'; expected a whole line of a node or a link"),
+        ({"net": "# nothing\n"}, "no switch and no link; expected what ibnetdiscover"),
+        ({"net": "nonsense\n" * 9}, "no switch and no link; expected what ibnetdiscover"),
+        (
+            {"tables": TABLES.replace("4 lids dumped\n", "")},
+            "line 6: the table that begins here does not end",
+        ),
+        ({"tables": TABLES.replace("2 valid", "3 valid")}, "line 5: 3 entries, of which 2 stand there"),
+        ({"tables": TABLES.replace("0x0004 002 #", "0x0004 x")}, "'0x0004 x"),
         ({"net": NET.replace("lid 4 lmc", "lid 3 lmc")}, "LID 3 is taken already, in line 13"),
         ({"net": NET.replace("# lid 4 lmc 0 ", "# ")}, "the port has no LID"),
         ({"tables": TABLES.replace("0x0000000000000020", "0x0000000000000021")}, "0x0000000000000021 is no switch of"),
         ({"tables": TABLES.split("Unicast lids [0-4]")[0]}, "no table of switch 'b'"),
         ({"tables": TABLES.replace("\n0x000", "\n0x100")}, "no entry for any port"),
+        ({"tables": ""}, "no table of switch 'a \"quoted\" lid 9'"),
+        ({"service_levels": ""}, "line 1: expected the columns source,destination,sl"),
+        ({"virtual_lanes": "uniform:\n"}, "line 1: expected the lanes of 16 service levels"),
+        ({"virtual_lanes": ""}, "expected opensm-sl2vl.dump"),
         ({"service_levels": "lids: 3 4\n3 -g\n"}, "line 2: expected the columns source,destination,sl"),
         ({"service_levels": "source,destination,sl\n3,9,1\n"}, "line 2: there is no port of LID 9"),
         ({"virtual_lanes": "Switch 0x10\n"}, "has no row of input 1 and output 1"),
@@ -203,11 +216,168 @@ def test_errors_name_the_file_and_the_line(tmp_path: Path, keys: dict[str, str],
 
 
 def test_a_way_that_is_missing_is_named(tmp_path: Path) -> None:
-    report = phit.verify(small(tmp_path, tables=TABLES.replace("0x0004 002\n", "")))
+    report = phit.verify(small(tmp_path, tables=TABLES.replace("0x0004 002\n", "").replace("2 valid", "1 valid")))
     assert report["proved"] is False
     assert report["routes"]["reachable"] == 1
     assert "has no entry for it" in report["reason"]
     with pytest.raises(phit.ScenarioError, match="has no entry for it"):
-        phit.run(small(tmp_path, tables=TABLES.replace("0x0004 002\n", "")))
+        phit.run(small(tmp_path, tables=TABLES.replace("0x0004 002\n", "").replace("2 valid", "1 valid")))
     with pytest.raises(InputError, match="whose tables these are"):
         phit.verify({"topology": {"kind": "torus", "dims": [4]}, "routing": "infiniband", "traffic": {"load": 0.1}})
+
+
+def same(one: Fabric, other: Fabric) -> bool:
+    """Whether both are the same network; how many lanes ports can have, one listing alone says."""
+    sections = []
+    for fabric in (one, other):
+        section, links = fabric.section(1)
+        section.pop("left_out", None)
+        sections.append((section, {name: {**keys, "vcs": 0} for name, keys in links.items()}, fabric.lids))
+    return sections[0] == sections[1]
+
+
+def in_blocks(listing: str) -> str:
+    """What `iblinkinfo` prints without `-l`: a block for each node, with the LID alone of the other end."""
+    switches = {
+        line[:18] for line in listing.splitlines() if "[  ] ==(" in line and line.split("[")[0].split()[-1] > "2"
+    }
+    blocks: dict[str, list[str]] = {}
+    for line in listing.splitlines():
+        own, _, rest = line.partition("[  ] ==")
+        guid, name, lid, port = (*own.split('"')[0:2], *own.split('"')[2].split())
+        state, _, peer = rest.partition("==>")
+        peer = peer.strip().partition(" ")[2] if peer.strip().startswith("0x") else peer
+        header = f"Switch: {guid.strip()} {name.strip()}:" if guid.strip() in switches else f"CA: {name.strip()} HCA:"
+        start = "     " if guid.strip() in switches else f"      {guid.strip()} "
+        blocks.setdefault(header, []).append(f"{start} {lid:>6} {port:>4}[  ] =={state}==>  {peer}")
+    return "\n".join(line for header, ports in blocks.items() for line in (header, *ports)) + "\n"
+
+
+def test_all_listings_of_a_fabric_say_the_same(tmp_path: Path) -> None:
+    folder = FOLDER / "ibnetdiscover"
+    whole = Fabric(folder / "ft2_par_full.txt")
+    blocks = tmp_path / "blocks.txt"
+    blocks.write_text(in_blocks((folder / "ft2_par_iblinkinfo.txt").read_text(encoding="utf-8")), encoding="utf-8")
+    for path in (folder / "ft2_par_ports.txt", folder / "ft2_par_iblinkinfo.txt", blocks):
+        fabric = Fabric(path)
+        assert same(fabric, whole), path.name
+        # 6 switches of 16 ports have 24 cables between them, which have two ends, and 20 to hosts.
+        expected = {"what": "ports without a link", "count": 6 * 16 - 2 * 24 - 20}
+        (row,) = fabric.left_out.rows()
+        assert {key: row[key] for key in expected} == expected
+
+
+@pytest.mark.parametrize("name", ["ft2_full.txt", "ft2_par_ports.txt", "ft2_par_iblinkinfo.txt"])
+def test_a_listing_that_is_cut_off_is_whole_or_refused(tmp_path: Path, name: str) -> None:
+    """Wherever it ends: what is left gives the same fabric, because links stand there twice, or is refused."""
+    text = (FOLDER / "ibnetdiscover" / name).read_text(encoding="utf-8")
+    whole, path = Fabric(FOLDER / "ibnetdiscover" / name), tmp_path / name
+    refused = 0
+    lines = text.splitlines(keepends=True)
+    cuts = ["".join(lines[:end]) for end in range(len(lines))]
+    # Within lines, too.
+    cuts += [text[:end] for end in range(0, len(text), 97)]
+    for cut in cuts:
+        path.write_text(cut, encoding="utf-8")
+        try:
+            unlike = not same(Fabric(path), whole)
+        except InputError:
+            refused += 1
+        else:
+            assert not unlike, cut[-200:]
+    assert refused > len(cuts) / 4
+
+
+def fabric_of(tmp_path: Path, text: str, rate: str | None = None) -> Fabric:
+    path = tmp_path / "fabric.txt"
+    path.write_text(text, encoding="utf-8")
+    return Fabric(path, rate)
+
+
+def test_what_carries_no_traffic_is_left_out_and_counted(tmp_path: Path) -> None:
+    plain = fabric_of(tmp_path, NET)
+    other = [
+        "ibwarn: [4711] _do_madrpc: recv failed: Connection timed out\n",
+        "src/query_smp.c:195; umad (DR path slid 0; dlid 0; 0,1,7 Attr 0x11:0) bad status 110; Connection timed out\n",
+    ]
+    grouped = NET.replace("vendid=0x2c9\n", "Chassis 1 (guid 0x77)\nHostname: box\n\n# Spine Nodes\nvendid=0x2c9\n")
+    grouped = grouped.replace("Ca\t2", "Non-Chassis Nodes\n\nsysimgguid=0x9\t\t# Chassis 1 (box) slot 2\nCa\t2")
+    assert same(fabric_of(tmp_path, grouped), plain)
+    assert fabric_of(tmp_path, grouped).left_out.rows() == []
+    noisy = fabric_of(tmp_path, other[0] + grouped.replace("Hca", f"{other[1]}\nHca"))
+    assert same(noisy, plain)
+    assert [(row["what"], row["count"]) for row in noisy.left_out.rows()] == [("lines of other text", 2)]
+    assert noisy.left_out.rows()[0]["first"].startswith("line 1: 'ibwarn: [4711]")
+    more = NET.replace("Switch\t3", "Switch\t6")
+    ends = (
+        '[3]\t"H-0000000000000050"[1](51) \t\t# "Mellanox Technologies Aggregation Node" lid 5 4xHDR\n'
+        '[4]\t"S-0000000000000010"[5]\t\t# "a "quoted" lid 9" lid 1 4xEDR\n'
+        '[5]\t"S-0000000000000010"[4]\t\t# "a "quoted" lid 9" lid 1 4xEDR\n'
+        '[6]\t"R-0000000000000060"[1](61) \t\t# "far" lid 6 4xEDR\n'
+    )
+    more = more.replace('# "b" lid 2 4xEDR\n', f'# "b" lid 2 4xEDR\n{ends}', 1)
+    more += (
+        '\nCa\t1 "H-0000000000000050"\t\t# "Mellanox Technologies Aggregation Node"\n'
+        '[1](51) \t"S-0000000000000010"[3]\t\t# lid 5 lmc 0 "a "quoted" lid 9" lid 1 4xHDR\n'
+        '\nRt\t2 "R-0000000000000060"\t\t# "far"\n'
+        '[1](61) \t"S-0000000000000010"[6]\t\t# lid 6 lmc 0 "a "quoted" lid 9" lid 1 4xEDR\n'
+        '\nCa\t1 "H-0000000000000070"\t\t# "dark"\n'
+    )
+    fabric = fabric_of(tmp_path, more)
+    assert same(fabric, plain)
+    assert [(row["what"], row["count"]) for row in fabric.left_out.rows()] == [
+        ("aggregation nodes", 1), ("routers to other subnets", 1), ("cables from a switch to itself", 1),
+        ("channel adapters without a link", 1),
+    ]  # fmt: skip
+    # Their LIDs in other files are known, and left out as well; in the tables they are nobody's.
+    levels = tmp_path / "sl.csv"
+    levels.write_text("source,destination,sl\n3,4,1\n3,5,1\n6,4,1\n", encoding="utf-8")
+    assert fabric.layers(levels) == [[0, 1, 1]]
+    assert fabric.left_out.rows()[-1]["what"] == "service levels of nodes that are left out"
+    assert fabric.left_out.rows()[-1]["count"] == 2
+
+
+def test_a_link_that_one_end_lists_is_whole(tmp_path: Path) -> None:
+    plain = fabric_of(tmp_path, NET)
+    half = NET.replace('[2]\t"S-0000000000000020"[1]\t\t# "b" lid 2 4xEDR\n', "")
+    fabric = fabric_of(tmp_path, half)
+    assert same(fabric, plain)
+    what = "ends of links between switches that are not listed, but known from the other end"
+    assert fabric.left_out.rows() == [{"what": what, "count": 1, "first": "line 8"}]
+    # The other end must not say otherwise.
+    with pytest.raises(InputError, match="says otherwise"):
+        fabric_of(tmp_path, half.replace('"S-0000000000000010"[2]', '"S-0000000000000010"[1]'))
+
+
+@pytest.mark.parametrize(
+    ("text", "rate", "gigabits"),
+    [
+        ("4xXDR", None, 800), ("4xGDR", None, 1600), ("2xNDR", None, 200), ("12xHDR", None, 600),
+        ("4x???", "4xXDR", 800), ("4x???", "800 Gb/s", 800), ("4xWDR", "3.2 Tb/s", 3200), ("??NDR", "400Gbps", 400),
+        ("4x??? s=4 w=2 v=4 e=8", None, 400), ("4xEDR s=4 w=2 v=4 e=2 (scp)", None, 100),
+    ],
+)  # fmt: skip
+def test_speeds(tmp_path: Path, text: str, rate: str | None, gigabits: float) -> None:
+    """Hosts have 100 Gb/s: the bandwidth of the link between the switches is in proportion."""
+    net = NET
+    for end in ('# "b" lid 2 4xEDR\n\n', '# "a "quoted" lid 9" lid 1 4xEDR\n[2]'):
+        assert end in net
+        net = net.replace(end, end.replace("4xEDR", text), 1)
+    section, links = fabric_of(tmp_path, net, rate).section(1)
+    (name,) = section["classes"]
+    assert links[name]["bandwidth"] / links["endpoint"]["bandwidth"] == gigabits / 100
+
+
+def test_a_speed_that_is_not_known_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"line 5: .* unknown \(4xWDR\); expected topology\.rate"):
+        fabric_of(tmp_path, NET.replace("4xEDR", "4xWDR")).section(1)
+
+
+def test_a_list_of_nodes_is_no_fabric(tmp_path: Path) -> None:
+    """What `ibnetdiscover -l` prints, and other files."""
+    for text in (
+        'Switch\t : 0x10 ports 36 devid 0xcb20 vendid 0x2c9 "a"\nCa\t : 0x30 ports 1 devid 0x1017 vendid 0x2c9 "h"\n',
+        "", "\x00\x01", "{}", "source,target\n0,1\n", TABLES, NET.split("[1]")[0],
+    ):  # fmt: skip
+        with pytest.raises(InputError, match=r"fabric\.txt: no switch"):
+            fabric_of(tmp_path, text)

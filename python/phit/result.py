@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
-from phit import machine
+from phit import left_out, machine
 from phit._results import Quantities
 from phit.errors import InputError, SimulationError
 from phit.mechanisms import running
 from phit.origins import located
 from phit.quantities import HEADLINES, TABLES, Quantity
-from phit.scenario import Document, Source, load, to_json
+from phit.scenario import Document, Source, load, program_notes, to_json
 from phit.sections import leave_out
 
 if TYPE_CHECKING:
@@ -202,5 +202,8 @@ def run(
             # What a valid scenario runs into: a deadlock, or a program that can never end.
             raise SimulationError(str(error)) from None
     if words := unmeasured(answer["summary"]):
+        warnings.warn(words, stacklevel=2)
+    left_out.warn([answer["summary"]["scenario"]["topology"]])
+    for words in program_notes(document):
         warnings.warn(words, stacklevel=2)
     return Result(answer["summary"], answer["tables"])

@@ -14,6 +14,7 @@ from typing import Any
 from phit import _phit, mechanisms
 from phit.errors import InputError
 from phit.files import opened, opened_bytes
+from phit.left_out import counted
 from phit.origins import Located, Origin, located
 from phit.sections import INFINIBAND, REFERENCE, SECTIONS, leave_out
 from phit.text import HIDDEN, LONGEST_TEXT, quoted, shortened, whole
@@ -215,6 +216,15 @@ def _programs(document: Document) -> Iterator[tuple[str, Document]]:
     yield from _with_file((f"{path}.program", job.get("program")) for path, job in _jobs(document))
 
 
+def program_notes(document: Document) -> Iterator[str]:
+    """What one should know of the Chakra traces that a document names, each with the path of its table."""
+    for path, program in _programs(document):
+        if program.get("kind") == "chakra":
+            options = program.get("options", {})
+            for text in _phit.workload_notes(Path(program["file"]), json.dumps(options)):
+                yield f"{path}: {program['file']}: {text}"
+
+
 def _placements(document: Document) -> Iterator[tuple[str, Document]]:
     """The placements that are read from files, each with its path."""
     workload = document.get("workload")
@@ -288,12 +298,16 @@ def _with_graph(document: Document) -> Document:
     # Here and below: what many commands do without is imported where it is used, so that they start sooner.
     from phit import graphs
 
-    section, links = graphs.inlined(topology)
     found = copy.deepcopy({key: value for key, value in document.items() if key != "topology"})
+    if fabric:
+        network = graphs.infiniband.fabric(topology)
+        if kind == INFINIBAND:
+            said = routing if isinstance(routing, dict) else {}
+            found["routing"] = graphs.infiniband.tables(topology, network, said)
+        section, links = network.section(topology.get("group", 1))
+    else:
+        section, links = graphs.inlined(topology)
     found["topology"] = section
-    if kind == INFINIBAND:
-        said = routing if isinstance(routing, dict) else {}
-        found["routing"] = graphs.infiniband.tables(topology, graphs.infiniband.fabric(topology), said)
     for name, keys in links.items():
         for key, value in keys.items():
             given = get_path(found.get("router", {}), "links", {})
@@ -521,13 +535,23 @@ def verify(scenario: Source) -> Document:
     Of tables with layers `routes` says what all routes are like: `pairs` of endpoints and how many are `reachable`;
     `hops`, how many pairs take so many links between routers, and `hops_mean`; `nonminimal` pairs; `loads`, how many
     links, each in one direction, are taken by so many pairs, and `load_mean`; `layers` and `channels` that they take.
+
+    Of a network from a file `network` says how many `routers`, `endpoints` and `links` between routers were read, and
+    `left_out` lists what was not taken: `what`, `count`, and where the `first` stands.
     """
     document = load(scenario)
     if "sweep" in document:
         raise InputError("sweep: this document is an experiment of several points; a proof is about one scenario")
     leave_out(document)
-    report: Document = json.loads(_asked(_phit.verify, document))
+    # Once: files may be large.
+    with located(document):
+        whole_document = _inlined(document)
+    report: Document = json.loads(_asked(_phit.verify, whole_document))
     topology = document.get("topology")
+    if isinstance(topology, dict) and "file" in topology:
+        section = whole_document["topology"]
+        report["network"] = counted(section)
+        report["left_out"] = section.get("left_out", [])
     if report.get("cycle") and isinstance(topology, dict) and topology.get("kind") == INFINIBAND:
         from phit import graphs
 

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from phit import machine
+from phit import left_out, machine
 from phit.errors import SimulationError, one_line
 from phit.experiment import Experiment, Point
 from phit.files import parquet
@@ -73,7 +73,9 @@ def sweep_into(
 def checked(experiment: Experiment, progress: bool) -> list[Point]:
     """The points of an experiment, with a line now and then while there are many to check."""
     with reporter(progress) as report:
-        return experiment.points(report.checking)
+        points = experiment.points(report.checking)
+    left_out.warn(point.scenario["topology"] for point in points)
+    return points
 
 
 def run_points(

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,6 +13,7 @@ import phit
 from phit._engine import OWN
 from phit.cli import completing
 from phit.errors import PhitError, one_line
+from phit.left_out import in_words
 from phit.text import WIDTH, plain_lines
 
 if TYPE_CHECKING:
@@ -106,6 +107,12 @@ def note(text: str) -> None:
     """Writes a line to standard error."""
     with suppress(OSError):
         print(plain_lines(text), file=sys.stderr, flush=True)
+
+
+def note_left_out(rows: Iterable[Mapping[str, Any]]) -> None:
+    """Writes what the reader of a file has left out to standard error."""
+    for line in in_words(rows):
+        note(f"phit: warning: {line}")
 
 
 @contextmanager

@@ -11,10 +11,11 @@ import typer
 
 import phit
 from phit.cli import completing, listing
-from phit.cli.app import FAILED, Settings, cell, interruptible, out
+from phit.cli.app import FAILED, Settings, cell, interruptible, note_left_out, out
 from phit.cli.app import table as new_table
 from phit.errors import InputError
 from phit.keys import Key, keys, resolved
+from phit.left_out import in_numbers
 from phit.scenario import apply_settings, hint, load
 from phit.sections import described, of_kind
 from phit.text import quoted
@@ -31,6 +32,9 @@ def verify(
     """Prove the routes of a scenario free of deadlock, or show why not; exit status 1 if they are not proved."""
     with interruptible():
         report = phit.verify(apply_settings(load(file), settings))
+    note_left_out(report.get("left_out", ()))
+    if not as_json and (network := report.get("network")):
+        out(f"network: {in_numbers(network)}")
     if as_json:
         out(json.dumps(report, ensure_ascii=False))
     elif report["proved"]:

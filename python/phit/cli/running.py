@@ -19,6 +19,7 @@ from phit.cli.importing import From, document_of
 from phit.errors import InputError
 from phit.experiment import Experiment
 from phit.hints import PAGE, hints, watched
+from phit.left_out import counted, in_numbers
 from phit.progress import run_progress
 from phit.result import Result, readable
 from phit.scenario import Document, apply_settings, complete, get_path, load, set_path
@@ -116,6 +117,8 @@ def run(
             result = _run_into(place, scenario, file.stem, threads, force, job)
             if page is not None:
                 _write_page(place, page)
+    if not as_json:
+        _show_network(document, result)
     ideal = None if against is None else phit.run(without_contention(document), threads=threads, force=force)
     if as_json:
         beside = {} if ideal is None else {"ideal": ideal.with_tables()}
@@ -137,6 +140,13 @@ def run(
         note(f"wrote {page}")
     if folder is not None:
         note(f"results in {folder}")
+
+
+def _show_network(document: Document, result: Result) -> None:
+    """How much was read of the network's file."""
+    topology, said = result.scenario["topology"], document.get("topology")
+    if isinstance(said, dict) and "file" in said and topology.get("kind") == "graph":
+        out(f"network: {in_numbers(counted(topology))}")
 
 
 def _write_page(folder: Path, page: Path) -> None:

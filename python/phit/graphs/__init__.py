@@ -44,8 +44,6 @@ def inlined(topology: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, dict
     """A section `[topology]` with `file` replaced by the network in it, and what the file says for `router.links`."""
     if topology.get("kind") == INFINIBAND:
         return infiniband.fabric(topology).section(topology.get("group", 1))
-    if topology.get("kind") == INFINIBAND:
-        return infiniband.fabric(topology).section(topology.get("group", 1))
     for key in ("links", "routers", "classes"):
         if key in topology:
             raise InputError(f"topology.{key}: the file says it; expected `file` or `{key}`", f"topology.{key}")

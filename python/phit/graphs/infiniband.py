@@ -1,4 +1,4 @@
-"""InfiniBand fabrics: what `ibnetdiscover` prints, and the tables of the subnet manager.
+"""InfiniBand fabrics: what `ibnetdiscover` or `iblinkinfo` prints, and the tables of the subnet manager.
 
 Switches are routers, numbered by their GUIDs; every connected port of a channel adapter is an endpoint of its switch,
 numbered by switch and port. A switch has its endpoints' ports first, then those to other switches, each in the order of
@@ -7,146 +7,53 @@ its own ports.
 
 import csv
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from math import gcd
 from pathlib import Path
 from typing import Any
 
 from phit.errors import InputError
-from phit.files import opened
+from phit.graphs.listings import Link, Listing, Node, gigabits, lines
 from phit.graphs.network import MOST_CLASSES
-from phit.text import quoted, shortened, whole
+from phit.text import quoted, whole
 
-LANES = {"SDR": 2.0, "DDR": 4.0, "QDR": 8.0, "FDR10": 10.0, "FDR": 13.64, "EDR": 25.0, "HDR": 50.0, "NDR": 100.0}
-"""Data rate of a lane, in Gb/s (InfiniBand Architecture Specification; HDR and NDR nominally)."""
-
-WIDTHS = (1, 2, 4, 8, 12)
-"""Lanes of a link."""
-
-NO_PORT = 255
-"""In a forwarding table: no way to this LID."""
-
-_HEADER = re.compile(
-    r'^(Switch|Ca|Hca|Rt)\s+(\d{1,5})\s+"([SHR])-([0-9a-fA-F]{1,16})"\s*(?:#\s*"(.*)"(.*))?$', re.ASCII
-)
-_LINK = re.compile(
-    r'^\[(\d{1,5})\](?:\[ext \d+\])?(?:\(([0-9a-fA-F]+)\))?\s*"([SHR])-([0-9a-fA-F]{1,16})"\[(\d{1,5})\]'
-    r"(?:\[ext \d+\])?(?:\([0-9a-fA-F]+\))?\s*(?:#(.*))?$",
-    re.ASCII,
-)
-_RATE = re.compile(r"\s(\d+x|\?\?)(\S+?)(?:\s+s=\d+ w=\d+ v=(\d))?\s*$", re.ASCII)
-_OWN_LID = re.compile(r"^\s*lid (\d{1,5}) lmc ([0-7])\s", re.ASCII)
 _TABLE = re.compile(r"^Unicast lids .*guid 0x([0-9a-fA-F]{1,16})\b")
 _ENTRY = re.compile(r"^0x([0-9a-fA-F]{1,4})\s+(\d{1,3})\b", re.ASCII)
+_DUMPED = re.compile(r"^(\d+) (valid )?lids dumped\b", re.ASCII)
 _SL2VL = re.compile(r"^(Switch|Channel Adapter|Router) 0x([0-9a-fA-F]{1,16})\b")
 _SL2VL_ROW = re.compile(r"^(\d{1,3})\s+(\d{1,3})\s*:((?:\s+\d{1,2}){16})\s*$", re.ASCII)
 _UNIFORM = re.compile(r"^uniform:((?:\s+\d{1,2})+)\s*$", re.ASCII)
-_VL_CAP = {1: 1, 2: 2, 3: 4, 4: 8, 5: 15}
-"""Data virtual lanes by the code of `v=` that `ibnetdiscover -f` prints."""
 
-_IGNORED = re.compile(r"^(#|vendid=|devid=|sysimgguid=|switchguid=|caguid=|rtguid=|Chassis|\w+=)")
-
-
-@dataclass
-class Node:
-    """A switch, or a channel adapter."""
-
-    guid: int
-    is_switch: bool
-    ports: int
-    name: str
-    where: int
-    links: dict[int, "Link"] = field(default_factory=dict)
+_NO_ROUTE = 255
+"""In a forwarding table: no way to this LID."""
 
 
 @dataclass
-class Link:
-    """What one line says of a link; LIDs are those of an adapter's own port."""
+class _Table:
+    """The forwarding table of a switch: where it begins, its entries so far, whether its last line has come."""
 
-    peer: int
-    peer_port: int
     where: int
-    rate: str | None
-    lanes: int | None
-    lid: int | None
-    lmc: int
+    entries: int = 0
+    whole: bool = False
 
 
 class Fabric:
-    """Switches, channel adapters and links, as `ibnetdiscover` lists them."""
+    """Switches, channel adapters and links, as a listing has them."""
 
     def __init__(self, path: Path, rate: str | None = None) -> None:
-        """Reads a file; `rate` is that of links whose width or speed is unknown, such as `4xHDR`."""
+        """Reads a file; `rate` is that of links whose width or speed is unknown, such as `4xHDR` or `400 Gb/s`."""
         self.path, self.rate = path, rate
-        self.nodes: dict[int, Node] = {}
-        if rate is not None and _gigabits(rate) is None:
-            raise InputError(f"topology.rate = {quoted(rate)}: expected a width and a speed, as 4xHDR", "topology.rate")
-        self._read()
-        self._check()
+        if rate is not None and gigabits(rate) is None:
+            expected = "expected a width and a speed, as 4xHDR, or a rate, as 400 Gb/s"
+            raise InputError(f"topology.rate = {quoted(rate)}: {expected}", "topology.rate")
+        listing = Listing(path)
+        self.nodes, self.left_out, self.gone = listing.nodes, listing.left_out, listing.gone
 
     def fail(self, line: int, message: str) -> InputError:
         """An error at a line of the file."""
         return InputError(f"{self.path}: line {line}: {message}", "topology.file")
-
-    def _read(self) -> None:
-        node: Node | None = None
-        for number, line in _lines(self.path, "topology.file"):
-            if not line.strip():
-                continue
-            if header := _HEADER.match(line):
-                node = self._node(header, number)
-            elif link := _LINK.match(line):
-                if node is None:
-                    raise self.fail(number, "a link before any node")
-                self._link(node, link, number)
-            elif not _IGNORED.match(line):
-                what = quoted(shortened(line.strip(), 80))
-                raise self.fail(number, f"{what}; expected a node or a link, as ibnetdiscover prints them")
-
-    def _node(self, header: re.Match[str], number: int) -> Node:
-        kind, ports, _, guid, name, _ = header.groups()
-        node = Node(int(guid, 16), kind == "Switch", int(ports), name or f"0x{int(guid, 16):016x}", number)
-        if node.guid in self.nodes:
-            raise self.fail(number, f"node 0x{node.guid:016x} is there already, in line {self.nodes[node.guid].where}")
-        self.nodes[node.guid] = node
-        return node
-
-    def _link(self, node: Node, link: re.Match[str], number: int) -> None:
-        port, _, _, peer, peer_port, comment = link.groups()
-        if not 1 <= int(port) <= node.ports:
-            raise self.fail(number, f"port {port}; expected 1 to {node.ports}, the ports of {quoted(node.name)}")
-        if int(port) in node.links:
-            raise self.fail(number, f"port {port} of {quoted(node.name)} has a link already")
-        rate = _RATE.search(comment or "")
-        own = _OWN_LID.match(comment or "")
-        text = f"{rate[1]}{rate[2]}" if rate else None
-        node.links[int(port)] = Link(
-            int(peer, 16),
-            int(peer_port),
-            number,
-            text if text and _gigabits(text) else None,
-            _VL_CAP.get(int(rate[3])) if rate and rate[3] else None,
-            None if node.is_switch or own is None else int(own[1]),
-            0 if own is None else int(own[2]),
-        )
-
-    def _check(self) -> None:
-        if not any(node.is_switch for node in self.nodes.values()):
-            raise InputError(f"{self.path}: no switch; expected the output of ibnetdiscover", "topology.file")
-        for node in self.nodes.values():
-            for port, link in node.links.items():
-                back = self.nodes[link.peer].links.get(link.peer_port) if link.peer in self.nodes else None
-                if back is None or (back.peer, back.peer_port) != (node.guid, port):
-                    said = f"the other end of port {port} of {quoted(node.name)} says otherwise"
-                    raise self.fail(link.where, f"{said}; expected every link at both of its ends")
-                if not node.is_switch and not self.nodes[link.peer].is_switch:
-                    raise self.fail(link.where, "a link between two channel adapters; expected one to a switch")
-                if link.peer == node.guid:
-                    raise self.fail(link.where, f"a link from {quoted(node.name)} to itself")
-                if not node.is_switch and link.lid is None:
-                    raise self.fail(link.where, "the port has no LID; expected `lid N lmc M` after #")
 
     @cached_property
     def switches(self) -> list[Node]:
@@ -186,6 +93,8 @@ class Fabric:
     def lids(self) -> list[tuple[int, int]]:
         """The first LID of every endpoint, and how many it has."""
         found = [adapter.links[port] for adapter, port in self.endpoints]
+        if without := next((link for link in found if not link.lid), None):
+            raise self.fail(without.where, "the port has no LID; expected `lid N lmc M` after #")
         lids = [(link.lid or 0, 1 << link.lmc) for link in found]
         taken: dict[int, int] = {}
         for (first, count), link in zip(lids, found, strict=True):
@@ -204,14 +113,14 @@ class Fabric:
     def section(self, group: int) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
         """`[topology]` of the kind `graph`, and keys of `router.links` by class."""
         rates = self._rates()
-        names = sorted(set(rates.values()), key=lambda name: (-(_gigabits(name) or 0), name))
+        names = sorted(set(rates.values()), key=lambda name: (-(gigabits(name) or 0), name))
         hosts = [self._rate(adapter.links[port]) for adapter, port in self.endpoints]
-        gigabits = {name: round(_gigabits(name) or 1) for name in {*names, *hosts}}
-        unit = gcd(*gigabits.values())
-        links = {_class(name): {"bandwidth": gigabits[name] // unit} for name in names}
+        rounded = {name: round(gigabits(name) or 1) for name in {*names, *hosts}}
+        unit = gcd(*rounded.values())
+        links = {_class(name): {"bandwidth": rounded[name] // unit} for name in names}
         if hosts:
             # Endpoints are of one class; a slower one is as fast as the others.
-            links["endpoint"] = {"bandwidth": max(gigabits[name] for name in hosts) // unit}
+            links["endpoint"] = {"bandwidth": max(rounded[name] for name in hosts) // unit}
         rows = [
             [
                 *(self.router[guid] for guid in (switch.guid, link.peer)),
@@ -229,12 +138,16 @@ class Fabric:
         lanes = [link.lanes for node in self.nodes.values() for link in node.links.values() if link.lanes]
         for name in names:
             links[_class(name)] |= {"vcs": min(lanes)} if lanes else {}
-        return section | ({"group": group} if group != 1 else {}), links
+        section |= {"group": group} if group != 1 else {}
+        left_out = self.left_out.rows()
+        return section | ({"left_out": left_out} if left_out else {}), links
 
     def _rate(self, link: Link) -> str:
         if link.rate is None and self.rate is None:
-            expected = "expected topology.rate for links like it, such as 4xHDR"
-            raise self.fail(link.where, f"the width or the speed of the link is unknown; {expected}")
+            expected = "expected topology.rate for links like it, such as 4xHDR or 400 Gb/s"
+            raise self.fail(
+                link.where, f"the width or the speed of the link is unknown ({link.said or '?'}); {expected}"
+            )
         return link.rate or str(self.rate)
 
     def _rates(self) -> dict[tuple[int, int], str]:
@@ -259,27 +172,45 @@ class Fabric:
             raise InputError(f"routing.lid = {offset}: {expected}", "routing.lid")
         endpoint = {first + offset: index for index, (first, _) in enumerate(self.lids)}
         entries: list[list[int]] = []
-        ports: dict[int, int] | None = None
-        router, seen = -1, set()
-        for number, line in _lines(path, "topology.tables"):
+        table: _Table | None = None
+        tables: dict[int, _Table] = {}
+        for number, line in lines(path, "topology.tables"):
+            line = line.strip()
             if header := _TABLE.match(line):
                 guid = int(header[1], 16)
-                if guid not in self.router or guid in seen:
-                    what = "stands there twice" if guid in seen else f"is no switch of {self.path}"
+                if guid not in self.router or guid in tables:
+                    what = "stands there twice" if guid in tables else f"is no switch of {self.path}"
                     raise InputError(f"{path}: line {number}: 0x{guid:016x} {what}", "topology.tables")
-                seen.add(guid)
+                table = tables[guid] = _Table(number)
                 router = self.router[guid]
                 ports = self.ports[router]
             elif entry := _ENTRY.match(line):
-                if ports is None:
+                if table is None:
                     raise InputError(f"{path}: line {number}: an entry before any switch", "topology.tables")
+                table.entries += 1
                 lid, port = int(entry[1], 16), int(entry[2])
                 if lid in endpoint and port in ports:
                     entries.append([router, endpoint[lid], ports[port]])
-        if len(seen) != len(self.switches):
-            lost = next(switch for switch in self.switches if switch.guid not in seen)
+                elif lid in endpoint and port != _NO_ROUTE:
+                    what = "entries of forwarding tables that lead to a port without a link"
+                    self.left_out.add(what, f"{path}: line {number}")
+            elif dumped := _DUMPED.match(line):
+                # OpenSM's own dump ends with the largest LID in place of a count.
+                if table is not None and dumped[2] and int(dumped[1]) != table.entries:
+                    said = f"{dumped[1]} entries, of which {table.entries} stand there"
+                    raise InputError(f"{path}: line {number}: {said}; expected all", "topology.tables")
+                if table is not None:
+                    table.whole = True
+            elif line.startswith("0x"):
+                raise InputError(f"{path}: line {number}: {quoted(line)}; expected a LID and a port", "topology.tables")
+        if len(tables) != len(self.switches):
+            lost = next(switch for switch in self.switches if switch.guid not in tables)
             what = f"no table of switch {quoted(lost.name)}, 0x{lost.guid:016x}"
             raise InputError(f"{path}: {what}; expected the output of dump_fts, or opensm-lfts.dump", "topology.tables")
+        cut = next((table for table in tables.values() if not table.whole), None)
+        if cut and any(table.whole for table in tables.values()):
+            what = "the table that begins here does not end as others do (... lids dumped): is the file cut off?"
+            raise InputError(f"{path}: line {cut.where}: {what}", "topology.tables")
         return entries
 
     def layers(self, path: Path) -> list[list[int]]:
@@ -287,6 +218,9 @@ class Fabric:
         endpoint = {first: index for index, (first, _) in enumerate(self.lids)}
         found = []
         for source, destination, level, where in _service_levels(path):
+            if {source, destination} & self.gone:
+                self.left_out.add("service levels of nodes that are left out", f"{path}: line {where}")
+                continue
             for lid in (source, destination):
                 if lid not in endpoint:
                     raise InputError(f"{path}: line {where}: there is no port of LID {lid}", "topology.service_levels")
@@ -299,7 +233,7 @@ class Fabric:
         uniform: list[int] | None = None
         tables: dict[int, dict[tuple[int, int], list[int]]] = {}
         table: dict[tuple[int, int], list[int]] | None = None
-        for number, line in _lines(path, "topology.virtual_lanes"):
+        for number, line in lines(path, "topology.virtual_lanes"):
             if line.startswith("uniform:"):
                 lanes = _UNIFORM.match(line)
                 uniform = [int(lane) for lane in lanes[1].split()] if lanes else []
@@ -322,42 +256,24 @@ class Fabric:
         return rows
 
 
-def _gigabits(rate: str) -> float | None:
-    """Data rate of a link, in Gb/s; nothing if its width or speed is unknown."""
-    width, _, speed = rate.partition("x")
-    known = width.isdecimal() and int(width) in WIDTHS and speed in LANES
-    return int(width) * LANES[speed] if known else None
-
-
 def _class(rate: str) -> str:
-    """The class of links of a width and a speed: a name that does not begin as a number does."""
+    """The class of links of a width and a speed, or of a rate: a name that does not begin as a number does."""
     width, _, speed = rate.partition("x")
-    return f"{speed}_{width}x"
-
-
-def _lines(path: Path, key: str) -> Iterator[tuple[int, str]]:
-    try:
-        with opened(path, errors="replace") as file:
-            text = file.read()
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file", key) from None
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror or error})", key) from None
-    yield from enumerate(text.splitlines(), 1)
+    return f"{speed}_{width}x" if speed else f"rate_{re.sub(r'[^0-9a-zA-Z.]', '', rate)}"
 
 
 def _service_levels(path: Path) -> Iterable[tuple[int, int, int, int]]:
     """Source LID, destination LID, service level and line, of a CSV file or of rows of hexadecimal digits."""
-    lines = [(number, line) for number, line in _lines(path, "topology.service_levels") if not line.startswith("#")]
+    rows = [(number, line) for number, line in lines(path, "topology.service_levels") if not line.startswith("#")]
     expected = "expected the columns source,destination,sl, or `lids:` and a row of digits for each source"
 
     def fail(number: int) -> InputError:
         return InputError(f"{path}: line {number}: {expected}", "topology.service_levels")
 
-    first = lines[0][1] if lines else ""
+    first = rows[0][1] if rows else ""
     if [name.strip() for name in first.split(",")] == ["source", "destination", "sl"]:
         for number, row in zip(
-            (number for number, _ in lines[1:]), csv.reader(line for _, line in lines[1:]), strict=True
+            (number for number, _ in rows[1:]), csv.reader(line for _, line in rows[1:]), strict=True
         ):
             cells = [whole(cell) for cell in row]
             if len(cells) != 3 or None in cells:
@@ -367,8 +283,8 @@ def _service_levels(path: Path) -> Iterable[tuple[int, int, int, int]]:
         return
     lids = [lid for lid in map(whole, first.split()[1:]) if lid is not None]
     if not first.startswith("lids:") or len(lids) != len(first.split()) - 1:
-        raise fail(lines[0][0] if lines else 1)
-    for number, line in lines[1:]:
+        raise fail(rows[0][0] if rows else 1)
+    for number, line in rows[1:]:
         name, _, digits = line.strip().partition(" ")
         if not line.strip():
             continue

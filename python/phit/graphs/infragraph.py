@@ -2,7 +2,7 @@
 
 The model of the Open Compute Project's and Keysight's InfraGraph (infragraph.dev). Instances of devices with a
 component of `choice` switch or port are routers. Of the other instances every component that has an edge to a router, a
-network interface, is an endpoint. What is inside a device is left out.
+network interface, is an endpoint. What is inside a device is left out, and counted.
 """
 
 import re
@@ -16,6 +16,9 @@ from phit.text import quoted, shortened
 
 SWITCH = frozenset({"switch", "port"})
 """Values of a component's `choice` by which a device is a router."""
+
+HOST = frozenset({"nic", "xpu", "npu", "gpu"})
+"""Values of a component's `choice` by which a device is none, whatever it has besides."""
 
 SCHEMES = ("one2one", "many2many")
 """How the components of two instances are joined: each to the one of the same place, as far as both sides have one, or
@@ -48,6 +51,10 @@ def read(document: Mapping[str, Any], network: Network) -> None:
         for index, device in enumerate(document["devices"])
         for name in [_name(device, f"devices[{index}]", network)]
     }
+    for index, device in enumerate(document["devices"]):
+        inside = device.get("edges")
+        if isinstance(inside, list) and inside:
+            network.left_out.add("edges inside devices", f"devices[{index}]", len(inside))
     instances: dict[str, tuple[int, dict[str, tuple[int, str]]]] = {}
     for index, instance in enumerate(document["instances"]):
         where = f"instances[{index}]"
@@ -94,7 +101,7 @@ def _edge(
         for node, is_router in ends:
             if not is_router and node not in network.nodes:
                 network.node(node, {"type": "endpoint"}, where)
-        network.join(ends[0][0], ends[1][0], attributes, where)
+        network.edge(ends[0][0], ends[1][0], attributes, where)
     return count
 
 
@@ -167,9 +174,12 @@ def _components(device: Any, where: str, network: Network) -> list[tuple[str, in
 
 
 def _is_router(components: Mapping[str, tuple[int, str]]) -> bool:
-    """A host may have a switch inside; a switch has no network interfaces and processors."""
+    """A host may have a switch inside; a switch has neither network interfaces nor accelerators.
+
+    A processor says nothing: the package's own generic switch has a chip of this choice.
+    """
     choices = {choice for _, choice in components.values()}
-    return bool(choices & SWITCH) and not choices & {"nic", "cpu", "xpu", "npu"}
+    return bool(choices & SWITCH) and not choices & HOST
 
 
 def _bandwidths(links: Any, network: Network) -> dict[str, int | None]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from phit.errors import InputError
+from phit.left_out import LeftOut
 from phit.text import quoted
 
 ENDPOINT = frozenset({"endpoint", "host", "hca", "ca", "nic", "server"})
@@ -17,19 +18,35 @@ ROUTER = frozenset({"router", "switch"})
 OVERRIDES = ("latency", "bandwidth", "buffer")
 """Attributes of a link that take the place of those of its class."""
 
+OF_NODES = frozenset({"id", "label", "name", "type", "endpoints"})
+"""Attributes of a node that are looked at, or are its name."""
+
+OF_LINKS = frozenset({"id", "key", "source", "target", "label", "class", "parallel", *OVERRIDES})
+"""The same of a link."""
+
+MOST_NAMED = 8
+"""Attributes that are named among what is left out."""
+
 MOST_CLASSES = 7
 """Most classes of links of a network, the endpoints' own not counted."""
 
 MOST_PARALLEL = 1024
+"""Most parallel links that one entry of a file may stand for."""
 
 
 @dataclass
 class Node:
-    """A node, where it was found, and how many endpoints it says it has."""
+    """A node: where it was found, what it is called there, its type, and how many endpoints it says it has."""
 
     where: str
-    is_endpoint: bool
+    label: str
+    kind: str
     endpoints: int | None
+
+    @property
+    def is_endpoint(self) -> bool:
+        """Whether it is an endpoint of the network; a type that is not known makes a router."""
+        return self.kind in ENDPOINT
 
 
 @dataclass
@@ -44,13 +61,21 @@ class Edge:
 
 
 class Network:
-    """Nodes and edges, checked as they come."""
+    """Nodes and edges, checked as they come.
+
+    Two edges between the same nodes are parallel links. Edges of a node to itself are left out: no packet takes them.
+    """
 
     def __init__(self, source: str) -> None:
         """`source` is the file, for errors."""
         self.source = source
         self.nodes: dict[str, Node] = {}
-        self.edges: dict[frozenset[str], Edge] = {}
+        self.edges: list[Edge] = []
+        self.left_out = LeftOut()
+        self.foreign: dict[str, str] = {}
+        """Attributes of nodes and links that are not looked at, and where each stands first."""
+        self.directed = False
+        """Whether an edge from a to b says nothing of one from b to a: both together may be one link."""
 
     def fail(self, where: str, message: str) -> InputError:
         """An error at a place of the source."""
@@ -60,23 +85,24 @@ class Network:
         """Adds a node."""
         if name in self.nodes:
             raise self.fail(where, f"node {quoted(name)} is there already: {self.nodes[name].where}")
-        kind = str(attributes.get("type", "router")).strip().lower()
-        if kind not in ENDPOINT | ROUTER:
-            raise self.fail(where, f"type = {quoted(kind)}; expected one of {', '.join(sorted(ENDPOINT | ROUTER))}")
+        self._foreign(attributes, OF_NODES, where)
+        kind = _text(attributes.get("type")).lower()
         endpoints = self._number(attributes, "endpoints", where, 0)
-        self.nodes[name] = Node(where, kind in ENDPOINT, endpoints)
+        label = _text(attributes.get("label")) or _text(attributes.get("name")) or name
+        self.nodes[name] = Node(where, label, kind, endpoints)
+
+    def _foreign(self, attributes: Mapping[str, Any], known: frozenset[str], where: str) -> None:
+        """Notes attributes that nothing here looks at."""
+        for name in attributes:
+            if name not in known and name not in self.foreign:
+                self.foreign[str(name)] = where
 
     def edge(self, a: str, b: str, attributes: Mapping[str, Any], where: str) -> None:
         """Adds an edge, and its nodes if they are not there yet."""
         for name in (a, b):
             if name not in self.nodes:
-                self.nodes[name] = Node(where, False, None)
-        if a == b:
-            raise self.fail(where, f"a link from {quoted(a)} to itself; expected two different routers")
-        ends = frozenset((a, b))
-        if ends in self.edges:
-            expected = f"{self.edges[ends].where} has it already; expected `parallel` for a number of parallel links"
-            raise self.fail(where, f"the link between {quoted(a)} and {quoted(b)} is there twice: {expected}")
+                self.nodes[name] = Node(where, name, "", None)
+        self._foreign(attributes, OF_LINKS, where)
         numbers = {
             "latency": self._number(attributes, "latency", where, 0),
             "bandwidth": self._bandwidth(attributes, where),
@@ -86,25 +112,17 @@ class Network:
         parallel = self._number(attributes, "parallel", where, 1) or 1
         if parallel > MOST_PARALLEL:
             raise self.fail(where, f"parallel = {parallel}; expected at most {MOST_PARALLEL}")
-        self.edges[ends] = Edge((a, b), where, _text(attributes.get("class")) or "link", overrides, parallel)
-
-    def join(self, a: str, b: str, attributes: Mapping[str, Any], where: str) -> None:
-        """Adds an edge, or one more in parallel to one that is the same."""
-        edge = self.edges.get(frozenset((a, b)))
-        if edge is None:
-            self.edge(a, b, attributes, where)
-        elif (_text(attributes.get("class")) or "link") != edge.kind:
-            raise self.fail(where, f"links of two kinds between {quoted(a)} and {quoted(b)}; expected one kind")
-        else:
-            edge.parallel += 1
-            if edge.parallel > MOST_PARALLEL:
-                raise self.fail(where, f"more than {MOST_PARALLEL} parallel links between {quoted(a)} and {quoted(b)}")
+        if a == b:
+            self.left_out.add("links from a router to itself", where, parallel)
+            return
+        self.edges.append(Edge((a, b), where, _text(attributes.get("class")) or "link", overrides, parallel))
 
     def add(self, graph: Any) -> None:
         """Adds all nodes and edges of a graph of `networkx` or `rustworkx`, or of a matrix of links."""
         if hasattr(graph, "weighted_edge_list"):
             self._add_indexed(graph)
         elif hasattr(graph, "nodes"):
+            self.directed = bool(graph.is_directed())
             for node, attributes in graph.nodes(data=True):
                 self.node(str(node), attributes, f"node {quoted(str(node))}")
             for a, b, attributes in graph.edges(data=True):
@@ -114,6 +132,7 @@ class Network:
 
     def _add_indexed(self, graph: Any) -> None:
         """Adds a graph of `rustworkx`: what its nodes and edges carry are their attributes, if it is a mapping."""
+        self.directed = hasattr(graph, "in_degree")
         for index in graph.node_indices():
             self.node(str(index), _attributes(graph[index]), f"node {index}")
         for a, b, carried in graph.weighted_edge_list():
@@ -166,6 +185,8 @@ class Network:
 
     def section(self, endpoints: int | None, group: int) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
         """`[topology]`, and keys of `router.links` by class."""
+        self._as_links()
+        self._check_types()
         routers = self._routers()
         number = {name: index for index, name in enumerate(routers)}
         attached = self._attached(number)
@@ -183,7 +204,7 @@ class Network:
             listed = [attached.get(name, 0) for name in routers]
         else:
             listed = [1 if count is None else count for count in counts]
-        between = [edge for edge in self.edges.values() if all(end in number for end in edge.ends)]
+        between = [edge for edge in self.edges if all(end in number for end in edge.ends)]
         self._check_whole(routers, between)
         names, links = self._classes(between)
         links |= self._endpoint_links(number)
@@ -195,19 +216,87 @@ class Network:
         ]
         section = {"kind": "graph", "routers": len(routers), "endpoints": listed, "links": rows}
         section |= {"classes": names} if names != ["link"] else {}
-        return section | ({"group": group} if group != 1 else {}), links
+        section |= {"group": group} if group != 1 else {}
+        if self.foreign:
+            names = sorted(self.foreign)
+            named = ", ".join(names[:MOST_NAMED]) + (", ..." if len(names) > MOST_NAMED else "")
+            what = f"attributes that nothing here looks at ({named})"
+            self.left_out.add(what, next(iter(self.foreign.values())), len(names))
+        left_out = self.left_out.rows()
+        return section | ({"left_out": left_out} if left_out else {}), links
+
+    def _as_links(self) -> None:
+        """Of a directed graph: an edge each way is one link, where all edges are there both ways."""
+        if not self.directed:
+            return
+        self.directed = False
+        waiting: dict[tuple[object, ...], list[Edge]] = {}
+        links: list[Edge] = []
+        alone: dict[int, Edge] = {}
+        for edge in self.edges:
+            own = (*edge.ends, edge.kind, edge.overrides, edge.parallel)
+            back = (*edge.ends[::-1], edge.kind, edge.overrides, edge.parallel)
+            if waiting.get(back):
+                alone.pop(id(waiting[back].pop(0)))
+            else:
+                waiting.setdefault(own, []).append(edge)
+                alone[id(edge)] = edge
+                links.append(edge)
+        if len(links) == len(self.edges):
+            # Each link stands there once, in some direction.
+            return
+        if alone:
+            edge = next(iter(alone.values()))
+            a, b = (quoted(end) for end in edge.ends)
+            expected = "expected each link once, or each in both directions and alike"
+            raise self.fail(edge.where, f"{a} to {b} stands there in one direction, others in both; {expected}")
+        kept = {id(edge) for edge in links}
+        second = [edge for edge in self.edges if id(edge) not in kept]
+        count = sum(edge.parallel for edge in second)
+        self.left_out.add("second directions of links that are listed in both", second[0].where, count)
+        self.edges = links
+
+    def _check_types(self) -> None:
+        """A node of a type that is not known is a router, unless it may as well be meant for an endpoint."""
+        unknown = {name: node for name, node in self.nodes.items() if node.kind and node.kind not in ENDPOINT | ROUTER}
+        for node in unknown.values():
+            self.left_out.add("types of nodes that name neither a router nor an endpoint", node.where)
+        if not any(node.is_endpoint for node in self.nodes.values()):
+            return
+        degree = dict.fromkeys(unknown, 0)
+        for edge in self.edges:
+            for end in edge.ends:
+                if end in degree:
+                    degree[end] += edge.parallel
+        for name, links in degree.items():
+            if links <= 1:
+                node, known = unknown[name], ", ".join(sorted(ENDPOINT | ROUTER))
+                raise self.fail(
+                    node.where,
+                    f"type = {quoted(node.kind)} of {quoted(name)}, which has {links or 'no'} link: a router or an "
+                    f"endpoint? Expected one of {known}",
+                )
 
     def _routers(self) -> list[str]:
         names = [name for name, node in self.nodes.items() if not node.is_endpoint]
         if not names:
             raise InputError(f"{self.source}: no routers; expected a network with links", "topology.file")
+        linked = {end for edge in self.edges for end in edge.ends}
+        if len(names) > 1 and linked:
+            for name in names:
+                if name not in linked:
+                    if self.nodes[name].endpoints:
+                        expected = "expected links, or no endpoints: nothing reaches them"
+                        raise self.fail(self.nodes[name].where, f"router {quoted(name)} has no link; {expected}")
+                    self.left_out.add("routers without a link", self.nodes[name].where)
+            names = [name for name in names if name in linked]
         numbered = [str(index) for index in range(len(names))]
         return numbered if set(names) == set(numbered) else names
 
     def _attached(self, number: Mapping[str, int]) -> dict[str, int]:
         """How many endpoints that are nodes each router has."""
         router: dict[str, str] = {}
-        for edge in self.edges.values():
+        for edge in self.edges:
             for end, other in (edge.ends, edge.ends[::-1]):
                 if end in number:
                     continue
@@ -227,7 +316,7 @@ class Network:
 
     def _endpoint_links(self, number: Mapping[str, int]) -> dict[str, dict[str, Any]]:
         """What the links of endpoints that are nodes say for `router.links.endpoint`."""
-        edges = [edge for edge in self.edges.values() if not all(end in number for end in edge.ends)]
+        edges = [edge for edge in self.edges if not all(end in number for end in edge.ends)]
         if unlike := next((edge for edge in edges if edge.overrides != edges[0].overrides), None):
             said = [", ".join(f"{key} = {value}" for key, value in edge.overrides) for edge in (edges[0], unlike)]
             expected = f"{said[1] or 'nothing'} here and {said[0] or 'nothing'} at {edges[0].where}"

@@ -1,16 +1,20 @@
-"""Reads networks from files: edge lists, GraphML, node-link JSON, InfraGraph, adjacency lists."""
+"""Reads networks from files: edge lists, GraphML, GML, node-link JSON, InfraGraph, adjacency lists."""
 
 import csv
 import json
+import re
 from collections.abc import Callable
+from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 from xml.etree.ElementTree import ParseError
+from xml.parsers import expat
 
 from phit.errors import InputError
 from phit.files import opened, opened_bytes
 from phit.graphs import infragraph
 from phit.graphs.network import Network
-from phit.text import plain, quoted, shortened
+from phit.text import HIDDEN, plain, quoted, shortened
 
 SOURCES = ("source", "a", "from", "router", "src", "node1")
 TARGETS = ("target", "b", "to", "peer", "dst", "node2")
@@ -25,6 +29,7 @@ def read(path: Path) -> Network:
     readers: dict[str, Callable[[Path, Network], None]] = {
         ".csv": _edge_list,
         ".graphml": _graphml,
+        ".gml": _gml,
         ".json": _node_link,
         ".adjlist": _adjacency,
     }
@@ -47,16 +52,18 @@ def read(path: Path) -> Network:
 
 
 def _edge_list(path: Path, network: Network) -> None:
+    # Nothing says whether a line stands for one direction.
+    network.directed = True
     with opened(path, newline="") as file:
         rows = csv.reader(file)
         header = [name.strip().lower() for name in next(rows, [])]
         source = next((name for name in SOURCES if name in header), None)
         target = next((name for name in TARGETS if name in header), None)
-        unknown = [name for name in header if name not in (source, target, *ATTRIBUTES)]
-        if source is None or target is None or unknown:
-            what = f"column {quoted(unknown[0])}" if unknown and source and target else ",".join(header)
-            expected = f"expected the columns source, target, and if needed {', '.join(ATTRIBUTES)}"
-            raise network.fail("line 1", f"{plain(shortened(what, 200))}; {expected}")
+        if source is None or target is None:
+            raise network.fail("line 1", f"{plain(shortened(','.join(header), 200))}; {COLUMNS}")
+        for name in header:
+            if name not in (source, target, *ATTRIBUTES) and (meant := get_close_matches(name, ATTRIBUTES, 1, CLOSE)):
+                raise network.fail("line 1", f"column {quoted(name)}; {COLUMNS} (did you mean {quoted(meant[0])}?)")
         for row in rows:
             where = f"line {rows.line_num}"
             if not row:
@@ -64,19 +71,102 @@ def _edge_list(path: Path, network: Network) -> None:
             if len(row) != len(header):
                 raise network.fail(where, f"{len(row)} values; expected {len(header)}, one for each column")
             values = {name: value.strip() for name, value in zip(header, row, strict=True)}
-            if not values[source] or not values[target]:
+            a, b = values.pop(source), values.pop(target)
+            if not a or not b:
                 raise network.fail(where, "the name of a router is missing; expected two")
-            network.edge(values[source], values[target], values, where)
+            network.edge(a, b, values, where)
+
+
+COLUMNS = f"expected the columns source, target, and if needed {', '.join(ATTRIBUTES)}"
+
+CLOSE = 0.8
+"""How like a known column another one is that is a misspelling."""
 
 
 def _graphml(path: Path, network: Network) -> None:
     import networkx as nx
 
+    places = _Places(path, network)
     try:
         with opened_bytes(path) as file:
             graph = nx.read_graphml(file)
     except (nx.NetworkXError, ParseError, LookupError, AttributeError, ValueError, TypeError) as error:
         raise InputError(f"{path}: not valid GraphML: {plain(shortened(str(error), 200))}", "topology.file") from None
+    network.directed = graph.is_directed()
+    for node, attributes in graph.nodes(data=True):
+        network.node(str(node), attributes, places.of_node(str(node)))
+    for a, b, attributes in graph.edges(data=True):
+        network.edge(str(a), str(b), attributes, places.of_edge(str(a), str(b)))
+    places.check(graph.number_of_nodes(), graph.number_of_edges())
+
+
+class _Places:
+    """Lines of the nodes and edges of a GraphML file, and how many there are: the library says neither."""
+
+    def __init__(self, path: Path, network: Network) -> None:
+        self._path, self._network = path, network
+        self._nodes: dict[str, int] = {}
+        self._edges: dict[frozenset[str], list[tuple[int, str | None]]] = {}
+        self._count = 0
+        self._graphs = 0
+        self._parser = expat.ParserCreate()
+        self._parser.StartElementHandler = self._start
+        try:
+            with opened_bytes(path) as file:
+                self._parser.ParseFile(file)
+        except expat.ExpatError as error:
+            raise InputError(f"{path}: not valid GraphML: {error}", "topology.file") from None
+        if self._graphs != 1:
+            raise InputError(f"{path}: {self._graphs} graphs; expected one, none within a node", "topology.file")
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        name, line = tag.rpartition(":")[2], self._parser.CurrentLineNumber
+        if name == "graph":
+            self._graphs += 1
+        elif name == "node" and "id" in attributes:
+            if (before := self._nodes.setdefault(attributes["id"], line)) != line:
+                node = quoted(attributes["id"])
+                raise self._network.fail(f"line {line}", f"node {node} is there already: line {before}")
+        elif name == "edge" and "source" in attributes and "target" in attributes:
+            ends = frozenset((attributes["source"], attributes["target"]))
+            self._edges.setdefault(ends, []).append((line, attributes.get("id")))
+            self._count += 1
+
+    def of_node(self, name: str) -> str:
+        """Where a node stands."""
+        return f"line {self._nodes[name]}" if name in self._nodes else f"node {quoted(name)}"
+
+    def of_edge(self, a: str, b: str) -> str:
+        """Where the next edge between two nodes stands."""
+        waiting = self._edges.get(frozenset((a, b)))
+        if not waiting:
+            return f"edge {quoted(a)} to {quoted(b)}"
+        line, name = waiting.pop(0)
+        return f"line {line}" + (f" (edge {quoted(name)})" if name else "")
+
+    def check(self, nodes: int, edges: int) -> None:
+        """Refuses a file of which not all has been read: two edges of one id, for example."""
+        if (nodes, edges) != (len(self._nodes), self._count):
+            read = f"{nodes:,} nodes and {edges:,} edges were read"
+            there = f"{len(self._nodes):,} and {self._count:,} stand there"
+            raise InputError(f"{self._path}: {read}, and {there}; expected ids that occur once", "topology.file")
+
+
+def _gml(path: Path, network: Network) -> None:
+    import networkx as nx
+
+    with opened(path) as file:
+        text = file.read()
+    # Files with parallel links often do not say that they have any.
+    if not re.search(r"\bmultigraph\b", text):
+        text = re.sub(r"\bgraph\s*\[", "graph [\n multigraph 1", text, count=1)
+    try:
+        graph = nx.parse_gml(text, label="id")
+    except (nx.NetworkXError, LookupError, AttributeError, ValueError, TypeError) as error:
+        raise InputError(f"{path}: not valid GML: {plain(shortened(str(error), 200))}", "topology.file") from None
+    for tag, count in (("node", graph.number_of_nodes()), ("edge", graph.number_of_edges())):
+        if (there := len(re.findall(rf"^\s*{tag}\s*\[", text, re.MULTILINE))) > count:
+            raise InputError(f"{path}: {count:,} of {there:,} {tag}s were read; expected one graph", "topology.file")
     network.add(graph)
 
 
@@ -101,32 +191,52 @@ def _node_link(path: Path, network: Network) -> None:
         raise InputError(
             f"{path}: expected node-link JSON, a table of `nodes` and `links`, or InfraGraph", "topology.file"
         )
+    # Unless it says that edges have no direction, two that stand there both ways may be one link.
+    network.directed = document.get("directed") is not False
     for index, node in enumerate(nodes):
         where = f"nodes[{index}]"
-        if not isinstance(node, dict) or not isinstance(node.get("id"), str | int):
+        name = _name(node.get("id")) if isinstance(node, dict) else None
+        if name is None:
             raise network.fail(where, f"{quoted(node)}; expected a table with `id`")
-        network.node(str(node["id"]), node, where)
+        network.node(name, node, where)
     for index, edge in enumerate(edges):
         where = f"links[{index}]"
-        ends = [edge.get(key) for key in ("source", "target")] if isinstance(edge, dict) else []
-        if len(ends) != 2 or not all(isinstance(end, str | int) for end in ends):
+        ends = [_name(edge.get(key)) for key in ("source", "target")] if isinstance(edge, dict) else []
+        if len(ends) != 2 or ends[0] is None or ends[1] is None:
             raise network.fail(where, f"{quoted(edge)}; expected a table with `source` and `target`")
-        if nodes and (strange := next((end for end in ends if str(end) not in network.nodes), None)) is not None:
+        if nodes and (strange := next((end for end in ends if end not in network.nodes), None)) is not None:
             raise network.fail(where, f"there is no node {quoted(strange)}")
-        network.edge(str(ends[0]), str(ends[1]), edge, where)
+        network.edge(ends[0], ends[1], edge, where)
+
+
+def _name(value: Any) -> str | None:
+    """A node's name: a text, a number, or a list of these, which is what a tuple becomes in JSON."""
+    if isinstance(value, list) and value and all(isinstance(part, str | int) for part in value):
+        return str(tuple(value))
+    return str(value) if isinstance(value, str | int) else None
 
 
 def _adjacency(path: Path, network: Network) -> None:
     """Each line a router and its neighbours; a link stands in the line of either end, or of both."""
-    seen: set[frozenset[str]] = set()
+    # By both ends in the order in which the first line names them: the lines of either.
+    lines_of: dict[tuple[str, str], dict[str, list[str]]] = {}
     with opened(path) as file:
         lines = file.read().splitlines()
     for number, line in enumerate(lines, 1):
         names = line.split("#")[0].split()
-        if names and names[0] not in network.nodes:
-            network.node(names[0], {}, f"line {number}")
+        if names and (names[0][0] in "{[<" or HIDDEN.search(line.replace("\t", " "))):
+            expected = "expected a router and its neighbours, with spaces between"
+            raise network.fail(f"line {number}", f"{quoted(line)}; {expected}")
+        for name in names:
+            if name not in network.nodes:
+                network.node(name, {}, f"line {number}")
         for other in names[1:]:
-            ends = frozenset((names[0], other))
-            if ends not in seen:
-                network.edge(names[0], other, {}, f"line {number}")
-            seen.add(ends)
+            ends = (other, names[0]) if (other, names[0]) in lines_of else (names[0], other)
+            lines_of.setdefault(ends, {}).setdefault(names[0], []).append(f"line {number}")
+    for (a, b), listed in lines_of.items():
+        places = listed[a]
+        if len({len(own) for own in listed.values()}) > 1:
+            said = " and ".join(f"{len(own)} in the line of {quoted(name)}" for name, own in listed.items())
+            raise network.fail(places[0], f"links between {quoted(a)} and {quoted(b)}: {said}; expected as many")
+        for place in places:
+            network.edge(a, b, {}, place)

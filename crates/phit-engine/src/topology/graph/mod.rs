@@ -55,6 +55,23 @@ pub struct Graph {
     /// Links, routers and endpoints that do not work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub faults: Option<Faults>,
+    /// What the file of the network has besides, and no packet can take: the package fills it in.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOut>,
+}
+
+/// Things of one kind in the file of a network that carry no traffic.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct LeftOut {
+    /// What they are, in the plural.
+    pub what: String,
+    /// How many there are.
+    #[schemars(range(min = 1))]
+    pub count: u64,
+    /// Where the first of them stands.
+    pub first: String,
 }
 
 fn one() -> u32 {
