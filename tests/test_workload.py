@@ -2,9 +2,12 @@
 
 import gzip
 import json
+import re
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Literal
 
+import phit
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -41,7 +44,8 @@ def programs(draw: st.DrawFn) -> Program:
     tags, small = st.integers(ANY, 2**32 - 2), st.integers(0, 254)
     amounts = st.one_of(st.integers(0, 100), st.integers(0, 2**64 - 1))
     for rank in range(ranks):
-        for number in range(draw(st.integers(0, 6))):
+        # Without any operation it is no program.
+        for number in range(draw(st.integers(0 if rank else 1, 6))):
             kind: Literal["calc", "send", "recv"] = draw(st.sampled_from(["calc", "send", "recv"]))
             is_calc = kind == "calc"
             peer = None if is_calc else draw(st.integers(ANY if kind == "recv" else 0, ranks - 1))
@@ -211,3 +215,133 @@ def test_a_kind_can_be_made_of_each_that_is_listed(cli: Cli) -> None:
         status, shown, _ = cli("workload", "kinds", entry["kind"])
         assert status == 0
         assert all(key in shown for key in entry["schema"]["properties"])
+
+
+FEEDER = (
+    {"workload_graph": [
+        {"Id": 1, "Name": "work", "NodeType": 4, "data_deps": [], "runtime": 250, "is_cpu_op": True},
+        {"Id": 2, "Name": "send", "NodeType": 5, "data_deps": [1], "comm_size": 4096, "comm_dst": 1, "comm_tag": 7},
+    ]},
+    {"workload_graph": [
+        {"Id": 1, "Name": "receive", "NodeType": 6, "data_deps": [], "comm_size": 4096, "comm_src": 0, "comm_tag": 7},
+    ]},
+)  # fmt: skip
+"""As Chakra's feeder reads it: a calculation of 250 us, then a message."""
+
+
+def step(folder: Path, ranks: Iterable[Any], name: str = "step") -> Path:
+    target = folder / name
+    target.mkdir(exist_ok=True)
+    for rank, document in enumerate(ranks):
+        (target / f"{name}.{rank}.json").write_text(json.dumps(document), encoding="utf-8")
+    return target
+
+
+def test_the_json_that_chakras_feeder_reads(tmp_path: Path) -> None:
+    found = workload.info(step(tmp_path, FEEDER))
+    assert [found[key] for key in ("ranks", "calcs", "sends", "receives")] == [2, 1, 1, 1]
+    assert [found["bytes"], found["calc_time"]] == [4096, 250_000]
+    scenario = {
+        "units": {"cycle": "1 ns", "phit": "8 B"},
+        "topology": {"kind": "single", "endpoints": 2},
+        "workload": {"kind": "chakra", "file": str(tmp_path / "step")},
+    }
+    result = phit.run(scenario)
+    # The message of 512 phits leaves after the calculation.
+    assert 250_000 + 512 <= result["completion"] <= 250_000 + 2 * 512
+
+
+def on_stream(node: int, kind: int = 4, deps: Iterable[int] = ()) -> dict[str, Any]:
+    return {"Id": node, "NodeType": kind, "data_deps": list(deps), "runtime": 10, "stream": 7, "is_cpu_op": False}
+
+
+def test_streams_without_an_order_are_said_and_can_be_ordered(tmp_path: Path, cli: Cli) -> None:
+    """The message is ready at once, unless operations of a stream wait for the one before."""
+    late = {**on_stream(2, 5), "comm_size": 8, "comm_dst": 1}
+    receiver = {"workload_graph": [{"Id": 1, "NodeType": 6, "comm_size": 8, "comm_src": 0, "data_deps": []}]}
+    folder = step(tmp_path, [{"workload_graph": [on_stream(1), late]}, receiver])
+    (said,) = workload.notes(folder)
+    assert "1 operations of GPU streams do not wait for the one before on their stream, on 1 ranks" in said
+    assert workload.notes(folder, streams="in_order") == []
+    assert workload.read(folder).operations(0)[0].after == ()
+    assert [one.after for one in workload.read(folder, streams="in_order").operations(0)] == [(), (0,)]
+    code, _, err = cli("workload", "info", folder)
+    assert code == 0
+    assert 'streams = "in_order"' in err
+    scenario: dict[str, Any] = {
+        "units": {"cycle": "1 ns", "phit": "8 B"},
+        "topology": {"kind": "single", "endpoints": 2},
+        "workload": {"kind": "chakra", "file": str(folder)},
+    }
+    with pytest.warns(UserWarning, match="can overtake each other"):
+        loose = phit.run(scenario)
+    scenario["workload"]["options"] = {"streams": "in_order"}
+    assert phit.run(scenario)["completion"] > 10_000
+    assert loose["completion"] == 10_000
+
+
+OTHERS = {
+    "other.json": ('{"anything": [1, 2, 3]}', "has the key"),
+    "pytorch.json": (
+        '{"schema": "1.1.0-chakra.0.0.4", "nodes": [{"id": 1}]}',
+        "chakra_trace_link, then chakra_converter",
+    ),
+    "kineto.json": ('{"traceEvents": [{"ph": "X"}]}', "chakra_trace_link, then chakra_converter"),
+    "list.json": ("[[1]]", "is no table"),
+    "empty.json": ("{}", "no operation of its only rank"),
+    "graph.json": ('{"workload_graph": []}', "no operation of its only rank"),
+    "metadata.json": ('{"version": "0.0.4"}', "no operation of its only rank"),
+    "nothing.et": ("", "the file is empty"),
+    "text.et": ("num_ranks 1\nrank 0 {\ncalc 1\n}\n", "message 0"),
+    "zeros.et": ("\0\0", "no operation of its only rank"),
+    "x-0.txt": ("a trace of something else\n", "no operation of its only rank"),
+    "empty-0.txt": ("", "no operation of its only rank"),
+    "empty.goal": ("", "num_ranks"),
+    "idle.goal": ("num_ranks 2\nrank 0 {\n}\nrank 1 {\n}\n", "no operation of any of 2 ranks"),
+    "json.goal": ("{}", "num_ranks"),
+    "words.bin": ("words", "num_ranks"),
+}
+"""Files that are no program, by their names: how a program is written is known by them."""
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_what_is_no_program_is_no_empty_program(tmp_path: Path, name: str) -> None:
+    text, expected = OTHERS[name]
+    path = written(tmp_path, text, name)
+    ways: tuple[Callable[[], object], ...] = (
+        lambda: workload.info(path),
+        lambda: workload.read(path),
+        lambda: workload.convert(path, tmp_path / "out.goal"),
+    )
+    for way in ways:
+        with pytest.raises(InputError) as caught:
+            way()
+        assert expected in str(caught.value)
+        assert name in str(caught.value)
+    assert not (tmp_path / "out.goal").exists()
+    kind = "chakra" if path.suffix in (".et", ".json") else "trace" if path.suffix == ".txt" else "goal"
+    scenario = {
+        "units": {"cycle": "1 ns", "phit": "8 B"},
+        "topology": {"kind": "single", "endpoints": 2},
+        "workload": {"kind": kind, "file": str(path)},
+    }
+    with pytest.raises((phit.ScenarioError, InputError), match=re.escape(name)):
+        phit.run(scenario)
+
+
+def test_a_program_that_is_cut_off_is_refused(tmp_path: Path) -> None:
+    """Every format that says where it ends: text and binary GOAL, JSON of the feeder."""
+    program = Program(2)
+    sent = program.send(0, 4096, to=1, after=[program.calc(0, 1000)])
+    program.calc(0, 5, after=[sent])
+    program.recv(1, 4096, source=0)
+    program.save(tmp_path / "whole.goal")
+    program.save(tmp_path / "whole.bin")
+    step(tmp_path, FEEDER[:1])
+    for path in (tmp_path / "whole.goal", tmp_path / "whole.bin", tmp_path / "step" / "step.0.json"):
+        content = path.read_bytes().rstrip()
+        for end in range(len(content)):
+            cut = tmp_path / f"cut{path.suffix}"
+            cut.write_bytes(content[:end])
+            with pytest.raises(InputError):
+                workload.info(cut)

@@ -155,6 +155,9 @@ class WorkloadError(ValueError):
 def workload_info(path: Path, options: str) -> str:
     """JSON of what the program in a file consists of; ``options`` is JSON of how traces are read."""
 
+def workload_notes(path: Path, options: str) -> list[str]:
+    """What a reader of a Chakra trace should know besides the program; `options` is JSON."""
+
 def workload_files(path: Path) -> list[Path]:
     """The files that a program is read from: all of a trace, in the order of the ranks, or the one of GOAL."""
 

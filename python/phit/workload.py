@@ -24,7 +24,7 @@ from phit import _phit
 from phit._phit import WorkloadError
 from phit.errors import InputError
 
-__all__ = ["ANY", "Operation", "Program", "convert", "info", "kinds", "make", "read"]
+__all__ = ["ANY", "Operation", "Program", "convert", "info", "kinds", "make", "notes", "read"]
 
 ANY = -1
 """As a source: any rank. As a tag: any tag."""
@@ -204,6 +204,17 @@ def info(path: str | Path, **options: Any) -> dict[str, int]:
     return found
 
 
+def notes(path: str | Path, **options: Any) -> list[str]:
+    """What one should know of a Chakra trace besides its numbers: GPU operations that nothing keeps in their order.
+
+    Args:
+        path: the trace: its folder, or any one of its files; of other programs there is nothing to say.
+        options: how it is read, see `convert`.
+    """
+    with _translated():
+        return list(_phit.workload_notes(Path(path), json.dumps(options)))
+
+
 def convert(source: str | Path, target: str | Path, **options: Any) -> None:
     """Reads a program and writes it as GOAL: in the binary form if the name ends in .bin, compressed if .gz follows.
 
@@ -215,8 +226,9 @@ def convert(source: str | Path, target: str | Path, **options: Any) -> None:
         target: the file to write.
         options: how a trace is read: `algorithms` by collective, `delay` before a collective and after what each of its
             steps receives, and `combine` for each byte that is combined, in nanoseconds; of Chakra also `dependencies`
-            ("data" or "data_and_control"), `compute` ("duration" or `{"roofline": {"peak", "bandwidth"}}`, operations
-            and bytes in a nanosecond), `memory` (`{"latency", "bandwidth"}`), `chunks`, `groups` (ranks by name).
+            ("data" or "data_and_control"), `streams` ("as_given" or "in_order": operations of one stream of a GPU go one
+            after another), `compute` ("duration" or `{"roofline": {"peak", "bandwidth"}}`, operations and bytes in a
+            nanosecond), `memory` (`{"latency", "bandwidth"}`), `chunks`, `groups` (ranks by name).
     """
     with _translated():
         _phit.workload_convert(Path(source), Path(target), json.dumps(options))

@@ -55,6 +55,14 @@ fn workload_files(py: Python<'_>, path: PathBuf) -> PyResult<Vec<PathBuf>> {
     py.detach(|| file::files(&path)).map_err(|error| raised(py, &error))
 }
 
+/// What a reader of a Chakra trace should know besides the program.
+#[pyfunction]
+fn workload_notes(py: Python<'_>, path: PathBuf, options: &str) -> PyResult<Vec<String>> {
+    let options: chakra::Options = parsed(py, options)?;
+    let found = py.detach(|| if chakra::is_trace(&path) { chakra::notes(&path, &options) } else { Ok(vec![]) });
+    found.map_err(|error| raised(py, &error))
+}
+
 fn shown(totals: &Totals) -> String {
     serde_json::to_string(totals).unwrap_or_default()
 }
@@ -163,6 +171,7 @@ pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     archive::register(calls_of);
     module.add_function(wrap_pyfunction!(workload_info, module)?)?;
     module.add_function(wrap_pyfunction!(workload_files, module)?)?;
+    module.add_function(wrap_pyfunction!(workload_notes, module)?)?;
     module.add_function(wrap_pyfunction!(workload_convert, module)?)?;
     module.add_function(wrap_pyfunction!(workload_make, module)?)?;
     module.add_function(wrap_pyfunction!(workload_kinds, module)?)?;

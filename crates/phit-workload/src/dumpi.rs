@@ -122,6 +122,15 @@ fn read_noted(path: &Path, options: &Options) -> Result<Noted, Error> {
         let calls = open(file).and_then(|input| calls(input, files.len() as u32));
         ranks.push(calls.map_err(|error| error.of(rank).within(file))?);
     }
+    let ended = ranks.iter().position(|calls| calls.ended);
+    if let (Some(whole), Some(cut)) = (ended, ranks.iter().position(|calls| !calls.ended)) {
+        let what = match ranks[cut].all.len() {
+            0 => "no call of MPI".into(),
+            count => format!("ends after {count} calls without MPI_Finalize, which rank {whole} has"),
+        };
+        return Err(Error::new(format!("{what}; expected a whole trace")).of(cut as u32).within(&files[cut]));
+    }
+    let ranks = ranks.into_iter().map(|calls| calls.all).collect();
     assemble(ranks, options).map_err(|error| {
         let file = error.rank.and_then(|rank| files.get(rank as usize));
         match file {
@@ -271,8 +280,14 @@ const SIZES: &[(&str, u64)] = &[
     ("MPI_LONG_DOUBLE", 16),
 ];
 
+/// The calls of a rank, and whether it has come to its end.
+struct Calls {
+    all: Vec<Call>,
+    ended: bool,
+}
+
 /// Reads the calls of a rank.
-fn calls(input: Box<dyn BufRead>, ranks: u32) -> Result<Vec<Call>, Error> {
+fn calls(input: Box<dyn BufRead>, ranks: u32) -> Result<Calls, Error> {
     let mut texts: Vec<(Text, u64)> = vec![];
     let mut sizes: FxHashMap<String, u64> = FxHashMap::default();
     let mut open: Option<Text> = None;
@@ -325,6 +340,7 @@ fn calls(input: Box<dyn BufRead>, ranks: u32) -> Result<Vec<Call>, Error> {
     }
     let mut before = None;
     let mut all = vec![];
+    let ended = texts.iter().any(|(text, _)| text.name == "MPI_Finalize");
     for (text, end) in texts {
         let calc = before.map_or(0, |before| text.start.saturating_sub(before));
         before = Some(end);
@@ -333,7 +349,7 @@ fn calls(input: Box<dyn BufRead>, ranks: u32) -> Result<Vec<Call>, Error> {
             .map_err(|error| Error { message: format!("{}: {}", text.name, error.message), ..error }.at(text.line))?;
         all.push(Call { line: text.line, calc, does });
     }
-    Ok(all)
+    Ok(Calls { all, ended })
 }
 
 /// `8153.049300000, cputime ...` in nanoseconds.

@@ -65,6 +65,12 @@ impl fmt::Display for Error {
 }
 
 impl Error {
+    /// None of so many ranks has an operation.
+    pub(crate) fn empty(ranks: u32) -> Self {
+        let whose = if ranks == 1 { "its only rank".into() } else { format!("any of {ranks} ranks") };
+        Self::new(format!("no operation of {whose}; expected a program that calculates, sends or receives"))
+    }
+
     /// A file cannot be written.
     pub(crate) fn writing(error: io::Error) -> Self {
         Self::new(format!("cannot be written: {error}"))

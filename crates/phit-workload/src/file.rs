@@ -36,12 +36,18 @@ impl Input<'_> {
                         dumpi::read_files(path, &options)?
                     }
                 };
+                program.refuse_empty().map_err(|error| error.within(path))?;
                 program.each_rank(ranks)
             }
             Self::File(path, _) => {
                 let input = File::open(path).map_err(|error| Error::from(error).within(path))?;
                 let again = || File::open(path).ok();
-                goal::each_rank(input, ranks).map_err(|error| goal::with_line(error, again).within(path))
+                let mut counted = Counted { ranks, count: 0, operations: 0 };
+                goal::each_rank(input, &mut counted).map_err(|error| goal::with_line(error, again).within(path))?;
+                match counted.operations {
+                    0 => Err(Error::empty(counted.count).within(path)),
+                    _ => Ok(()),
+                }
             }
             Self::Program(program) => program.each_rank(ranks),
             Self::Scripts(scripts) => {
@@ -130,6 +136,25 @@ pub fn files(path: &Path) -> Result<Vec<PathBuf>, Error> {
 /// True of a name that is that of a trace: any other file is GOAL.
 fn is_trace(path: &Path) -> bool {
     chakra::is_trace(path) || dumpi::is_trace(path)
+}
+
+/// Counts ranks and operations on their way.
+struct Counted<'r> {
+    ranks: &'r mut dyn RankSink,
+    count: u32,
+    operations: u64,
+}
+
+impl RankSink for Counted<'_> {
+    fn begin(&mut self, ranks: u32) -> Result<(), Error> {
+        self.count = ranks;
+        self.ranks.begin(ranks)
+    }
+
+    fn rank(&mut self, rank: u32, list: crate::RankProgram) -> Result<(), Error> {
+        self.operations += u64::from(list.len());
+        self.ranks.rank(rank, list)
+    }
 }
 
 /// Whether ranks come in their order.

@@ -343,6 +343,11 @@ impl Program {
         Ok(())
     }
 
+    /// Refuses a program in which no rank does anything: what was read is no program, or not all of it.
+    pub fn refuse_empty(&self) -> Result<(), Error> {
+        if self.operations.is_empty() { Err(Error::empty(self.ranks())) } else { Ok(()) }
+    }
+
     fn check_peers(&self, rank: u32) -> Result<(), Error> {
         for (number, operation) in self.of(rank).enumerate() {
             let (peer, any) = match operation.action {

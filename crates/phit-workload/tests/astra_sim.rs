@@ -340,6 +340,7 @@ fn traces_finish_when_they_do_in_astra_sim() {
         let algorithm = if algorithm == "direct" { Algorithm::Direct } else { Algorithm::Ring };
         let npus: u32 = npus.parse().unwrap();
         let options = chakra::Options {
+            streams: chakra::Streams::AsGiven,
             dependencies: Dependencies::DataAndControl,
             compute: match roofline {
                 "1" => Compute::Roofline { peak: 900e3, bandwidth: 1600.0 },

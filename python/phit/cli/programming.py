@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from phit import workload
-from phit.cli.app import interruptible, out
+from phit.cli.app import interruptible, note, out
 from phit.cli.app import table as new_table
 from phit.cli.inspecting import list_entries, list_keys
 from phit.errors import InputError
@@ -57,7 +57,10 @@ def info(
 ) -> None:
     """Show what a program consists of: ranks, operations, messages, bytes, time of calculations."""
     with interruptible():
-        found = workload.info(file, **apply_settings({}, options))
+        given = apply_settings({}, options)
+        found = workload.info(file, **given)
+        for text in workload.notes(file, **given):
+            note(f"phit: warning: {file}: {text}")
     _show(found, as_json)
 
 

@@ -26,6 +26,11 @@ pub fn read_files(path: &Path, options: &Options) -> Result<Program, Error> {
     read_noted(path, options).map(Noted::into_program)
 }
 
+/// What a reader of the traces should know besides the program.
+pub fn notes(path: &Path, options: &Options) -> Result<Vec<String>, Error> {
+    Ok(read_noted(path, options)?.notes())
+}
+
 /// The node that an operation of a rank comes from: the traces are read anew, since a program does not hold it.
 pub fn place_of(path: &Path, options: &Options, rank: u32, operation: u32) -> Result<Option<String>, Error> {
     Ok(read_noted(path, options)?.place_of(rank, operation))

@@ -5,7 +5,9 @@
 
 use crate::error::Error;
 use prost::Message;
+use prost::encoding::{DecodeContext, decode_key, skip_field};
 use std::io::{BufRead, Read};
+use std::ops::RangeInclusive;
 
 /// The first message of a file.
 #[derive(Clone, PartialEq, Message)]
@@ -135,6 +137,11 @@ pub(crate) fn nodes(mut input: impl BufRead) -> Result<Vec<Node>, Error> {
             return Err(Error::new(format!("message {number}: it has {length} bytes, and the file {read} of them")));
         }
         let wrong = |error: prost::DecodeError| Error::new(format!("message {number}: no Chakra message ({error})"));
+        let known = if number == 0 { METADATA_FIELDS } else { NODE_FIELDS };
+        if let Some(field) = unknown(&buffer, known).map_err(wrong)? {
+            let what = if number == 0 { "metadata of a trace" } else { "a node" };
+            return Err(Error::new(format!("message {number}: is not {what}, which has no field {field}")));
+        }
         match number {
             0 => drop(GlobalMetadata::decode(&buffer[..]).map_err(wrong)?),
             _ => nodes.push(Node::decode(&buffer[..]).map_err(wrong)?),
@@ -145,6 +152,22 @@ pub(crate) fn nodes(mut input: impl BufRead) -> Result<Vec<Node>, Error> {
         0 => Err(Error::new("the file is empty")),
         _ => Ok(nodes),
     }
+}
+
+/// Numbers of the fields that the schema has: all others are skipped in silence by the decoder.
+const METADATA_FIELDS: RangeInclusive<u32> = 1..=2;
+const NODE_FIELDS: RangeInclusive<u32> = 1..=10;
+
+/// The first field of a message that is not among those `known`.
+fn unknown(mut message: &[u8], known: RangeInclusive<u32>) -> Result<Option<u32>, prost::DecodeError> {
+    while !message.is_empty() {
+        let (field, wire) = decode_key(&mut message)?;
+        if !known.contains(&field) {
+            return Ok(Some(field));
+        }
+        skip_field(wire, field, &mut message, DecodeContext::default())?;
+    }
+    Ok(None)
 }
 
 /// A number in base 128, the least digit first; `None` at the end of the file.

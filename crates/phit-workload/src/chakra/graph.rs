@@ -28,6 +28,19 @@ pub enum Dependencies {
     DataAndControl,
 }
 
+/// In which order a GPU's operations go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum Streams {
+    /// As dependencies have it, and otherwise by their ids as far as the accelerator is free.
+    #[default]
+    AsGiven,
+    /// Those of one stream (attribute `stream`) one after another, as on a GPU: by the times at which they started, or by
+    /// their ids where no times are given. Traces of PyTorch lack these dependencies (mlcommons/chakra, issue 215).
+    InOrder,
+}
+
 /// How long a calculation takes.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
@@ -64,6 +77,8 @@ pub struct Memory {
 pub struct Options {
     /// Which dependencies count.
     pub dependencies: Dependencies,
+    /// Whether operations of one stream of a GPU wait for one another.
+    pub streams: Streams,
     /// How long calculations take.
     pub compute: Compute,
     /// What loads and stores take; they are refused without it.
@@ -86,6 +101,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             dependencies: Dependencies::default(),
+            streams: Streams::default(),
             compute: Compute::default(),
             memory: None,
             algorithms: BTreeMap::new(),
@@ -166,6 +182,20 @@ impl Noted {
         self.program
     }
 
+    /// What a reader of the traces should know, by rank: operations of one stream that nothing keeps in their order.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let loose: Vec<(usize, Loose)> =
+            self.graphs.iter().enumerate().filter_map(|(rank, graph)| Some((rank, graph.loose()?))).collect();
+        let Some((rank, Loose { before, after, .. })) = loose.first() else { return vec![] };
+        let (pairs, ranks) = (loose.iter().map(|(_, loose)| loose.pairs).sum::<u64>(), loose.len());
+        let [before, after] = [before, after].map(|node| named(&self.graphs[*rank].nodes[*node as usize]));
+        vec![format!(
+            "{pairs} operations of GPU streams do not wait for the one before on their stream, on {ranks} ranks (the first: \
+             rank {rank}, {after} after {before}): they can overtake each other; streams = \"in_order\" among the options \
+             keeps them in order"
+        )]
+    }
+
     /// The node that an operation comes from, as errors name it.
     pub(super) fn place_of(&self, rank: u32, operation: u32) -> Option<String> {
         let origins = self.origins.get(rank as usize)?;
@@ -220,7 +250,22 @@ struct Graph {
     groups: BTreeMap<String, Vec<u32>>,
     /// The place of each collective among those of its group.
     places: FxHashMap<u32, u32>,
+    /// The nodes of each stream, in its order.
+    streams: Vec<Vec<u32>>,
 }
+
+/// Operations of streams that do not wait for the one before.
+struct Loose {
+    /// How many, at least.
+    pairs: u64,
+    /// The first of them, and the one before.
+    before: u32,
+    after: u32,
+}
+
+/// Dependencies that are followed while it is asked whether operations of a stream are in order: enough for millions of
+/// operations whose dependencies are near, and some seconds at most.
+const MOST_FOLLOWED: u64 = 50_000_000;
 
 impl Graph {
     fn new(nodes: Vec<Node>, options: &Options) -> Result<Self, Error> {
@@ -230,9 +275,9 @@ impl Graph {
                 return Err(Error::new(format!("two nodes have the id {}", node.id)));
             }
         }
-        let mut before = vec![];
+        let mut before: Vec<BTreeSet<u32>> = vec![];
         let mut after = vec![vec![]; nodes.len()];
-        for (number, node) in (0u32..).zip(&nodes) {
+        for node in &nodes {
             let control = match options.dependencies {
                 Dependencies::Data => &[][..],
                 Dependencies::DataAndControl => &node.control,
@@ -243,9 +288,18 @@ impl Graph {
                     by_id.get(id).ok_or_else(|| wrong(node, format!("waits for node {id}, which is missing")))?;
                 own.insert(*other);
             }
-            own.iter().for_each(|other| after[*other as usize].push(number));
-            before.push(own.into_iter().collect::<Vec<_>>());
+            before.push(own);
         }
+        let streams = streams(&nodes);
+        if options.streams == Streams::InOrder {
+            for pair in streams.iter().flat_map(|stream| stream.windows(2)) {
+                before[pair[1] as usize].insert(pair[0]);
+            }
+        }
+        for (number, own) in (0u32..).zip(&before) {
+            own.iter().for_each(|other| after[*other as usize].push(number));
+        }
+        let before: Vec<Vec<u32>> = before.into_iter().map(|own| own.into_iter().collect()).collect();
         let waiting: Vec<u32> = before.iter().map(|before| before.len() as u32).collect();
         let ready = (0..).zip(&nodes).filter(|(number, _)| waiting[*number as usize] == 0);
         let mut groups = options.groups.clone();
@@ -260,10 +314,64 @@ impl Graph {
             after,
             waiting,
             groups,
+            streams,
             nodes,
         };
         graph.count_collectives()?;
         Ok(graph)
+    }
+
+    /// Operations of a stream that do not wait for the one before it, neither directly nor by way of others.
+    fn loose(&self) -> Option<Loose> {
+        let place = self.places_in_order();
+        let mut found: Option<Loose> = None;
+        let mut followed = 0;
+        let mut seen = vec![u32::MAX; self.nodes.len()];
+        for pair in self.streams.iter().flat_map(|stream| stream.windows(2)) {
+            let (before, after) = (pair[0], pair[1]);
+            let mut open = vec![after];
+            let mut reached = false;
+            while let Some(node) = open.pop() {
+                for &earlier in &self.before[node as usize] {
+                    followed += 1;
+                    reached |= earlier == before;
+                    // What comes before the one that is looked for does not wait for it.
+                    if place[earlier as usize] > place[before as usize] && seen[earlier as usize] != after {
+                        seen[earlier as usize] = after;
+                        open.push(earlier);
+                    }
+                }
+                if reached {
+                    break;
+                }
+            }
+            if !reached {
+                found.get_or_insert(Loose { pairs: 0, before, after }).pairs += 1;
+            }
+            if followed > MOST_FOLLOWED {
+                break;
+            }
+        }
+        found
+    }
+
+    /// The place of each node in an order in which all wait for those before.
+    fn places_in_order(&self) -> Vec<u32> {
+        let mut waiting: Vec<usize> = self.before.iter().map(Vec::len).collect();
+        let mut place = vec![u32::MAX; self.nodes.len()];
+        let mut ready: Vec<u32> = (0..).zip(&waiting).filter(|(_, count)| **count == 0).map(|(node, _)| node).collect();
+        let mut next = 0;
+        while let Some(node) = ready.pop() {
+            place[node as usize] = next;
+            next += 1;
+            for &after in &self.after[node as usize] {
+                waiting[after as usize] -= 1;
+                if waiting[after as usize] == 0 {
+                    ready.push(after);
+                }
+            }
+        }
+        place
     }
 
     fn count_collectives(&mut self) -> Result<(), Error> {
@@ -467,6 +575,27 @@ impl Builder<'_> {
         }
         Ok(())
     }
+}
+
+/// The nodes of each stream of a rank's accelerator, in the order in which they started, or of their ids where not all
+/// have a time.
+fn streams(nodes: &[Node]) -> Vec<Vec<u32>> {
+    let mut streams: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
+    for (number, node) in (0..).zip(nodes).filter(|(_, node)| node.kind >= 2) {
+        let on_host = attribute(node, "is_cpu_op").is_some_and(|value| value.whole() == Some(1));
+        if let (false, Some(stream)) = (on_host, attribute(node, "stream").and_then(Value::whole)) {
+            streams.entry(stream).or_default().push(number);
+        }
+    }
+    let mut streams: Vec<Vec<u32>> = streams.into_values().collect();
+    for stream in &mut streams {
+        let timed = stream.iter().all(|number| nodes[*number as usize].start_micros > 0);
+        stream.sort_by_key(|number| {
+            let node = &nodes[*number as usize];
+            (if timed { node.start_micros } else { 0 }, node.id)
+        });
+    }
+    streams
 }
 
 fn wrong(node: &Node, message: impl Into<String>) -> Error {

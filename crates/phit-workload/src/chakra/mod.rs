@@ -5,8 +5,8 @@ mod format;
 mod graph;
 mod json;
 
-pub use files::{files, is_trace, place_of, read_files};
-pub use graph::{Compute, Dependencies, Memory, Options, read};
+pub use files::{files, is_trace, notes, place_of, read_files};
+pub use graph::{Compute, Dependencies, Memory, Options, Streams, read};
 
 #[cfg(test)]
 mod tests;

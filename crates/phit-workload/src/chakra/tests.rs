@@ -232,3 +232,96 @@ fn no_file_leads_to_a_panic() {
         let _ = read([&bytes[..at]], &Options::default());
     }
 }
+
+/// As the feeder reads it: one table, whose nodes have attributes beside all else.
+#[test]
+fn the_feeders_json_says_the_same() {
+    let binary = vec![
+        Node { name: "work".into(), ..calc(1, &[], 250) },
+        node(2, 5, &[1], &[("comm_size", Value::Uint64(4096)), ("comm_dst", Value::Uint64(0))]),
+    ];
+    let text = r#"{"workload_graph": [
+        {"Id": 2, "Name": "n2", "NodeType": 5, "data_deps": [1], "comm_size": 4096, "comm_dst": 0, "involved_dims": [true]},
+        {"Id": 1, "Name": "work", "NodeType": 4, "ctrlDeps": [7], "runtime": 250, "outputs": "x"}]}"#;
+    let json = |text: &str| read([text.as_bytes()], &Options::default());
+    assert_eq!(json(text).unwrap(), program(&[binary], &Options::default()).unwrap());
+    for (from, to, message) in [
+        ("\"data_deps\"", "\"datadep\"", "workload_graph[0]: has the key \"datadep\"; expected data_deps or ctrl_deps"),
+        ("\"Id\": 2, ", "", "workload_graph[0]: has no Id"),
+        ("250", "2.5", "workload_graph[1]: runtime = 2.5: expected a whole number of 0 or more"),
+        ("\"NodeType\": 4", "\"NodeType\": \"X\"", "workload_graph[1]: type \"X\": expected one of INVALID_NODE"),
+        ("}]}", "}]} {}", "message 1: expected nothing after the table with `workload_graph`"),
+        ("\"x\"}]}", "\"x\"}", "message 0: no JSON"),
+    ] {
+        assert!(text.contains(from), "{from}");
+        let error = json(&text.replacen(from, to, 1)).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("rank 0: {message}")), "{error}");
+    }
+}
+
+#[test]
+fn other_json_is_no_empty_program() {
+    let json = |text: &str| read([text.as_bytes()], &Options::default()).map(|program| program.operations());
+    let error = |text: &str| json(text).unwrap_err().to_string();
+    assert!(error(r#"{"anything": [1, 2, 3]}"#).contains("message 0: has the key \"anything\"; expected what chakra_"));
+    assert!(error(r#"[{"id": 1}]"#).contains("message 0: is no table; expected what chakra_jsonizer prints"));
+    assert!(error(r#"{"schema": "1.1.0", "nodes": []}"#).contains("is an execution trace of PyTorch"));
+    assert!(error(r#"{"traceEvents": []}"#).contains("is a trace of PyTorch's profiler"));
+    assert!(error(r#"{"workload_graph": {}}"#).contains("workload_graph: expected a list of nodes"));
+    // The first message is a node where the metadata were left out.
+    assert_eq!(json(r#"{"id": 1, "type": 4, "durationMicros": 3}{"id": 2, "type": 4}"#).unwrap(), 2);
+}
+
+/// Messages of other schemas have fields that the decoder would skip.
+#[test]
+fn other_messages_are_no_empty_program() {
+    let error = |bytes: &[u8]| read([bytes], &Options::default()).unwrap_err().to_string();
+    // Field 3 is a number: a node in place of the metadata.
+    assert_eq!(error(b"\x02\x18\x04"), "rank 0: message 0: is not metadata of a trace, which has no field 3");
+    assert_eq!(error(b"\x00\x02\x58\x01"), "rank 0: message 1: is not a node, which has no field 11");
+}
+
+fn on_stream(id: u64, stream: i64, start: u64, data: &[u64], kind: i32) -> Node {
+    Node { start_micros: start, duration_micros: 10, ..node(id, kind, data, &[("stream", Value::Int64(stream))]) }
+}
+
+/// A collective on the stream of a calculation, without a dependency: it goes ahead unless streams are in order.
+#[test]
+fn operations_of_a_stream_go_one_after_another_if_asked_for() {
+    let ranks: Vec<Vec<Node>> = (0..2)
+        .map(|_| {
+            let mut meet = on_stream(2, 7, 30, &[], 7);
+            meet.attributes.extend(collective(0, &[], 0, 4096).attributes);
+            vec![on_stream(1, 7, 20, &[], 4), meet]
+        })
+        .collect();
+    assert_eq!(run(&ranks, &Options::default()).ranks, [10_000; 2]);
+    let in_order = Options { streams: Streams::InOrder, ..Options::default() };
+    assert_eq!(run(&ranks, &in_order).ranks, [10_000 + 2 * LATENCY; 2]);
+    // By time: node 9 before node 1, which are added after node 3. Other streams and the host's operations are not concerned.
+    let mut first = on_stream(9, 7, 5, &[], 4);
+    let program_of = |nodes: &[Node], options: &Options| program(&[nodes.to_vec()], options).unwrap();
+    let edges = |nodes: &[Node]| program_of(nodes, &in_order).dependencies();
+    let own = [on_stream(1, 7, 20, &[], 4), first.clone(), on_stream(3, 8, 6, &[], 4)];
+    assert_eq!(edges(&own), 1);
+    assert_eq!(
+        program_of(&own, &in_order).rank(0).dependencies().next().map(|(before, after, _)| (before, after)),
+        Some((1, 2))
+    );
+    first.attributes.push(Attribute { name: "is_cpu_op".into(), value: Some(Value::Bool(true)) });
+    assert_eq!(edges(&[own[0].clone(), first, own[2].clone()]), 0);
+}
+
+#[test]
+fn streams_without_order_are_noted() {
+    let notes = |nodes: &[Node], options: &Options| super::graph::noted([&file(nodes)[..]], options).unwrap().notes();
+    let loose = [on_stream(1, 7, 1, &[], 4), on_stream(2, 7, 2, &[], 4), on_stream(3, 7, 3, &[2], 4)];
+    let said = notes(&loose, &Options::default());
+    assert_eq!(said.len(), 1);
+    assert!(said[0].starts_with("1 operations of GPU streams do not wait for the one before"), "{said:?}");
+    assert!(said[0].contains("rank 0, node 2 (computation \"n2\") after node 1 (computation \"n1\")"), "{said:?}");
+    assert!(notes(&loose, &Options { streams: Streams::InOrder, ..Options::default() }).is_empty());
+    // In order by way of the host's node 4, and by way of another stream.
+    let by_way = [loose[0].clone(), calc(4, &[1], 1), on_stream(2, 7, 2, &[4], 4), on_stream(3, 9, 1, &[], 4)];
+    assert!(notes(&by_way, &Options::default()).is_empty());
+}

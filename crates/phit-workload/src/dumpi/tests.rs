@@ -21,7 +21,7 @@ fn read(ranks: &[String]) -> Result<Program, String> {
         .zip(ranks)
         .map(|(rank, text)| {
             let input = Box::new(BufReader::new(std::io::Cursor::new(text.clone().into_bytes())));
-            calls(input, ranks.len() as u32).map_err(|error| error.of(rank))
+            calls(input, ranks.len() as u32).map(|calls| calls.all).map_err(|error| error.of(rank))
         })
         .collect();
     let options = Options { algorithms: [(Collective::Barrier, Algorithm::Direct)].into(), ..Options::default() };
@@ -174,4 +174,21 @@ fn what_is_not_known_is_named() {
     assert_eq!(one(open), "line 1, rank 0: \"MPI_Init\" never returns");
     assert_eq!(one(&(open.to_string() + open)), "line 2, rank 0: \"MPI_Init\": expected that MPI_Init returns first");
     assert_eq!(one(&open.replace("1.0", "x")), "line 1, rank 0: \"x\": expected a time in seconds");
+}
+
+#[test]
+fn a_rank_that_ends_before_the_others_is_refused() {
+    let folder = std::env::temp_dir().join(format!("phit-dumpi-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let end = call("MPI_Finalize", 20, 21, &[]);
+    let write = |rank: u32, text: &str| std::fs::write(folder.join(format!("x-{rank}.txt")), text).unwrap();
+    let read = || read_files(&folder.join("x-0.txt"), &Options::default()).map_err(|error| error.to_string());
+    write(0, &(call("MPI_Init", 1, 2, &[]) + &end));
+    write(1, &(call("MPI_Init", 1, 2, &[]) + &end));
+    assert!(read().is_ok());
+    write(1, &call("MPI_Init", 1, 2, &[]));
+    assert!(read().unwrap_err().contains("x-1.txt: rank 1: ends after 1 calls without MPI_Finalize, which rank 0 has"));
+    write(1, "nothing of the kind\n");
+    assert!(read().unwrap_err().contains("x-1.txt: rank 1: no call of MPI"));
+    std::fs::remove_dir_all(&folder).unwrap();
 }

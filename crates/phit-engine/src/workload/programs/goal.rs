@@ -34,7 +34,8 @@ impl ProgramParams for Goal {
         let file = File::open(&self.file).map_err(|error| refuse(format!("cannot be read: {error}")))?;
         let again = || File::open(&self.file).ok();
         let read = goal::read(Patiently(file)).map_err(|error| goal::with_line(error, again));
-        Ok(Arc::new(read.map_err(|error| refuse(error.to_string()))?))
+        let some = read.and_then(|program| program.refuse_empty().map(|()| program));
+        Ok(Arc::new(some.map_err(|error| refuse(error.to_string()))?))
     }
 
     fn place_of(&self, rank: u32, number: u32) -> Option<String> {

@@ -129,7 +129,8 @@ fn traced(
     read: Result<Program, phit_workload::Error>,
     site: &Site<'_>,
 ) -> Result<Arc<dyn Executable>, ScenarioError> {
-    let mut program = read.and_then(|program| program.check().map(|()| program)).map_err(|error| match error.key {
+    let checked = |program: Program| program.refuse_empty().and_then(|()| program.check()).map(|()| program);
+    let mut program = read.and_then(checked).map_err(|error| match error.key {
         Some(_) => at_key(error, "options").under("options"),
         None => ScenarioError::new("file", format!("{file:?}"), error.to_string()),
     })?;
