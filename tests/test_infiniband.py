@@ -200,6 +200,7 @@ def test_descriptions_may_hold_anything(tmp_path: Path) -> None:
         ({"tables": TABLES.split("Unicast lids [0-4]")[0]}, "no table of switch 'b'"),
         ({"tables": TABLES.replace("\n0x000", "\n0x100")}, "no entry for any port"),
         ({"tables": ""}, "no table of switch 'a \"quoted\" lid 9'"),
+        ({"service_levels": "source,destination,sl\n"}, "no service level; expected one of every pair of ports"),
         ({"service_levels": ""}, "line 1: expected the columns source,destination,sl"),
         ({"virtual_lanes": "uniform:\n"}, "line 1: expected the lanes of 16 service levels"),
         ({"virtual_lanes": ""}, "expected opensm-sl2vl.dump"),

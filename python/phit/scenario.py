@@ -360,6 +360,8 @@ def _rows(path: Path, columns: tuple[str, str, str]) -> list[list[int]]:
         if len(fields) != 3 or len(row) != 3:
             raise InputError(f"{path}: line {number}: {quoted(line)}; expected three whole numbers")
         rows.append(row)
+    if not rows:
+        raise InputError(f"{path}: nothing below the names of the columns; expected a row of three whole numbers")
     return rows
 
 

@@ -226,8 +226,8 @@ def convert(source: str | Path, target: str | Path, **options: Any) -> None:
         target: the file to write.
         options: how a trace is read: `algorithms` by collective, `delay` before a collective and after what each of its
             steps receives, and `combine` for each byte that is combined, in nanoseconds; of Chakra also `dependencies`
-            ("data" or "data_and_control"), `streams` ("as_given" or "in_order": operations of one stream of a GPU go one
-            after another), `compute` ("duration" or `{"roofline": {"peak", "bandwidth"}}`, operations and bytes in a
+            ("data" or "data_and_control"), `streams` ("as_given" or "in_order": those of a GPU's stream one by one),
+            `compute` ("duration" or `{"roofline": {"peak", "bandwidth"}}`, operations and bytes in a
             nanosecond), `memory` (`{"latency", "bandwidth"}`), `chunks`, `groups` (ranks by name).
     """
     with _translated():

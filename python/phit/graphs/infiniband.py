@@ -217,6 +217,7 @@ class Fabric:
         """Source, destination and service level, where it is not 0."""
         endpoint = {first: index for index, (first, _) in enumerate(self.lids)}
         found = []
+        where = 0
         for source, destination, level, where in _service_levels(path):
             if {source, destination} & self.gone:
                 self.left_out.add("service levels of nodes that are left out", f"{path}: line {where}")
@@ -226,6 +227,10 @@ class Fabric:
                     raise InputError(f"{path}: line {where}: there is no port of LID {lid}", "topology.service_levels")
             if level and source != destination:
                 found.append([endpoint[source], endpoint[destination], level])
+        if not where:
+            raise InputError(
+                f"{path}: no service level; expected one of every pair of ports", "topology.service_levels"
+            )
         return found
 
     def channels(self, path: Path, levels: int) -> list[list[Any]]:
