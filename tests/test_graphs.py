@@ -1,7 +1,9 @@
 """Networks from files and from graph objects."""
 
 import json
+import re
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -145,7 +147,7 @@ TWICE_ONE_ID = (
         ("a.json", '{"nodes": [{"id": 0}], "links": [{"source": 0, "target": 9}]}', "links[0]: there is no node '9'"),
         ("a.json", '{"nodes": [{}], "links": []}', "nodes[0]: {}; expected a table with `id`"),
         ("a.graphml", "<graph>", "not valid GraphML"),
-        ("a.dot", "graph {}", "expected a file that ends in .csv, .graphml, .gml, .json, .adjlist"),
+        ("a.net", "graph {}", "expected a file that ends in .csv, .graphml, .gml, .dot, .gv, .json, .adjlist"),
         ("a.adjlist", "0 1 1 2\n1 0\n", "line 1: links between '0' and '1'"),
         ("a.graphml", TWO_GRAPHS, "2 graphs; expected one"),
         (
@@ -258,6 +260,9 @@ def test_links_of_endpoints_are_of_one_kind(tmp_path: Path) -> None:
         section(written(tmp_path / "net.json", json.dumps(document)))
 
 
+DOT = 'graph { node [shape=box]; a; subgraph cluster { b -- c; a -- b }; b:west -- a; "c" -- a }'
+
+
 def test_multigraphs_have_parallel_links(tmp_path: Path) -> None:
     """As many links between a and b as the file has edges, however it is written; the matrix says the same."""
     edges = [("a", "b"), ("a", "b"), ("b", "c"), ("c", "a")]
@@ -275,6 +280,8 @@ def test_multigraphs_have_parallel_links(tmp_path: Path) -> None:
         "net.csv": "source,target\n" + "".join(f"{a},{b}\n" for a, b in edges),
         "net.adjlist": "a b b c\nb c\n",
     }  # fmt: skip
+    if find_spec("pydot"):
+        texts["net.dot"] = DOT
     for name, text in texts.items():
         found = section(written(tmp_path / name, text), endpoints=1)
         assert links(found) == links(expected), name
@@ -422,3 +429,28 @@ def test_every_file_that_is_no_network_is_refused(tmp_path: Path) -> None:
             for end in range(1, len(texts[suffix]) - 1, 7):
                 with pytest.raises(InputError):
                     section(written(tmp_path / f"net{suffix}", texts[suffix][:end]))
+
+
+def test_dot_is_read_as_graphviz_means_it(tmp_path: Path) -> None:
+    pytest.importorskip("pydot")
+
+    def found(text: str) -> set[tuple[int, int, str, int]]:
+        return links(section(written(tmp_path / "net.gv", text), endpoints=1))
+
+    ring = {(0, 1, "link", 1), (1, 2, "link", 1), (0, 2, "link", 1)}
+    assert found('graph { a -- b -- "c" -- a:p0:n }') == ring
+    # An end may be a set of nodes; in a strict graph an edge is there once; each edge of a digraph, or both ways.
+    assert found("graph { a -- {b c}; b -- c }") == ring
+    assert found("strict graph { a -- b; b -- a; b -- c -- a; a -- c }") == ring
+    assert found("digraph { a -> b -> c -> a }") == found("digraph { a -> b -> c -> a -> c -> b -> a }") == ring
+    assert found("graph { a -- b -- c -- a [class=fast, latency=3] }") == {
+        (a, b, "fast latency=3", 1) for a, b, *_ in ring
+    }  # fmt: skip
+    for text, expected in [
+        ("graph { a -- b ", "not valid DOT"),
+        ("graph { a -- b } graph { c -- d }", "2 graphs; expected one"),
+        ("graph { node [type=host]; a -- b }", "node: a default for type; expected it at each node"),
+        ("digraph { a -> b -> a; b -> c }", "stands there in one direction, others in both"),
+    ]:
+        with pytest.raises(InputError, match=re.escape(expected)):
+            found(text)

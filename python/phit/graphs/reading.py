@@ -1,10 +1,15 @@
-"""Reads networks from files: edge lists, GraphML, GML, node-link JSON, InfraGraph, adjacency lists."""
+"""Reads networks from files: edge lists, GraphML, GML, DOT, node-link JSON, InfraGraph, adjacency lists."""
 
 import csv
+import io
 import json
 import re
+import warnings
 from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
 from difflib import get_close_matches
+from importlib import import_module
+from itertools import product
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import ParseError
@@ -13,7 +18,7 @@ from xml.parsers import expat
 from phit.errors import InputError
 from phit.files import opened, opened_bytes
 from phit.graphs import infragraph
-from phit.graphs.network import Network
+from phit.graphs.network import OF_LINKS, OF_NODES, Network
 from phit.text import HIDDEN, plain, quoted, shortened
 
 SOURCES = ("source", "a", "from", "router", "src", "node1")
@@ -30,6 +35,8 @@ def read(path: Path) -> Network:
         ".csv": _edge_list,
         ".graphml": _graphml,
         ".gml": _gml,
+        ".dot": _dot,
+        ".gv": _dot,
         ".json": _node_link,
         ".adjlist": _adjacency,
     }
@@ -168,6 +175,75 @@ def _gml(path: Path, network: Network) -> None:
         if (there := len(re.findall(rf"^\s*{tag}\s*\[", text, re.MULTILINE))) > count:
             raise InputError(f"{path}: {count:,} of {there:,} {tag}s were read; expected one graph", "topology.file")
     network.add(graph)
+
+
+def _dot(path: Path, network: Network) -> None:
+    """The language of Graphviz, by the reader `pydot`."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            pydot = import_module("pydot")
+    except ModuleNotFoundError:
+        raise InputError(f"{path}: reading DOT needs pydot: pip install 'phit[dot]'", "topology.file") from None
+    with opened(path) as file:
+        text = file.read()
+    # It prints what it does not understand, and returns nothing.
+    said = io.StringIO()
+    with redirect_stdout(said), redirect_stderr(said), warnings.catch_warnings():
+        # Of its own parser, which is newer than it.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        try:
+            graphs = pydot.graph_from_dot_data(text)
+        except Exception as error:
+            graphs, said = None, io.StringIO(str(error))
+    if not graphs or len(graphs) != 1:
+        why = f"{len(graphs)} graphs; expected one" if graphs else f"not valid DOT: {shortened(said.getvalue(), 200)}"
+        raise InputError(f"{path}: {plain(' '.join(why.split()))}", "topology.file")
+    (graph,) = graphs
+    network.directed = graph.get_type() == "digraph"
+    _add_dot(graph, network, bool(graph.get_strict()), set())
+
+
+def _add_dot(graph: Any, network: Network, strict: bool, seen: set[tuple[str, ...]]) -> None:
+    """Adds the nodes and edges of a graph, then those of its subgraphs."""
+    for node in graph.get_nodes():
+        name, attributes = node.get_name(), {key: _unquoted(value) for key, value in node.get_attributes().items()}
+        if name in ("node", "edge", "graph"):
+            if known := sorted(OF_LINKS.union(OF_NODES).difference({"label", "id"}) & attributes.keys()):
+                raise network.fail(name, f"a default for {', '.join(known)}; expected it at each node or link")
+        elif (name := _dot_name(name)) not in network.nodes:
+            network.node(name, attributes, f"node {quoted(name)}")
+    for edge in graph.get_edges():
+        attributes = {key: _unquoted(value) for key, value in edge.get_attributes().items()}
+        for a, b in product(_dot_ends(edge.get_source()), _dot_ends(edge.get_destination())):
+            ends = (a, b) if network.directed else tuple(sorted((a, b)))
+            # In a strict graph an edge is there once, however often it stands there.
+            if not strict or ends not in seen:
+                network.edge(a, b, attributes, f"edge {quoted(a)} to {quoted(b)}")
+            seen.add(ends)
+    for inner in graph.get_subgraphs():
+        _add_dot(inner, network, strict, seen)
+
+
+def _dot_ends(end: Any) -> list[str]:
+    """The nodes at an end of an edge: one, or all of a subgraph."""
+    if isinstance(end, str):
+        return [_dot_name(end)]
+    table = getattr(end, "obj_dict", end)
+    inner = [name for others in table["subgraphs"].values() for other in others for name in _dot_ends(other)]
+    return [_dot_name(name) for name in table["nodes"] if name not in ("node", "edge", "graph")] + inner
+
+
+def _dot_name(text: str) -> str:
+    """The name of a node without the port behind it, and without quotes."""
+    found = re.match(r'("(?:[^"\\]|\\.)*"|[^:]+)', text, re.DOTALL)
+    return _unquoted(found[1] if found else text)
+
+
+def _unquoted(value: Any) -> str:
+    text = str(value)
+    quotes = len(text) > 1 and text[0] == text[-1] == '"'
+    return text[1:-1].replace('\\"', '"') if quotes else text
 
 
 def _node_link(path: Path, network: Network) -> None:
