@@ -3,8 +3,8 @@
 `run` simulates a scenario and `sweep` the points of an experiment; `saturate` looks for the load at which a network
 saturates, `bound` proves what it cannot exceed, and `trace_packet` follows single packets. `load`, `complete`, `verify`
 and `routes` look at a scenario without running it; `schema` and `catalogue` say what a scenario may contain. `trigger`,
-`rule`, `pattern` and `probe` make mechanisms of Python functions. Bad input raises a `ScenarioError` or a `PhitError`;
-both are a `ValueError`.
+`rule`, `pattern` and `probe` make mechanisms of Python functions. Bad input raises a `PhitError`, which is a
+`ValueError`: a `ScenarioError` for a scenario that cannot be simulated.
 
 >>> import phit
 >>> result = phit.run("scenario.toml")  # doctest: +SKIP

@@ -4,7 +4,10 @@ from typing import Protocol
 
 __version__: str
 
-class ScenarioError(ValueError):
+class PhitError(ValueError):
+    """What Phit refuses: the base of all of its errors."""
+
+class ScenarioError(PhitError):
     """A scenario that cannot be simulated: ``str(error)`` names key, value, expectation and nearest valid name.
 
     Errors that are independent of one another come together, each on its line of the text. The attributes describe the
@@ -140,7 +143,7 @@ def layout() -> str:
 def register(kind: str, function: str, source: list[str], addresses: dict[str, int], reads: list[str]) -> None:
     """Makes compiled functions known to the engine, by their addresses: for `phit.mechanisms.compiled` alone."""
 
-class WorkloadError(ValueError):
+class WorkloadError(PhitError):
     """A program that cannot be read, made or written: ``str(error)`` names file, line and rank as far as there are."""
 
     file: Path | None

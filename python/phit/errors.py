@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from phit._phit import ScenarioError
+from phit._phit import PhitError, ScenarioError
 from phit.text import shortened
 
 __all__ = ["InputError", "PhitError", "ResultsError", "ScenarioError", "SimulationError"]
@@ -13,18 +13,11 @@ MOST_LINES = 20
 """Most errors of one document that are shown."""
 
 
-class PhitError(ValueError):
-    """What Phit refuses: the base of every error below."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__(shortened(message))
-
-
 class InputError(PhitError):
     """A document, key or option that cannot be used."""
 
     def __init__(self, message: str, path: str | None = None) -> None:
-        super().__init__(message)
+        super().__init__(shortened(message))
         self.path = path
         """Dotted path of the key, if the error is about one."""
         self.file: Path | None = None
@@ -36,9 +29,15 @@ class InputError(PhitError):
 class ResultsError(PhitError):
     """A results folder that cannot be read, written or shared."""
 
+    def __init__(self, message: str) -> None:
+        super().__init__(shortened(message))
+
 
 class SimulationError(PhitError):
     """Points of a sweep that were valid but could not be simulated to the end."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(shortened(message))
 
 
 def one_line(error: BaseException) -> str:

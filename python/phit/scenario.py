@@ -16,7 +16,7 @@ from phit.errors import InputError
 from phit.files import opened, opened_bytes
 from phit.left_out import counted
 from phit.origins import Located, Origin, located
-from phit.sections import INFINIBAND, REFERENCE, SECTIONS, leave_out
+from phit.sections import INFINIBAND, REFERENCE, SECTIONS, leave_out, takes_lists
 from phit.text import HIDDEN, LONGEST_TEXT, quoted, shortened, whole
 
 Document = dict[str, Any]
@@ -27,6 +27,12 @@ Source = str | os.PathLike[str] | Mapping[str, Any]
 
 LEVELS = 32
 """Most levels of tables and lists within one another, and most parts of a dotted path."""
+
+LONG = 1000
+"""Values of a list from which on the schema is asked, before anything else is, whether a list may stand there."""
+
+TABLES = ("", "topology", "planes", "router", "routing", "queueing", "traffic", "measure", "units")
+"""Sections, and a document itself, whose tables have at most `LONG` keys."""
 
 _BREAKS = "\n\t"
 """Hidden characters that a text may have."""
@@ -54,11 +60,16 @@ def check_values(value: Any, largest: int = 10**300) -> None:
             if abs(here) >= largest:
                 raise InputError(f"{place} = {_long(here)}: expected a number below {largest:.0e}", place)
         elif isinstance(here, list | tuple):
+            if len(here) > LONG and not takes_lists(place):
+                raise InputError(f"{place}: a list of {len(here):,} values; expected no list here", place)
             others = (i for i, inner in enumerate(here) if type(inner) is not int)
             waiting.extend((here[i], f"{place}[{i}]", level + 1) for i in others)
             if (wide := next((n for n in here if type(n) is int and abs(n) >= largest), None)) is not None:
                 raise InputError(f"{place}: there is {_long(wide)}; expected numbers below {largest:.0e}", place)
         elif isinstance(here, Mapping):
+            if len(here) > LONG and place.split(".")[0] in TABLES:
+                what = place or "the document"
+                raise InputError(f"{what}: a table of {len(here):,} keys; expected at most {LONG:,}", place)
             for key, inner in here.items():
                 if isinstance(key, str):
                     _check_text(key, f"a key of {place or 'the document'}", _BREAKS, place)
@@ -164,11 +175,7 @@ def _with_data(document: Document, folder: Path) -> Document:
     for section, keys in _FILES.items():
         table = document.get(section)
         for key in keys:
-            if (
-                isinstance(table, dict)
-                and isinstance(table.get(key), str)
-                and table.get("kind") not in mechanisms.KINDS
-            ):
+            if isinstance(table, dict) and isinstance(table.get(key), str) and not mechanisms.is_table(table):
                 table[key] = str(folder / table[key])
     if isinstance(traffic, dict) and isinstance(trace := traffic.get("trace"), str | dict):
         trace = {"file": trace} if isinstance(trace, str) else trace
@@ -308,6 +315,13 @@ def _with_graph(document: Document) -> Document:
     else:
         section, links = graphs.inlined(topology)
     found["topology"] = section
+    router = found.get("router", {})
+    if isinstance(router, str):
+        router = found["router"] = {"kind": router}
+    written = router.get("links", {}) if isinstance(router, dict) else None
+    if not isinstance(written, dict) or not all(isinstance(table, dict) for table in written.values()):
+        # The engine says what is wrong with it.
+        links = {}
     for name, keys in links.items():
         for key, value in keys.items():
             given = get_path(found.get("router", {}), "links", {})

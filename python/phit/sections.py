@@ -7,8 +7,10 @@ reference and the refusal of unknown keys.
 
 import copy
 import json
+import re
+from collections.abc import Iterator
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 from phit import _phit, mechanisms
 
@@ -239,6 +241,37 @@ def schema() -> Schema:
     """The JSON Schema (draft 2020-12) of a scenario or experiment document."""
     found: Schema = json.loads(_made())
     return found
+
+
+def takes_lists(path: str) -> bool:
+    """Whether a list may stand at a dotted path of a document; of a path that the schema does not know, too."""
+    root = schema()
+    here = [root]
+    for step in re.findall(r"[^.\[\]]+", path):
+        found = []
+        for table in _open(here, root):
+            inner = table.get("properties", {}).get(step, table.get("additionalProperties"))
+            found += [table["items"]] if step.isdecimal() and "items" in table else []
+            found += [inner] if isinstance(inner, dict) else []
+        here = found
+    kinds = [kind.get("type", "array") for kind in _open(here, root) if kind.keys() & {"type", "const", "enum"}]
+    return not kinds or any("array" in kind for kind in kinds)
+
+
+def _open(schemas: list[Schema], root: Schema) -> Iterator[Schema]:
+    """These schemas with those that they refer to and their alternatives."""
+    for part in schemas:
+        yield part
+        named = part.get("$ref")
+        inner = [_definition(named, root)] if named is not None else []
+        yield from _open([*inner, *(one for word in ("oneOf", "anyOf", "allOf") for one in part.get(word, ()))], root)
+
+
+def _definition(reference: str, root: Schema) -> Schema:
+    found: Any = root
+    for step in reference.removeprefix("#/").split("/"):
+        found = found[step]
+    return cast("Schema", found)
 
 
 def _add_files(properties: Schema, definitions: Schema) -> None:

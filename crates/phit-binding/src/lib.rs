@@ -27,7 +27,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-create_exception!(_phit, ScenarioError, PyValueError, "A scenario that cannot be simulated.");
+// Exceptions are named by the module from which Python imports them: so they can be sent from one process to another.
+create_exception!(phit.errors, PhitError, PyValueError, "What Phit refuses: the base of all of its errors.");
+create_exception!(phit.errors, ScenarioError, PhitError, "A scenario that cannot be simulated.");
 
 fn scenario_error(py: Python<'_>, error: &EngineError) -> PyErr {
     let raised = described(py, error);
@@ -54,7 +56,7 @@ fn described(py: Python<'_>, error: &EngineError) -> PyErr {
 
 fn read(py: Python<'_>, text: &str) -> PyResult<Scenario> {
     let value: Value = serde_json::from_str(text)
-        .map_err(|e| PyValueError::new_err(format!("the scenario is not a JSON document: {e}")))?;
+        .map_err(|e| PhitError::new_err(format!("the scenario is not a JSON document: {e}")))?;
     Scenario::from_value(&value).map_err(|e| scenario_error(py, &e))
 }
 
@@ -380,6 +382,7 @@ fn minimal_ports(py: Python<'_>, scenario: &str) -> PyResult<String> {
 /// Puts everything into a module that the package `phit` asks of its extension.
 pub fn fill(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("PhitError", module.py().get_type::<PhitError>())?;
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
     module.add_function(wrap_pyfunction!(complete, module)?)?;
     module.add_function(wrap_pyfunction!(check_seeds, module)?)?;

@@ -1,17 +1,17 @@
 //! Programs of ranks: files read, written and made, JSON in and out.
 
+use crate::PhitError;
 use phit_workload::archive;
 use phit_workload::chakra;
 use phit_workload::file::{self, Input};
 use phit_workload::source::{self, SourceKind};
 use phit_workload::{Action, Error, Operation, Program, RankProgram, Totals, Transfer, Until};
 use pyo3::create_exception;
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-create_exception!(_phit, WorkloadError, PyValueError, "A program that cannot be read, made or written.");
+create_exception!(phit.workload, WorkloadError, PhitError, "A program that cannot be read, made or written.");
 
 fn raised(py: Python<'_>, error: &Error) -> PyErr {
     let raised = WorkloadError::new_err(error.to_string());

@@ -79,8 +79,19 @@ fn without_links(line: &str) -> String {
 
 /// Reads a value of type `T` found at `path`, and checks it against the bounds of its schema.
 pub(crate) fn parse<T: DeserializeOwned + JsonSchema + 'static>(path: &str, value: &Value) -> Result<T, ScenarioError> {
-    joined(read(path, value), check::<T>(path, value))
+    let broken = check::<T>(path, value);
+    match read(path, value) {
+        // What a reader says of the values of a list that stands where a table should is beside the point.
+        Err(error) if broken.iter().any(|other| other.expected == TABLE && error.path.starts_with(&other.path)) => {
+            joined(Ok(()), broken).and(Err(error))
+        }
+        read => joined(read, broken),
+    }
 }
+
+/// What is said of a list where a table should stand. What reads tables takes lists as well, as values of keys in the
+/// order of their declaration.
+const TABLE: &str = "expected a table";
 
 /// What breaks a bound of the schema of `T` in the table at `path`.
 pub(crate) fn check<T: JsonSchema + 'static>(path: &str, value: &Value) -> Vec<ScenarioError> {
@@ -270,9 +281,8 @@ impl Walk<'_> {
                 }
             }
             Value::Array(list) => {
-                // What reads tables takes lists as well, as values of keys in the order of their declaration.
                 if is_table(schema) {
-                    found.push(ScenarioError::new(path.words(), value, "expected a table"));
+                    found.push(ScenarioError::new(path.words(), value, TABLE));
                 }
                 if let Some(expected) = wrong_length(list.len(), least, most) {
                     found.push(ScenarioError::new(path.words(), value, expected));

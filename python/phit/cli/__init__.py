@@ -20,7 +20,7 @@ import typer
 import phit
 from phit import mpi
 from phit.cli.app import BAD_INPUT, FAILED, INTERRUPTED, SIGNALLED, app, note
-from phit.errors import PhitError, ScenarioError, each_line, one_line
+from phit.errors import PhitError, each_line, one_line
 
 __all__ = ["main"]
 
@@ -95,7 +95,7 @@ def _main(arguments: Sequence[str] | None) -> int:
             return job.serve()
         _add_what_is_asked_for(given)
         return app(args=None if arguments is None else list(arguments), standalone_mode=False) or 0
-    except (ScenarioError, PhitError) as error:
+    except PhitError as error:
         for line in each_line(error):
             note(f"phit: error: {line}")
         return FAILED if isinstance(error, phit.SimulationError) else BAD_INPUT

@@ -67,12 +67,12 @@ def executors(incomplete: str) -> list[str]:
 
 def _document(file: Any) -> Mapping[str, Any]:
     """The document that the command is about, as far as it can be read: completion never fails."""
-    from phit.errors import PhitError, ScenarioError
+    from phit.errors import PhitError
     from phit.scenario import load
 
     try:
         return load(Path(file)) if file is not None else {}
-    except (PhitError, ScenarioError, OSError):
+    except (PhitError, OSError):
         return {}
 
 

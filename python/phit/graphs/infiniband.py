@@ -357,6 +357,13 @@ def fabric(topology: Mapping[str, Any]) -> Fabric:
         raise InputError(f"topology.{unknown}: {expected}", f"topology.{unknown}")
     if not isinstance(topology.get("file"), str):
         raise InputError("topology.file: expected what ibnetdiscover prints, in a file", "topology.file")
+    for key in ("tables", "service_levels", "virtual_lanes"):
+        if key in topology and not isinstance(topology[key], str):
+            said = quoted(topology[key])
+            raise InputError(f"topology.{key} = {said}: expected the name of a file", f"topology.{key}")
+    if not isinstance(topology.get("rate", ""), str):
+        said = quoted(topology["rate"])
+        raise InputError(f"topology.rate = {said}: expected a width and a speed, as 4xHDR", "topology.rate")
     return Fabric(Path(topology["file"]), topology.get("rate"))
 
 

@@ -156,10 +156,15 @@ _LEAVES = frozenset({str, int, float, bool, type(None)})
 """Types of most values: to ask whether they are mappings takes long."""
 
 
+def is_table(value: Any) -> bool:
+    """Whether a value is a table that names a Python function."""
+    return isinstance(value, dict) and isinstance(kind := value.get("kind"), str) and kind in KINDS
+
+
 def tables(value: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
     """The tables of a document that name Python functions, each with its path."""
     if isinstance(value, Mapping):
-        if isinstance(value, dict) and value.get("kind") in KINDS:
+        if is_table(value):
             yield path, value
         for key, inner in value.items():
             yield from tables(inner, f"{path}.{key}" if path else str(key))
@@ -174,7 +179,7 @@ def names_any(document: Mapping[str, Any]) -> bool:
     while waiting:
         here = waiting.pop()
         if isinstance(here, Mapping):
-            if isinstance(here, dict) and here.get("kind") in KINDS:
+            if is_table(here):
                 return True
             waiting += [inner for inner in here.values() if type(inner) not in _LEAVES]
         elif isinstance(here, list) and here and isinstance(here[0], Mapping):

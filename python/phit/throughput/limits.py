@@ -74,8 +74,8 @@ class Bounds:
     any_routing: Limit | None
     """By the links between routers, whatever the routes; `None` if no packet takes one."""
     minimal: Limit | None
-    """By the links between routers if all routes are minimal; `None` as above, if it was not asked for, or if there is
-    too little symmetry for it."""
+    """By the links between routers if all routes are minimal; `None` as above, if it was not asked for, if there is too
+    little symmetry for it, or if broken links leave two endpoints without a minimal route."""
     endpoints: Fraction
     """By the links of endpoints."""
 
@@ -148,9 +148,11 @@ def _any_routing(network: Network) -> Limit:
 
 
 def _best(network: Network, allowed: npt.NDArray[np.bool_] | None = None) -> Limit | None:
-    """With a price for each link; `None` if the network is too large for that."""
+    """With a price for each link; `None` if the network is too large for that, or some of the demand has no route."""
     flow = most(network, allowed)
-    return None if flow is None else _limit(prove(network, flow.prices, allowed), flow)
+    if flow is None or not flow.prices.any():
+        return None
+    return _limit(prove(network, flow.prices, allowed), flow)
 
 
 def _limit(proof: Proof, flow: Flow | None) -> Limit:
