@@ -14,7 +14,7 @@ use phit_engine::scenario::{RouterKind, Scenario};
 use phit_engine::topology::TopologyKind;
 use phit_engine::traffic::{PacketSizeKind, PatternKind, ProcessKind};
 use phit_engine::workload::{PlacementKind, ProgramKind};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::collections::BTreeSet;
 
 #[test]

@@ -1,0 +1,153 @@
+//! Whether an answer is possible.
+
+use phit_engine::engine::watched;
+use phit_engine::result::Outcome;
+use phit_engine::run::{self, Options, RunError, Simulation};
+use phit_engine::scenario::Scenario;
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+/// An answer that is wrong: its class, and what it is.
+pub type Wrong = (String, String);
+
+/// What came of a case that is not wrong.
+pub type Judged = Result<&'static str, Wrong>;
+
+/// Cycles in which packets are generated.
+const CYCLES: u32 = 300;
+
+/// Cycles in which a network is empty again after these, however slow it is.
+const DRAIN: u32 = 1_000_000;
+
+/// A case that takes longer says nothing.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Bytes that a case may take.
+const MEMORY: u64 = 32 << 20;
+
+/// A share of its time that a link may be busy where waiting is judged: above, waiting has no simple bound.
+const BUSY: f64 = 0.6;
+
+/// Of two mean latencies of some hundred packets each, what chance makes of the way that they go.
+const CHANCE: f64 = 1.1;
+
+fn wrong(class: &str, words: String) -> Wrong {
+    (class.to_owned(), format!("{class}: {}", words.chars().take(900).collect::<String>()))
+}
+
+/// The document with traffic at a load until a cycle, and time enough for all of it to arrive.
+fn ending(document: &Value, load: f64, cycles: u32) -> Value {
+    let mut document = document.clone();
+    document["traffic"]["load"] = json!(load);
+    document["traffic"]["changes"] = json!([{ "cycle": cycles, "load": 0 }]);
+    document["measure"] = json!({ "warmup": 0, "cycles": cycles, "count": "generated", "max_drain": DRAIN });
+    document
+}
+
+/// Runs a document, if it is one; a deadlock where `verify` proves that there is none is wrong.
+pub fn outcome(document: &Value, options: Options) -> Result<Result<Outcome, &'static str>, Wrong> {
+    let Ok(scenario) = Scenario::from_value(document) else { return Ok(Err("refused when read")) };
+    let start = Instant::now();
+    let patient = move || start.elapsed() < PATIENCE;
+    let built = match watched(Box::new(patient), || Simulation::within(&scenario, options, Some(MEMORY))) {
+        Ok(Ok(built)) => built,
+        Ok(Err(_)) => return Ok(Err("refused when checked")),
+        Err(_) => return Ok(Err("took long")),
+    };
+    match watched(Box::new(patient), || built.run(&mut |_, _| patient())) {
+        Err(_) | Ok(Err(RunError::Stopped(_))) => Ok(Err("took long")),
+        Ok(Ok(outcome)) => Ok(Ok(outcome)),
+        Ok(Err(RunError::Deadlock(words))) => match run::verify(&scenario) {
+            Ok(report) if report["proved"] == true => Err(wrong("a deadlock that is proved impossible", words)),
+            _ => Ok(Err("a deadlock without a proof that there is none")),
+        },
+        Ok(Err(error)) => Err(wrong("refused when it ran", error.to_string())),
+    }
+}
+
+/// Runs a document whose traffic ends: every packet arrives, or is lost over what broke.
+fn arrives(document: &Value, options: Options) -> Result<Result<Outcome, &'static str>, Wrong> {
+    let outcome = match outcome(document, options)? {
+        Ok(outcome) => outcome,
+        Err(how) => return Ok(Err(how)),
+    };
+    let flow = &outcome.collector().counters.flow;
+    let (generated, gone) = (flow.generated_packets, flow.generated_delivered + flow.generated_lost);
+    match generated == gone {
+        true => Ok(Ok(outcome)),
+        false => Err(wrong("packets that never arrive", format!("{gone} of {generated} have arrived"))),
+    }
+}
+
+/// Judges a scenario at a load far below saturation: everything arrives, in about the time that an empty network takes,
+/// and the same on any number of partitions.
+pub fn far_below_saturation(document: &Value, load: f64) -> Judged {
+    let judged = ending(document, load, CYCLES);
+    let measured = match arrives(&judged, Options::default())? {
+        Ok(measured) => measured,
+        Err(how) => return Ok(how),
+    };
+    let parted = match arrives(&judged, Options { threads: 1, partitions: Some(3) })? {
+        Ok(parted) => parted,
+        Err(how) => return Ok(how),
+    };
+    if measured.summary() != parted.summary() || measured.tables() != parted.tables() {
+        return Err(wrong("another result with three partitions", String::new()));
+    }
+    if document.pointer("/traffic/process/kind").or(document.pointer("/traffic/process")) == Some(&json!("on_off")) {
+        // A burst waits for itself.
+        return Ok("arrives");
+    }
+    let sparse = match arrives(&ending(document, load / 10.0, 10 * CYCLES), Options::default())? {
+        Ok(sparse) => sparse,
+        Err(how) => return Ok(how),
+    };
+    let (Some(latency), Some(empty)) = (measured.latency_mean(), sparse.latency_mean()) else {
+        return Ok("nothing sent");
+    };
+    match waiting(&measured, empty) {
+        None => Ok("arrives at links that are busy"),
+        Some(waiting) if latency <= CHANCE * empty + 2.0 + waiting => Ok("arrives in time"),
+        Some(waiting) => {
+            let words = format!("{latency:.1} cycles, {empty:.1} at a tenth of the load, and {waiting:.1} of waiting");
+            Err(wrong("latency far above that of an empty network", words))
+        }
+    }
+}
+
+/// Cycles that packets may wait in all, from how busy links were: at each link, of utilisation r, which takes s cycles
+/// for a packet, r s / (1 - r) on average. That is twice the wait of Poisson arrivals with one time of service (Pollaczek
+/// and Khinchine). `None` if some link was too busy for that.
+///
+/// A link that takes a packet's virtual channel back only when all credits have come (atomic reuse) is busy until then,
+/// which is less than the time of a packet through an empty network.
+fn waiting(outcome: &Outcome, empty: f64) -> Option<f64> {
+    let (summary, scenario) = (outcome.summary(), outcome.scenario().to_value());
+    let links = &scenario["router"]["links"];
+    let rate = |class: &str, key: &str| {
+        let of = |class: &str| links.get(class).and_then(|link| link.get(key)?.as_f64());
+        of(class).or_else(|| of("default"))
+    };
+    let largest = f64::from(outcome.scenario().traffic.packet_sizes().map_or(1, |sizes| sizes.1));
+    let atomic = scenario["router"]["vc_reuse"] == "empty";
+    let mut all = Vec::new();
+    for (class, used) in summary.get("link_utilisation").and_then(Value::as_object).into_iter().flatten() {
+        let bandwidth = rate(class, "bandwidth").unwrap_or(1.0);
+        all.push((used["max"].as_f64().unwrap_or(0.0), largest / bandwidth));
+    }
+    let injected = rate("endpoint", "injection_bandwidth").or(rate("endpoint", "bandwidth")).unwrap_or(1.0);
+    all.push((outcome.offered_load() / injected, largest / injected));
+    let hops = summary.get("hops_mean").and_then(Value::as_f64).unwrap_or(0.0) + 2.0;
+    let mut most = 0.0f64;
+    for (used, service) in all {
+        let (used, service) = match atomic {
+            true => (used * (1.0 + empty / service), service + empty),
+            false => (used, service),
+        };
+        if used > BUSY {
+            return None;
+        }
+        most = most.max(used * service / (1.0 - used));
+    }
+    Some(hops * most)
+}
