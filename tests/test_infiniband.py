@@ -185,6 +185,7 @@ def test_descriptions_may_hold_anything(tmp_path: Path) -> None:
         ({"net": NET.replace("[2]\t", "[9]\t", 1)}, "line 5: port 9; expected 1 to 3"),
         ({"net": NET.replace("4xEDR", "4x???")}, "topology.rate"),
         ({"net": NET + '[2](42) \t"S-00000'}, "line 17: '[2](42) \\t\"S-00000'; expected a whole line"),
+        ({"net": NET.replace(" lid 3 4xEDR", "")}, "expected a width and a speed at its end, as 4xHDR"),
         ({"net": NET + "Switch\t3\n"}, "line 17: 'Switch\\t3'; expected a whole line of a node or a link"),
         ({"net": "# nothing\n"}, "no switch and no link; expected what ibnetdiscover"),
         ({"net": "nonsense\n" * 9}, "no switch and no link; expected what ibnetdiscover"),
@@ -268,12 +269,19 @@ def test_all_listings_of_a_fabric_say_the_same(tmp_path: Path) -> None:
         assert {key: row[key] for key in expected} == expected
 
 
-@pytest.mark.parametrize("name", ["ft2_full.txt", "ft2_par_ports.txt", "ft2_par_iblinkinfo.txt"])
-def test_a_listing_that_is_cut_off_is_whole_or_refused(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "order"),
+    [("ft2_full.txt", 0), ("ft2_par_ports.txt", 0), ("ft2_par_iblinkinfo.txt", 0), ("ft2_par_iblinkinfo.txt", 1)],
+)
+def test_a_listing_that_is_cut_off_is_whole_or_refused(tmp_path: Path, name: str, order: int) -> None:
     """Wherever it ends: what is left gives the same fabric, because links stand there twice, or is refused."""
     text = (FOLDER / "ibnetdiscover" / name).read_text(encoding="utf-8")
-    whole, path = Fabric(FOLDER / "ibnetdiscover" / name), tmp_path / name
-    refused = 0
+    if order:
+        # Switches first: they have another vendor's GUIDs.
+        text = "".join(sorted(text.splitlines(keepends=True), key=lambda line: not line.startswith("0x0002c902")))
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    whole, refused = Fabric(path), 0
     lines = text.splitlines(keepends=True)
     cuts = ["".join(lines[:end]) for end in range(len(lines))]
     # Within lines, too.
@@ -287,6 +295,32 @@ def test_a_listing_that_is_cut_off_is_whole_or_refused(tmp_path: Path, name: str
         else:
             assert not unlike, cut[-200:]
     assert refused > len(cuts) / 4
+
+
+NO_PEER = '           [  ] "" ( )'
+
+
+def test_a_switch_that_is_cut_off_may_have_more_hosts(tmp_path: Path) -> None:
+    """Of the last switch the port that others name is missing: so may be those of hosts that nothing names."""
+
+    def line(guid: int, name: str, lid: int, port: int, peer: str) -> str:
+        state = " 4X      25.78125 Gbps Active/  LinkUp" if peer else "                Down/ Polling"
+        return f'0x{guid:016x} "{name:>30}" {lid:6} {port:4}[  ] ==({state})==>  {peer or NO_PEER}\n'
+
+    def to(guid: int, name: str, lid: int, port: int) -> str:
+        return f'0x{guid:016x} {lid:6} {port:4}[  ] "{name}" ( )'
+
+    lines = [
+        line(0x31, "h0", 3, 1, to(0x10, "a", 1, 1)), line(0x10, "a", 1, 1, to(0x31, "h0", 3, 1)),
+        line(0x10, "a", 1, 2, to(0x20, "b", 2, 3)), line(0x20, "b", 2, 1, ""),
+        line(0x20, "b", 2, 2, to(0x41, "h1", 4, 1)), line(0x20, "b", 2, 3, to(0x10, "a", 1, 2)),
+        line(0x41, "h1", 4, 1, to(0x20, "b", 2, 2)),
+    ]  # fmt: skip
+    assert fabric_of(tmp_path, "".join(lines)).lids == [(3, 1), (4, 1)]
+    with pytest.raises(InputError, match="'b', the last in the file, does not list the link to this port"):
+        fabric_of(tmp_path, "".join(lines[:4]))
+    with pytest.raises(InputError, match="'h1' has no lines of its own: is the file cut off"):
+        fabric_of(tmp_path, "".join(lines[:6]))
 
 
 def fabric_of(tmp_path: Path, text: str, rate: str | None = None) -> Fabric:
