@@ -289,4 +289,14 @@ def test_every_setting_outside_the_first_tables_is_compared() -> None:
     compared = {(case.setting, measure) for case in chosen if case not in whole for measure in case.theirs}
     assert compared == {(row["setting"], row["measure"]) for row in found}
     runs = sum(len(case.theirs["accepted_load"]) for case in whole)
-    assert runs == len(reference.rows(REFERENCE, "fogsim_configurations.csv"))
+    configured = ("booksim_configurations.csv", "fogsim_configurations.csv")
+    assert runs == sum(len(reference.rows(REFERENCE, table)) for table in configured)
+
+
+def test_whole_configurations_of_booksim_agree() -> None:
+    chosen = [dataclasses.replace(case, seeds=2) for case in more_settings.cases(REFERENCE)]
+    chosen = [case for case in chosen if case.series == more_settings.WHOLE and case.simulator == "BookSim"]
+    assert len(chosen) > 20
+    found, _ = simulate(chosen, [])
+    assert len(found) > 2 * len(chosen)
+    assert not [document.row(c) for c in found if c.verdict is not Verdict.AGREES]

@@ -275,7 +275,7 @@ ALLOCATORS: dict[str, Document] = {
     "islip": {"kind": "islip"},
     "islip(3)": {"kind": "islip", "iterations": 3},
     "select": {"kind": "islip"},
-    "pim(2)": {"kind": "pim", "iterations": 2},
+    "pim(2)": {"kind": "pim", "lots": "places", "iterations": 2},
     "separable_input_first": {"kind": "separable_input_first", "among": "outputs"},
     "separable_output_first(matrix)": {"kind": "separable_output_first", "arbiter": "least_recently_served"},
     "wavefront": {"kind": "wavefront"},
@@ -480,7 +480,6 @@ def test_a_key_at_its_default_changes_nothing(tmp_path: Path, name: str) -> None
 ARRIVES: dict[str, tuple[Any, str, Any]] = {
     "credit_delay": (3, "router.credit_delay", 3),
     "internal_speedup": (1.7, "router.speedup", 1.7),
-    "output_buffer_size": (4, "router.output_buffer", 4),
     "speculative": (1, "router.vc_allocation", "speculative"),
     "hold_switch_for_packet": (1, "router.connection", "packet"),
     "num_vcs": (4, "router.links.default.vcs", 4),
@@ -513,6 +512,25 @@ def test_a_key_arrives(tmp_path: Path, name: str) -> None:
     found = imported(tmp_path, **MESH, **{name: value})
     assert get_path(found.document, path, None) == expected
     assert expected is None or any(f"{name} = " in text for text in found.comments.values())
+
+
+def test_output_buffers_matter_where_several_flits_come_in_a_cycle(tmp_path: Path) -> None:
+    plain = imported(tmp_path, **MESH, num_vcs=4).document
+    for keys in ({"output_buffer_size": 1}, {"output_buffer_size": 32, "internal_speedup": 2.0}):
+        found = imported(tmp_path, **MESH, **keys, num_vcs=4)
+        assert found.document == plain | {"router": plain["router"] | {"speedup": keys.get("internal_speedup", 1)}}
+        assert any(status is Status.IGNORED and "output_buffer_size" in text for status, text in found.notes)
+    for keys in ({"internal_speedup": 2.0}, {"output_speedup": 2}, {"st_final_delay": 2}):
+        said = refused(tmp_path, **MESH, **keys, num_vcs=4, output_buffer_size=31)
+        assert "output_buffer_size = 31: cannot be expressed" in said
+        assert "at least 32" in said
+    assert "output_buffer_size = 0: expected -1" in refused(tmp_path, **MESH, output_buffer_size=0)
+
+
+def test_stages_that_are_not_pipelined_are_said(tmp_path: Path) -> None:
+    for keys in ({"st_final_delay": 2}, {"st_prepare_delay": 1}, {"routing_delay": 2}):
+        (name,) = keys
+        assert any(f"{name} = " in text and "pipelined" in text for text in imported(tmp_path, **MESH, **keys).warnings)
 
 
 def test_empty_channels_are_preferred_where_priorities_are_known(tmp_path: Path) -> None:
@@ -552,6 +570,7 @@ def test_channels_share_the_memory_of_a_port(tmp_path: Path, keys: dict[str, Any
         ({"private_bufs": 3}, "private_bufs = 3"),
         ({"private_buf_start_vc": 1}, "private_buf_start_vc = 1"),
         ({"buf_size": 1001}, "buf_size = 1001"),
+        ({"output_speedup": 2}, "output_speedup = 2"),
     ],
 )
 def test_parts_of_a_shared_memory_that_cannot_be_expressed(tmp_path: Path, keys: dict[str, Any], named: str) -> None:
@@ -699,9 +718,13 @@ def test_routing_functions_of_grids(tmp_path: Path, keys: dict[str, Any], routin
         ({"routing_function": "xy_yx", "num_vcs": 3}, "num_vcs = 3: expected an even number"),
         ({"routing_function": "romm", "num_vcs": 1}, "num_vcs = 1: expected an even number"),
         ({"routing_function": "min_adapt", "num_vcs": 1}, "num_vcs = 1: expected at least 2"),
-        ({"routing_function": "min_adapt", "speculative": 1}, "speculative = 1: cannot be expressed with min_adapt"),
+        ({"routing_function": "valiant", "num_vcs": 3}, "num_vcs = 3: expected an even number"),
+        ({"routing_function": "xy_yx", "num_vcs": 5}, "num_vcs = 5: expected an even number"),
+        ({**PLANE, "routing_function": "valiant", "num_vcs": 7}, "num_vcs = 7: expected an even number"),
+        ({**PLANE, "routing_function": "ugal", "num_vcs": 3}, "num_vcs = 3: expected an even number"),
+        ({**RINGS, "routing_function": "valiant", "num_vcs": 6}, "num_vcs = 6: expected a multiple of 4"),
+        ({**RINGS, "routing_function": "dim_order", "num_vcs": 1}, "num_vcs = 1: expected at least 2"),
         ({"routing_function": "adaptive_xy_yx", "use_read_write": 1}, "'adaptive_xy_yx': cannot be expressed with use"),
-        ({"routing_function": "adaptive_xy_yx", "buffer_policy": "shared"}, "buffer_policy = 'shared': cannot be"),
         ({**RINGS, "num_vcs": 3}, "num_vcs = 3: expected an even number"),
         ({**PLANE, "routing_function": "xyyx", "num_vcs": 3}, "num_vcs = 3: expected an even number"),
         ({**PLANE, "routing_function": "adaptive_xyyx", "use_read_write": 1}, "'adaptive_xyyx': cannot be expressed"),
@@ -713,6 +736,66 @@ def test_routing_functions_with_what_they_are_not_expressed_with(
     tmp_path: Path, keys: dict[str, Any], named: str
 ) -> None:
     assert named in refused(tmp_path, **{**MESH, **keys})
+
+
+@pytest.mark.parametrize("channels", range(2, 8))
+def test_halves_of_an_odd_number_of_channels_overlap(tmp_path: Path, channels: int) -> None:
+    keys = {**RINGS, "k": 5, "routing_function": "dim_order", "num_vcs": channels, "injection_rate": 0.05}
+    found = imported(tmp_path, **keys, sample_period=200)
+    odd = channels % 2 == 1
+    overlapping: Document = {"kind": "dimension_order", "rings": "overlapping"}
+    assert found.document["routing"] == (overlapping if odd else {"kind": "dimension_order"})
+    # What is in the middle closes circles around rings of more than three routers.
+    assert phit.verify(found.document)["proved"] is not odd
+    assert any("num_vcs" in text and "not free of deadlock" in text for text in found.warnings) is odd
+    assert phit.run(found.document)["accepted_load"] == pytest.approx(0.05, rel=0.3)
+
+
+def test_halves_of_the_channels_of_requests_overlap_too(tmp_path: Path) -> None:
+    kinds = {f"{kind}_{part}" for kind in ("read", "write") for part in ("request", "reply")}
+    ends = {f"{kind}_{end}_vc": -1 for kind in kinds for end in ("begin", "end")}
+    keys = {**RINGS, **ends, "use_read_write": 1, "injection_rate": 0.02, "sample_period": 200}
+    for channels, rings in ((6, "overlapping"), (8, None)):
+        found = imported(tmp_path, **{**keys, "routing_function": "dim_order", "num_vcs": channels})
+        assert found.document["routing"].get("rings") == rings
+        complete(found.document)
+    mesh = {**MESH, **ends, "use_read_write": 1, "routing_function": "xy_yx", "num_vcs": 6}
+    assert "num_vcs = 6: expected an even number for each kind of packets" in refused(tmp_path, **mesh)
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"routing_function": "adaptive_xy_yx"},
+        PLANE | {"routing_function": "ugal", "n": 2},
+        PLANE | {"routing_function": "adaptive_xyyx"},
+        {"topology": "fattree", "routing_function": "anca", "num_vcs": 1},
+        {"topology": "dragonflynew", "k": 1, "n": 1, "routing_function": "ugal", "num_vcs": 3, "vc_buf_size": 64},
+    ],
+)
+def test_routing_compares_shared_buffers(tmp_path: Path, keys: dict[str, Any]) -> None:
+    more = {"num_vcs": 4, "buffer_policy": "shared", "injection_rate": 0.1, "sample_period": 500}
+    found = imported(tmp_path, **{**MESH, **more, **keys})
+    assert "sharing" in found.document["router"]
+    assert phit.run(found.document)["accepted_load"] == pytest.approx(0.1, rel=0.2)
+
+
+def test_a_head_speculates_before_it_knows_whether_it_escapes(tmp_path: Path) -> None:
+    keys = {**MESH, "routing_function": "min_adapt", "num_vcs": 2, "routing_delay": 0, "traffic": "neighbor"}
+    found = imported(tmp_path, **keys, speculative=1, injection_rate=0.001, sample_period=2000)
+    # Of the stages VA, SA and ST the first two take one cycle: 3 at the ends, 2 in each router, 1 on each link.
+    assert phit.run(found.document)["latency_p50"] == 3 + 2 + 2 * (2 + 1)
+
+
+@pytest.mark.parametrize(
+    ("keys", "named"),
+    [
+        ({**RINGS, "routing_function": "valiant", "num_vcs": 4}, "routing_function = valiant: BookSim itself stops"),
+        ({**MESH, "sw_allocator": "max_size", "output_speedup": 2}, "output_speedup = 2: BookSim itself stops"),
+    ],
+)
+def test_where_booksim_stops_it_is_said(tmp_path: Path, keys: dict[str, Any], named: str) -> None:
+    assert any(named in text for text in imported(tmp_path, **keys).warnings)
 
 
 def test_parallel_networks_are_planes(tmp_path: Path) -> None:

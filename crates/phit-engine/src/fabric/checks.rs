@@ -23,6 +23,7 @@ pub(crate) fn check(table: &LinkTable, topology: &dyn Topology) -> Result<(), Sc
         }
         let path = |key: &str| format!("router.links.{class}.{key}");
         let endpoints_own = [
+            ("injection_credit_latency", params.injection_credit_latency.is_some()),
             ("ejection_latency", params.ejection_latency.is_some()),
             ("ejection_buffer", params.ejection_buffer.is_some()),
             ("injection_bandwidth", params.injection_bandwidth.is_some()),

@@ -106,6 +106,13 @@ pub struct LinkParams {
     #[schemars(range(max = LONGEST))]
     #[schemars(extend("x-unit" = "cycles"))]
     pub credit_latency: Option<u32>,
+    /// Cycles that a credit for an injection queue takes from the router to the endpoint, which may use it at once
+    /// (class `endpoint` only). If left out, it takes as long as one that the endpoint gives back, `router.credit_delay`
+    /// included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = LONGEST))]
+    #[schemars(extend("x-unit" = "cycles"))]
+    pub injection_credit_latency: Option<u32>,
     /// Cycles from a router's output to the endpoint, where it differs from `latency` (class `endpoint` only).
     #[schemars(range(max = LONGEST))]
     #[schemars(extend("x-unit" = "cycles"))]
@@ -138,6 +145,7 @@ impl Default for LinkParams {
         Self {
             latency: 1,
             credit_latency: None,
+            injection_credit_latency: None,
             ejection_latency: None,
             ejection_buffer: None,
             bandwidth: Bandwidth::ONE,
@@ -163,6 +171,9 @@ pub struct LinkClass {
     pub latency: Tick,
     /// Of a credit, input to output.
     pub credit_latency: Tick,
+    /// Of a credit for an injection queue, whatever the router's delay of credits (class `endpoint`); `None`: that of
+    /// any credit, with the delay.
+    pub injection_credit_latency: Option<Tick>,
     /// Router to endpoint (class `endpoint`).
     pub ejection_latency: Tick,
     /// Phits that an endpoint has room for; `None` if it takes whatever comes.
@@ -202,6 +213,7 @@ impl LinkClasses {
             LinkClass {
                 latency: link.latency * ticks_per_cycle,
                 credit_latency: link.credit_latency.unwrap_or(link.latency) * ticks_per_cycle,
+                injection_credit_latency: link.injection_credit_latency.map(|cycles| cycles * ticks_per_cycle),
                 ejection_latency: link.ejection_latency.unwrap_or(link.latency) * ticks_per_cycle,
                 ejection_buffer: link.ejection_buffer.and_then(Phits::finite),
                 bandwidth: link.bandwidth,
@@ -233,7 +245,10 @@ impl LinkClasses {
 
     /// The longest way over a link, in ticks: of phits or of credits.
     pub fn longest(&self) -> Tick {
-        let longest = |link: &LinkClass| link.latency.max(link.ejection_latency).max(link.credit_latency);
+        let longest = |link: &LinkClass| {
+            let credit = link.credit_latency.max(link.injection_credit_latency.unwrap_or(0));
+            link.latency.max(link.ejection_latency).max(credit)
+        };
         self.iter().map(longest).max().unwrap_or(1)
     }
 

@@ -20,6 +20,9 @@ pub enum Rings {
     /// middle of the line, either half, by chance, for those that will cross neither (BookSim's `dim_order_bal`): the
     /// halves are used more evenly.
     Balanced,
+    /// As `dateline`, but of an odd number of virtual channels both halves have the one in the middle (BookSim's
+    /// `dim_order`). There packets of both can wait for one another in a circle: the network is not free of deadlock.
+    Overlapping,
     /// No halves: any, but a packet that enters a ring, from an endpoint or another dimension, needs room in the
     /// channel for one of the largest packets besides itself. So a ring always has room for a packet, and moves on
     /// (Carrion, Beivide, Gregorio and Vallejo, "A flow control mechanism to avoid message deadlock in k-ary n-cube
@@ -45,10 +48,6 @@ pub struct DimensionOrder {
 }
 
 impl DimensionOrder {
-    fn balanced(&self) -> bool {
-        self.rings == Rings::Balanced
-    }
-
     fn bubble(&self) -> bool {
         self.rings == Rings::Bubble
     }
@@ -68,8 +67,12 @@ impl RoutingParams for DimensionOrder {
         }
         match (self.rings, topology.wraps()) {
             (Rings::Dateline, _) | (_, true) => Ok(()),
-            (Rings::Balanced | Rings::Bubble, false) => {
-                let rings = if self.balanced() { "\"balanced\"" } else { "\"bubble\"" };
+            (Rings::Balanced | Rings::Overlapping | Rings::Bubble, false) => {
+                let rings = match self.rings {
+                    Rings::Bubble => "\"bubble\"",
+                    Rings::Overlapping => "\"overlapping\"",
+                    _ => "\"balanced\"",
+                };
                 Err(ScenarioError::new("rings", rings, "needs a torus: elsewhere there are no rings"))
             }
         }
@@ -86,6 +89,7 @@ impl RoutingParams for DimensionOrder {
         match self.rings {
             Rings::Dateline => Proof::legs(Legs::Minimal),
             Rings::Balanced => Proof::Steps(Box::new(Balanced)),
+            Rings::Overlapping => Proof::Steps(Box::new(Overlapping)),
             Rings::Bubble => Proof::Rings,
         }
     }
@@ -122,6 +126,7 @@ impl RoutingParams for DimensionOrder {
         match self.rings {
             Rings::Dateline => Minimal {}.build(context),
             Rings::Balanced => Box::new(Balanced),
+            Rings::Overlapping => Box::new(Overlapping),
             Rings::Bubble => Box::new(Bubbled { largest: context.packet_size }),
         }
     }
@@ -206,6 +211,59 @@ impl Routing for Balanced {
     }
 }
 
+/// The rule of [`Rings::Overlapping`].
+struct Overlapping;
+
+impl Overlapping {
+    /// True if a packet that enters the ring of `class` at router `at` goes in the upper half there: its target lies
+    /// below.
+    fn upper(topology: &dyn Topology, class: u8, at: u32, to: u32) -> bool {
+        let Some(sides) = topology.grid() else { return false };
+        let (before, side) = sides.split_at(usize::from(class) - 1);
+        let (stride, side) = (before.iter().product::<u32>(), side[0]);
+        at / stride % side > to / stride % side
+    }
+
+    /// `hop` in a half of `count` channels, one more than a half of an odd number.
+    fn half(hop: Hop, count: u8, upper: bool) -> Hop {
+        Hop { vc: u8::from(upper) * (count / 2), vcs: count.div_ceil(2), ..hop }
+    }
+}
+
+impl Routing for Overlapping {
+    fn route(&mut self, view: &mut View<'_>, _: u16, _: u16, packet: &mut Packet) -> Option<Hop> {
+        let hop = minimal_hop(view.topology, view.router, packet, view.vcs(), view.rng);
+        let class = view.class(hop.port);
+        // A packet enters each of its rings where its source is in it: in dimension order it has not moved along it.
+        let (source, _) = view.topology.attachment(packet.source);
+        let upper = Self::upper(view.topology, class, source, packet.destination_router);
+        Some(Self::half(hop, view.vcs()[usize::from(class)], upper))
+    }
+}
+
+/// What is noted in a packet is its half in the ring where it is: 1 or 2, 0 for one from an endpoint.
+impl Adaptive for Overlapping {
+    fn steps(&self, topology: &dyn Topology, packet: &Standing, vcs: &[u8], out: &mut Vec<Step>) {
+        let &Standing { at, to, came, hops, memo } = packet;
+        let state = HopState { came_by: came.0, came_in: came.1, leg_hops: hops };
+        let mut found = Vec::new();
+        topology.minimal_hops(at, to, Leg::ONLY, state, vcs, &mut found);
+        for hop in found {
+            let class = topology.port(at, hop.port).class;
+            let upper = match goes_on(topology, at, state, hop) {
+                true => memo == 2,
+                false => Self::upper(topology, class, at, to),
+            };
+            let hop = Self::half(hop, vcs[usize::from(class)], upper);
+            out.push(Step { hop, memo: 1 + u32::from(upper), escape: true });
+        }
+    }
+
+    fn longest(&self, topology: &dyn Topology) -> u32 {
+        topology.diameter()
+    }
+}
+
 impl Adaptive for Balanced {
     fn steps(&self, topology: &dyn Topology, packet: &Standing, vcs: &[u8], out: &mut Vec<Step>) {
         let &Standing { at, to, came, hops, .. } = packet;
@@ -234,6 +292,22 @@ mod tests {
     use super::*;
     use crate::packet::Hops;
     use crate::topology::{TopologyParams, Torus};
+
+    #[test]
+    fn halves_of_an_odd_number_share_the_channel_in_the_middle() {
+        let hop = Hop { port: 1, vc: 0, vcs: 1 };
+        let half = |count, upper| {
+            let Hop { vc, vcs, .. } = Overlapping::half(hop, count, upper);
+            (vc, vcs)
+        };
+        assert_eq!([half(2, false), half(2, true)], [(0, 1), (1, 1)]);
+        assert_eq!([half(3, false), half(3, true)], [(0, 2), (1, 2)]);
+        assert_eq!([half(7, false), half(7, true)], [(0, 4), (3, 4)]);
+        // Of 4 x 3 routers, in the second dimension: from the last row to the first, and back.
+        let torus = Torus { dims: vec![4, 3], endpoints_per_router: 1, faults: None }.build().unwrap();
+        assert!(Overlapping::upper(&*torus, 2, 11, 3));
+        assert!(!Overlapping::upper(&*torus, 2, 3, 11));
+    }
 
     #[test]
     fn who_crosses_neither_end_nor_middle_of_a_ring_may_take_either_half() {

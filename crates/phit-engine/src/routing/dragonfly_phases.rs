@@ -49,6 +49,10 @@ impl RoutingParams for DragonflyPhases {
         if self.adaptive { valiant::check("dragonfly_phases", topology) } else { Ok(()) }
     }
 
+    fn counts_phits(&self) -> bool {
+        true
+    }
+
     fn reads_buffers(&self) -> bool {
         self.adaptive
     }

@@ -24,7 +24,8 @@ pub enum Ways {
 /// in wormhole networks", IEEE TPDS 1993).
 ///
 /// A head asks for the free virtual channels of all outputs on minimal ways at once, and takes what
-/// `router.vc_allocator` gives it; that needs `router.vc_allocation = "stage"`. Virtual channel 0 is the escape
+/// `router.vc_allocator` gives it; that needs `router.vc_allocation = "stage"`, or, with `ways = "lowest"`,
+/// `"speculative"`. Virtual channel 0 is the escape
 /// channel, in dimension order: it comes after the others where the allocator knows priorities, and a packet that has
 /// taken it stays in it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -58,6 +59,10 @@ impl RoutingParams for MinimalAdaptive {
 
     fn alternatives(&self) -> bool {
         true
+    }
+
+    fn alternatives_of_one_output(&self) -> bool {
+        self.ways == Ways::Lowest
     }
 
     fn build(&self, _: &RoutingContext) -> Box<dyn Routing> {

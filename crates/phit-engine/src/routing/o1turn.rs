@@ -102,6 +102,10 @@ impl RoutingParams for O1turn {
         self.choice == Choice::Occupancy
     }
 
+    fn counts_phits(&self) -> bool {
+        true
+    }
+
     fn per_network(&self) -> bool {
         self.choice == Choice::Random
     }

@@ -123,6 +123,9 @@ macro_rules! ugal {
             fn per_network(&self) -> bool {
                 true
             }
+            fn counts_phits(&self) -> bool {
+                self.queue != Queue::Share
+            }
             fn reads_everything(&self) -> bool {
                 $everything
             }

@@ -59,6 +59,33 @@ fn a_link_carries_its_buffer_once_per_credit_round_trip() {
 }
 
 #[test]
+fn an_injection_queue_takes_its_room_once_per_credit_round_trip() {
+    // A flit enters the router L after it was sent, is granted at once, and has left a cycle later; its credit is at the
+    // endpoint after L, or what these credits take, and then the next flit is sent. Routers use credits D later,
+    // endpoints only if their credits take as long as those that they give back.
+    for (l, own, d) in [(1, None, 0), (1, None, 3), (1, Some(2), 0), (1, Some(2), 3), (4, Some(0), 2), (3, Some(9), 1)]
+    {
+        for buffer in [1, 2] {
+            let round_trip = l + 1 + own.unwrap_or(l + d);
+            let value = json!({
+                "topology": { "kind": "single", "endpoints": 2 },
+                "router": {
+                    "switching": "wormhole", "flit_size": 1, "credit_delay": d,
+                    "links": { "endpoint": {
+                        "latency": l, "injection_credit_latency": own, "vcs": 1, "buffer": buffer,
+                    } },
+                },
+                "traffic": { "load": 1, "packet_size": 1, "pattern": "shift" },
+                "measure": { "warmup": 500, "cycles": 5000 },
+            });
+            let expected = (f64::from(buffer) / f64::from(round_trip)).min(1.0);
+            let what = format!("{buffer} phits, latency {l}, credits {own:?}, delay {d}");
+            assert_close(accepted(&value), expected, 0.002, &what);
+        }
+    }
+}
+
+#[test]
 fn a_link_with_room_for_the_round_trip_is_always_busy() {
     for (switching, flit) in [("virtual_cut_through", 1), ("wormhole", 2)] {
         let router = json!({

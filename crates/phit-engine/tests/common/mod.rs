@@ -208,6 +208,7 @@ pub fn random(choices: &[u32]) -> Value {
                 link["vcs"] = json!(1);
             }
             link["ejection_latency"] = draw.of(&[json!(null), json!(0), json!(3)]);
+            link["injection_credit_latency"] = draw.of(&[json!(null), json!(0), json!(2)]);
             link["ejection_buffer"] = draw.of(&[json!(null), json!(2 * unit), json!(unit)]);
             link["injection_bandwidth"] = draw.of(&[json!(null), json!("infinite"), json!(2)]);
         } else {

@@ -225,3 +225,61 @@ fn partitions_and_the_way_of_asking_again_change_no_allocation() {
         assert_same(&run(&value, 1, 3), &run(&value, 1, 1), &format!("{allocation}, decided once in a cycle"));
     }
 }
+
+#[test]
+fn halves_that_overlap_are_not_proved() {
+    let torus = |rings: &str, vcs: u32| {
+        json!({
+            "topology": { "kind": "torus", "dims": [5, 4] },
+            "router": { "links": { "default": { "vcs": vcs, "buffer": 8 } } },
+            "routing": { "kind": "dimension_order", "rings": rings },
+            "traffic": { "load": 0.2, "packet_size": 2 },
+            "measure": { "warmup": 200, "cycles": 500 },
+        })
+    };
+    let proved = |rings: &str, vcs: u32| verify(&scenario(&torus(rings, vcs))).unwrap()["proved"].clone();
+    for vcs in [2, 4] {
+        assert_eq!(proved("overlapping", vcs), true, "{vcs} channels");
+    }
+    for vcs in [3, 5] {
+        assert_eq!(proved("overlapping", vcs), false, "{vcs} channels");
+        assert_eq!(proved("dateline", vcs), true, "{vcs} channels");
+    }
+    // Of an even number there is nothing in the middle.
+    assert_same(&run(&torus("overlapping", 4), 1, 2), &run(&torus("dateline", 4), 1, 1), "halves of four channels");
+}
+
+/// What is charged against the channels of a port is the same where each has all of its memory to itself.
+#[test]
+fn a_memory_of_which_nothing_is_shared_is_compared_like_buffers() {
+    let cases = [
+        (json!({ "kind": "mesh", "dims": [4, 4] }), json!({ "kind": "o1turn", "choice": "occupancy" })),
+        (json!({ "kind": "hyperx", "dims": [4, 4] }), json!({ "kind": "ugal_l", "queue": "port" })),
+        (json!({ "kind": "hyperx", "dims": [4, 4] }), json!({ "kind": "ugal_l" })),
+        (
+            json!({ "kind": "clos", "down": [4, 4], "up": [4] }),
+            json!({
+                "kind": "clos", "allocation": "greedy_r", "precompute": 2, "decide": "arrival", "redecide": false,
+                "busy": "ignored", "measure": "port",
+            }),
+        ),
+    ];
+    for (topology, routing) in cases {
+        let outcome = |sharing: Value, partitions| {
+            let value = json!({
+                "topology": topology,
+                "router": {
+                    "switching": "wormhole", "flit_size": 1, "vc_allocation": "stage", "sharing": sharing,
+                    "links": { "default": { "vcs": 4, "buffer": 4, "latency": 2 }, "endpoint": { "vcs": 4, "buffer": 4 } },
+                },
+                "routing": routing,
+                "traffic": { "load": 0.4, "packet_size": 3 },
+                "measure": { "warmup": 200, "cycles": 1000 },
+            });
+            run(&value, 1, partitions)
+        };
+        let (shared, own) = (outcome(json!({ "private": 4 }), 2), outcome(Value::Null, 1));
+        assert!(packets(&own) > 1000, "{routing}: {}", packets(&own));
+        assert_same(&shared, &own, &routing.to_string());
+    }
+}

@@ -85,7 +85,8 @@ fn shared_buffers_that_could_block_a_channel_or_be_misread() {
         json!({}),
     );
     assert!(whole.starts_with("router.sharing: expected router.switching = \"wormhole\""), "{whole}");
-    let reading = with(json!({ "sharing": { "private": 2 } }), json!({ "routing": "ugal_l" }));
+    let reading =
+        with(json!({ "sharing": { "private": 2 } }), json!({ "routing": { "kind": "ugal_l", "queue": "share" } }));
     assert!(reading.starts_with("routing.kind = \"ugal_l\": with router.sharing"), "{reading}");
     assert!(reading.contains("minimal") && reading.contains("valiant") && !reading.contains("piggyback"), "{reading}");
 }

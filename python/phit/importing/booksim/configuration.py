@@ -132,4 +132,19 @@ def check_range(configuration: Configuration, key: str, least: int, most: int) -
     return int(value)
 
 
-__all__ = ["Configuration", "InputError", "check_range"]
+KINDS = ("read_request", "read_reply", "write_request", "write_reply")
+"""Kinds of packets, with `use_read_write`."""
+
+
+def ranges(configuration: Configuration) -> dict[str, tuple[int, int]]:
+    """By kind of packets, the first and the last virtual channel that they may take, with `use_read_write`."""
+    vcs = max(configuration.whole("num_vcs"), 1)
+    found = {}
+    for kind in KINDS:
+        low, high = (0, vcs // 2 - 1) if "request" in kind else (vcs // 2, vcs - 1)
+        begin, end = configuration.whole(f"{kind}_begin_vc"), configuration.whole(f"{kind}_end_vc")
+        found[kind] = (low if begin < 0 else begin, high if end < 0 else end)
+    return found
+
+
+__all__ = ["KINDS", "Configuration", "InputError", "check_range", "ranges"]

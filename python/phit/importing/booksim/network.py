@@ -4,7 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from phit.importing.booksim import anynet, express
-from phit.importing.booksim.configuration import Configuration, check_range
+from phit.importing.booksim.configuration import Configuration, check_range, ranges
+from phit.importing.found import Status
 from phit.scenario import Document
 from phit.studies.peers.booksim import ADAPTIVE_UP, OBLIVIOUS_UP
 from phit.text import quoted
@@ -83,6 +84,8 @@ EITHER_ORDER: Document = {"kind": "o1turn"}
 ORDER_BY_OCCUPANCY: Document = EITHER_ORDER | {"choice": "occupancy"}
 MINIMAL_STOP: Document = VALIANT | {"stop": "minimal"}
 BALANCED: Document = ORDER | {"rings": "balanced"}
+OVERLAPPING: Document = ORDER | {"rings": "overlapping"}
+"""Its halves of an odd number of channels: both have the one in the middle."""
 MINIMAL_ADAPTIVE: Document = {"kind": "minimal_adaptive", "ways": "lowest"}
 """Of several hops of one priority its sets keep the first."""
 PHASES: Document = {"kind": "dragonfly_phases"}
@@ -131,16 +134,15 @@ def _mesh(given: Configuration) -> Network:
     }
     choice = _choose(given, choices)
     if choice == "valiant":
-        _least_vcs(given, 2, "half of them for each half of a Valiant route")
+        _two_halves(given, "half of them for each half of a Valiant route")
     elif choice == "romm":
         _two_halves(given, "half of them for each half of a route")
     elif choice in ("xy_yx", "adaptive_xy_yx"):
         _two_halves(given, "half of them for each order of dimensions")
     elif choice == "min_adapt":
         _least_vcs(given, 2, "one of them for escape")
-        for key in ("speculative", "vc_prioritize_empty"):
-            if given.whole(key) > 0:
-                given.refuse(key, "cannot be expressed with min_adapt; expected 0")
+        if given.whole("vc_prioritize_empty") > 0:
+            given.refuse("vc_prioritize_empty", "cannot be expressed with min_adapt; expected 0")
     if choice in ("adaptive_xy_yx", "min_adapt"):
         _without_requests(given)
     network = Network(_size(sides), {"default": 1}, outputs=_foretold(choice, 2 * len(sides) + 1))
@@ -148,7 +150,9 @@ def _mesh(given: Configuration) -> Network:
         # Of the hops of one priority its sets keep the first, here dimension order in the last third of the channels.
         vcs = given.whole("num_vcs")
         _least_vcs(given, 3, "a third of them for each part of an adaptive plane")
-        network.vcs = {"default": vcs - 2 * (vcs // 3)}
+        halves = 2 if _channels(given) != {vcs} else 1
+        each = vcs // halves
+        network.vcs = {"default": halves * (each - 2 * (each // 3))}
     return network
 
 
@@ -161,11 +165,15 @@ def _torus(given: Configuration) -> Network:
     sides = _sides(given)
     given.findings.put("topology", {"kind": "torus", "dims": sides}, given["topology"], given["k"], given["n"])
     choice = _choose(given, {"dim_order": ORDER, "dim_order_bal": BALANCED, "valiant": VALIANT})
+    outputs = _foretold(choice, 2 * len(sides) + 1)
     if choice == "dim_order_bal":
         _two_halves(given, "half of them behind the dateline")
+    elif choice == "valiant":
+        _parts(given, 4, "a quarter of them for each half of a Valiant route before and behind the dateline")
+        if max(sides) > 3:
+            given.drop("routing_function", "BookSim itself stops at a failed assertion with `valiant` on this torus")
     elif choice:
-        _least_vcs(given, 4 if choice == "valiant" else 2, "half of them behind the dateline")
-    outputs = _foretold(choice, 2 * len(sides) + 1)
+        _dateline(given, outputs)
     return Network(_size(sides), {"default": _latency(given, 2)}, outputs=outputs, halves=2)
 
 
@@ -174,9 +182,44 @@ def _least_vcs(given: Configuration, least: int, why: str) -> None:
         given.refuse("num_vcs", f"expected at least {least}: {why}")
 
 
+def _channels(given: Configuration) -> set[int]:
+    """How many virtual channels a packet may take: by its kind, where requests and replies have ranges of their own."""
+    if not given.whole("use_read_write"):
+        return {given.whole("num_vcs")}
+    return {last - first + 1 for first, last in ranges(given).values()}
+
+
+def _parts(given: Configuration, parts: int, why: str) -> None:
+    """Refuses numbers of channels that cannot be divided evenly: in BookSim the parts overlap then."""
+    if any(count < parts or count % parts for count in _channels(given)):
+        expected = "an even number" if parts == 2 else f"a multiple of {parts}"
+        of_each = " for each kind of packets" if given.whole("use_read_write") else ""
+        given.refuse("num_vcs", f"expected {expected}{of_each}: {why}")
+
+
 def _two_halves(given: Configuration, why: str) -> None:
-    if (vcs := given.whole("num_vcs")) < 2 or vcs % 2:
-        given.refuse("num_vcs", f"expected an even number: {why}")
+    _parts(given, 2, why)
+
+
+def _dateline(given: Configuration, outputs: int) -> None:
+    """Halves of the channels before and behind the dateline of a ring."""
+    _least_vcs(given, 2, "half of them behind the dateline")
+    counts = _channels(given)
+    if not any(count % 2 for count in counts):
+        return
+    if given.whole("noq"):
+        # A share that ends before the channel in the middle is the same in halves that overlap.
+        if any((count + 1) // 2 // outputs != count // 2 // outputs for count in counts):
+            given.refuse(
+                "num_vcs", "cannot be expressed with noq: BookSim's halves of it overlap; expected an even number"
+            )
+        return
+    if not all(count % 2 for count in counts):
+        given.refuse("num_vcs", "expected an odd number for all kinds of packets, or an even one for all")
+        return
+    given.findings.put("routing", dict(OVERLAPPING), given["routing_function"], given["num_vcs"])
+    words = "both halves have the virtual channel in the middle, as in BookSim: the network is not free of deadlock"
+    given.findings.note(Status.DROPPED, given["num_vcs"], words)
 
 
 def _without_requests(given: Configuration) -> None:
@@ -263,7 +306,7 @@ def _flatfly(given: Configuration) -> Network:
     }
     choice = _choose(given, choices)
     if choice in ("valiant", "ugal"):
-        _least_vcs(given, 2, "half of them for each half of a Valiant route")
+        _two_halves(given, "half of them for each half of a Valiant route")
     elif choice in ("xyyx", "adaptive_xyyx"):
         _two_halves(given, "half of them for each order of dimensions")
     if choice == "adaptive_xyyx":
@@ -303,7 +346,10 @@ def _tree(given: Configuration) -> Network:
     ports, levels = check_range(given, "k", 2, 1 << 12), check_range(given, "n", 2, 16)
     topology: Document = {"kind": "clos", "down": [ports] * levels, "up": [ports] * (levels - 1)}
     given.findings.put("topology", topology, given["topology"], given["k"], given["n"])
-    _choose(given, {"nca": OBLIVIOUS_UP, "anca": ADAPTIVE_UP})
+    choice = _choose(given, {"nca": OBLIVIOUS_UP, "anca": ADAPTIVE_UP})
+    if choice == "anca" and (given.whole("num_vcs") > 1 or given["buffer_policy"].value != "private"):
+        # The credits of all channels of an output are compared.
+        given.findings.put("routing.measure", "port", given["routing_function"])
     return Network(ports**levels, {"default": 1}, whole_flits=True)
 
 

@@ -23,7 +23,6 @@ SOURCES = {
     "vc_eligible": ("vc_busy_when_full",),
     "vc_preferred": ("vc_prioritize_empty",),
     "vc_turns": ("vc_shuffle_requests",),
-    "output_buffer": ("output_buffer_size",),
     "sharing": ("buffer_policy", "private_buf_size", "max_held_slots"),
 }
 """By key of the table, the keys that it comes from."""
@@ -54,6 +53,11 @@ def router(given: Configuration, network: Network) -> None:
         document[name] = _allocator(given, key)
         if priority and _ranks(given, key):
             document[name]["priority"] = priority
+    if called(str(given["sw_allocator"].value))[0] == "max_size" and given.whole("output_speedup") > given.whole(
+        "input_speedup"
+    ):
+        words = "BookSim itself stops or hangs with max_size where the crossbar has more outputs than inputs"
+        given.drop("output_speedup", words)
     _speculation(given, document)
     _channels(given, document)
     _sharing(given, network, document)
@@ -65,8 +69,7 @@ def router(given: Configuration, network: Network) -> None:
     for key in ("input_speedup", "output_speedup"):
         if (paths := check_range(given, key, 1, 64)) > 1:
             document[key] = paths
-    if (held := check_range(given, "output_buffer_size", -1, 65_534)) >= 0:
-        document["output_buffer"] = held
+    _output_buffer(given, vcs * buffer)
     if network.whole_flits:
         document["cut_through"] = "input"
     for key, value in document.items():
@@ -80,7 +83,13 @@ def router(given: Configuration, network: Network) -> None:
 def _links(links: Document, network: Network) -> Document:
     """The links of a model's router, with the network's latencies and channels."""
     endpoint, default = links["endpoint"], links["default"]
-    endpoint |= {"latency": network.attachment, "ejection_latency": network.attachment - 1}
+    # A flit, and the credit for one, is a cycle longer on its way than its channel is long. Endpoints use a credit at
+    # once, routers after `credit_delay`.
+    endpoint |= {
+        "latency": network.attachment,
+        "injection_credit_latency": network.attachment + 1,
+        "ejection_latency": network.attachment - 1,
+    }
     found = {"endpoint": endpoint}
     for name, latency in network.channels.items():
         found[name] = default | {"latency": latency, "vcs": network.vcs.get(name, default["vcs"])}
@@ -106,10 +115,35 @@ def _speedup(given: Configuration) -> float:
 
 def _left_out(given: Configuration) -> None:
     """Options without an equivalent whose effect is bounded, or nothing with these settings."""
+    words = "BookSim's stage takes nothing new until it is through, Phit's is pipelined: the same when empty"
     if given.whole("routing_delay") > 1:
-        given.drop(
-            "routing_delay", "BookSim's stage takes one head at a time, Phit's is pipelined: the same when empty"
-        )
+        given.drop("routing_delay", words)
+    for key in ("st_prepare_delay", "st_final_delay"):
+        if given.whole("st_prepare_delay") + given.whole("st_final_delay") > 1 and given.whole(key) > 0:
+            given.drop(key, words)
+
+
+def _output_buffer(given: Configuration, most: int) -> None:
+    """Output buffers of so many flits, to which at most `most` flits can be on their way.
+
+    BookSim counts those that have come through the crossbar and not gone on yet, before the crossbar is allocated.
+    """
+    held = check_range(given, "output_buffer_size", -1, 65_534)
+    if held < 0:
+        return
+    crossing = given.whole("st_prepare_delay") + given.whole("st_final_delay")
+    at_once = given.number("internal_speedup") > 1 or given.whole("output_speedup") > 1 or crossing > 1
+    if held == 0:
+        given.refuse("output_buffer_size", "expected -1, or at least 1 flit: without room nothing is ever sent")
+    elif held >= most:
+        words = "a flit in it has a credit of the next buffer, of which there are no more"
+        given.findings.note(Status.IGNORED, given["output_buffer_size"], words)
+    elif not at_once:
+        words = "a flit goes on in the cycle in which it has come through the crossbar, so none ever waits"
+        given.findings.note(Status.IGNORED, given["output_buffer_size"], words)
+    else:
+        expected = f"cannot be expressed where several flits come in a cycle; expected -1, or at least {most}"
+        given.refuse("output_buffer_size", expected)
 
 
 RANKING = ("separable_input_first", "separable_output_first", "wavefront", "rr_wavefront", "select")
@@ -150,9 +184,6 @@ def _channels(given: Configuration, document: Document) -> None:
 LIMITS = {"shared": "none", "limited": "fixed", "dynamic": "even", "shifting": "halved"}
 """By policy, how much of a shared buffer one virtual channel may hold."""
 
-COMPARING = ("ugal", "anca", "adaptive_xy_yx", "adaptive_xyyx")
-"""Routing functions that compare buffers."""
-
 
 def _sharing(given: Configuration, network: Network, document: Document) -> None:
     """How the virtual channels of a port share its memory."""
@@ -162,11 +193,12 @@ def _sharing(given: Configuration, network: Network, document: Document) -> None
     if policy not in LIMITS:
         given.refuse("buffer_policy", f"cannot be expressed; expected one of private, {', '.join(LIMITS)}")
         return
-    if str(given["routing_function"].value) in COMPARING:
-        given.refuse("buffer_policy", f"cannot be expressed with {given['routing_function']}; expected private")
     vcs, buffer = given.whole("num_vcs"), _buffer(given)
     if given.whole("buf_size") > 0 and given.whole("buf_size") % max(vcs, 1):
         given.refuse("buf_size", f"cannot be expressed; expected a multiple of the {vcs} virtual channels")
+    if given.whole("output_speedup") > 1:
+        words = "two flits can take the same place, at which BookSim stops"
+        given.refuse("output_speedup", f"cannot be expressed with {given['buffer_policy']}: {words}; expected 1")
     if any(used != vcs for used in network.vcs.values()):
         given.refuse("buffer_policy", "cannot be expressed with channels that routing does not use; expected private")
     if given["private_bufs"].value not in (-1, vcs):
@@ -208,7 +240,11 @@ def _next_hop_queueing(given: Configuration, network: Network) -> None:
     given.findings.put("queueing", {"kind": "noq"}, given["noq"])
 
 
-ITERATIVE = {"islip": "islip", "select": "islip", "pim": "pim"}
+ITERATIVE: dict[str, Document] = {
+    "islip": {"kind": "islip"},
+    "select": {"kind": "islip"},
+    "pim": {"kind": "pim", "lots": "places"},
+}
 """Allocators with a number of iterations."""
 
 SEPARABLE: dict[str, Document] = {
@@ -247,13 +283,13 @@ def _allocator(given: Configuration, key: str) -> Document:
 
 def _iterative(given: Configuration, key: str, kind: str, parameters: list[str]) -> Document:
     if not parameters:
-        return {"kind": ITERATIVE[kind]}
+        return dict(ITERATIVE[kind])
     if not parameters[0].isdecimal() or not 1 <= int(parameters[0][:4]) <= 255:
         given.refuse(key, "expected 1 to 255 iterations")
-        return {"kind": ITERATIVE[kind]}
+        return dict(ITERATIVE[kind])
     if kind == "select" and int(parameters[0]) > 1:
         given.refuse(key, "cannot be expressed; expected 1 iteration: in more of them it matches inputs again")
-    return {"kind": ITERATIVE[kind], "iterations": int(parameters[0])}
+    return ITERATIVE[kind] | {"iterations": int(parameters[0])}
 
 
 def _priority(given: Configuration) -> str | None:

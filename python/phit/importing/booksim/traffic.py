@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 
-from phit.importing.booksim.configuration import Configuration, check_range
+from phit.importing.booksim.configuration import KINDS, Configuration, check_range, ranges
 from phit.importing.booksim.grammar import called, elements
 from phit.importing.booksim.network import Network
 from phit.importing.found import Setting
@@ -186,12 +186,7 @@ def _parameter(given: Configuration, parameters: Sequence[str], place: int, key:
     return value
 
 
-REQUESTS = {
-    "read_request": "read_request_size",
-    "read_reply": "read_reply_size",
-    "write_request": "write_request_size",
-    "write_reply": "write_reply_size",
-}
+REQUESTS = {kind: f"{kind}_size" for kind in KINDS}
 
 
 def _requests(given: Configuration, rate: float) -> tuple[float, float]:
@@ -217,17 +212,14 @@ def _requests(given: Configuration, rate: float) -> tuple[float, float]:
 def _virtual_networks(given: Configuration) -> bool:
     """Whether requests and replies have half of the virtual channels each, or share them all."""
     vcs = max(given.whole("num_vcs"), 1)
-    half, ranges = vcs // 2, {}
-    for kind in REQUESTS:
-        low, high = 0 if "request" in kind else half, half - 1 if "request" in kind else vcs - 1
-        begin, end = given.whole(f"{kind}_begin_vc"), given.whole(f"{kind}_end_vc")
-        ranges[kind] = (low if begin < 0 else begin, high if end < 0 else end)
-        if not 0 <= ranges[kind][0] <= ranges[kind][1] < vcs:
+    half, found = vcs // 2, ranges(given)
+    for kind, (begin, end) in found.items():
+        if not 0 <= begin <= end < vcs:
             given.refuse(f"{kind}_end_vc", f"expected channels among the {vcs} of num_vcs")
-    if all(found == (0, vcs - 1) for found in ranges.values()):
+    if all(each == (0, vcs - 1) for each in found.values()):
         return False
-    asked = [ranges["read_request"], ranges["write_request"]]
-    answered = [ranges["read_reply"], ranges["write_reply"]]
+    asked = [found["read_request"], found["write_request"]]
+    answered = [found["read_reply"], found["write_reply"]]
     if vcs % 2 or max(end for _, end in asked) >= half or min(begin for begin, _ in answered) < half:
         expected = (
             "expected all channels for all kinds, or requests in the first half of them and replies in the second"

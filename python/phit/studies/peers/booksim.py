@@ -57,6 +57,7 @@ def router(
         "links": {
             "endpoint": {
                 "latency": 1,
+                "injection_credit_latency": 2,
                 "ejection_latency": 0,
                 "ejection_buffer": buffer,
                 "vcs": vcs,

@@ -227,9 +227,52 @@ def _configured(folder: Path) -> list[Case]:
     return found
 
 
+SAID = (
+    "topology", "routing_function", "num_vcs", "vc_buf_size", "buffer_policy", "wait_for_tail_credit", "vc_allocator",
+    "sw_allocator", "speculative", "routing_delay", "credit_delay", "internal_speedup", "input_speedup", "traffic",
+    "packet_size", "injection_process",
+)  # fmt: skip
+"""The keys in which BookSim's whole configurations differ."""
+
+PLAIN = {"buffer_policy": "private", "wait_for_tail_credit": "0", "speculative": "0", "routing_delay": "0"} | {
+    "vc_allocator": "islip", "sw_allocator": "islip", "traffic": "uniform", "packet_size": "1"
+}  # fmt: skip
+"""What most of them have, which goes without saying."""
+
+MEASURED = {"warmup": 2000, "cycles": 40_000, "count": "generated"}
+"""Networks are small, and few packets scatter: twice as long as BookSim measured."""
+
+
+def _whole_booksim(folder: Path) -> list[Case]:
+    """BookSim's runs by their whole configurations, as these are imported; seeds of one are one case."""
+    runs: dict[str, list[Row]] = {}
+    for row in rows(folder, "booksim_configurations.csv"):
+        runs.setdefault(row["config"], []).append(row)
+    found = []
+    for config, seeds in runs.items():
+        given = _keys(config)
+        names = ("accepted_load", "latency_mean", "hops_mean")
+        # In a single switch there are no hops.
+        theirs = {name: [float(run[name]) for run in seeds] for name in names if float(seeds[0][name])}
+        words = " ".join(f"{key}={given[key]}" for key in SAID if key in given and PLAIN.get(key) != given[key])
+        found.append(
+            Case(
+                simulator="BookSim",
+                series=WHOLE,
+                load=float(given["injection_rate"]),
+                scenario=of_booksim(given) | {"measure": MEASURED},
+                theirs=theirs,
+                tolerances={name: BOOKSIM[name] for name in theirs},
+                quick=False,
+                setting=f"{words} {given['injection_rate']}",
+            )
+        )
+    return found
+
+
 def cases(folder: Path) -> list[Case]:
     """All of them."""
-    found = _configured(folder)
+    found = [*_configured(folder), *_whole_booksim(folder)]
     for setting, (_, theirs) in _measured(folder, "booksim_more_settings.csv", "booksim").items():
         found.append(_case("BookSim", setting, of_booksim(BOOKSIM_SETTINGS[setting]), theirs, BOOKSIM))
     for setting, (saturated, theirs) in _measured(folder, "fogsim_more_settings.csv", "fogsim").items():

@@ -8,8 +8,9 @@ use super::kernel::General;
 use super::partition::Partition;
 use super::state::Output;
 use super::vc_allocation::Waiting;
-use crate::engine::NONE;
 use crate::engine::bits::for_each_member;
+use crate::engine::{NONE, Tick};
+use crate::fabric::seams::allocator::Request;
 use crate::fabric::seams::routing::{Alternative, RouterView};
 use crate::packet::MOST_CLASSES;
 
@@ -17,10 +18,20 @@ use crate::packet::MOST_CLASSES;
 pub(super) const AFTER: u8 = MOST_CLASSES as u8;
 
 impl Partition {
-    /// Lets the head of `queue`, of a flit of `size` phits, ask for the free channels of all its hops.
+    /// Lets the head of `queue`, of a flit of `size` phits, ask for the free channels of all its hops. Where it
+    /// speculates, which it does if all of them are over one output, it also asks for the crossbar if one of its hops
+    /// has a free channel with room; that is in vain unless each has one. Returns the place of that request, `NONE` if
+    /// there is none.
     #[cold]
     #[inline(never)]
-    pub(super) fn ask_of_several(&mut self, queue: u32, size: u32) {
+    pub(super) fn ask_of_several(
+        &mut self,
+        requests: &mut Vec<Request>,
+        queue: u32,
+        (size, birth): (u32, Tick),
+    ) -> u32 {
+        let (waiting, speculates) = (self.waiting.len(), self.settings.speculates);
+        let (mut asked, mut each) = (NONE, true);
         let q = &self.queues[queue];
         let packet = q.first;
         let router = self.inputs[q.port].router;
@@ -33,6 +44,16 @@ impl Partition {
             let output = &self.tables.outputs[self.tables.first_port[router] + place];
             let (first, class) = (output.vc + u32::from(hop.vc), output.class);
             let free = self.askable(first, hop.vcs.into(), (output.class, size));
+            if speculates {
+                let mut room = false;
+                for_each_member(free, 64, |place| {
+                    room |= self.tables.channels[first + place].credits >= size as i32;
+                });
+                each &= room;
+                if room && asked == NONE {
+                    asked = self.speculate::<General>(requests, queue, (first, free), (size, birth));
+                }
+            }
             if free != 0 {
                 let class = if after { class | AFTER } else { class };
                 let (count, output, request) = (hop.vcs, (place % 64) as u8, NONE);
@@ -41,6 +62,10 @@ impl Partition {
             }
         }
         self.alternatives = alternatives;
+        if each && asked != NONE {
+            self.waiting[waiting..].iter_mut().for_each(|head| head.request = asked);
+        }
+        asked
     }
 
     /// Of those that have got a channel, notes of which output it is.

@@ -364,6 +364,7 @@ impl<'a> Plan<'a> {
         let buffers = OutputBuffers::new(capacity, settings.backlog, outputs.len(), self.smallest_flit);
         let tables = OutputTables {
             first_port: first_port.into(),
+            charged: vec![0; if pools.is_some() { channels.len() } else { 0 }].into(),
             owners: vec![NONE; if settings.single { 0 } else { channels.len() }].into(),
             ready: vec![0; if settings.wants.batch && buffers.by_time() { outputs.len() } else { 0 }].into(),
             buffers,

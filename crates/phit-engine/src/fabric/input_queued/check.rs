@@ -201,10 +201,17 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> RouterParams<A> {
             return Ok(());
         }
         let with = format!("with routing {:?}, whose heads ask for channels of several outputs", demands.routing_kind);
-        if self.vc_allocation != VcAllocation::Stage {
-            let value =
-                if self.vc_allocation == VcAllocation::Speculative { "\"speculative\"" } else { "\"with_switch\"" };
-            return Err(ScenarioError::new("router.vc_allocation", value, format!("expected \"stage\" {with}")));
+        match self.vc_allocation {
+            VcAllocation::Stage => {}
+            VcAllocation::Speculative if demands.routing.alternatives_of_one_output() => {}
+            VcAllocation::Speculative => {
+                let expected = format!("expected \"stage\" {with}: it is known too late over which it may go");
+                return Err(ScenarioError::new("router.vc_allocation", "\"speculative\"", expected));
+            }
+            VcAllocation::WithSwitch => {
+                let expected = format!("expected \"stage\" {with}");
+                return Err(ScenarioError::new("router.vc_allocation", "\"with_switch\"", expected));
+            }
         }
         if self.vc_allocator.is_none() {
             return Err(ScenarioError::missing("router.vc_allocator", format!("expected an allocator {with}")));
@@ -450,11 +457,11 @@ impl<A> RouterParams<A> {
             let expected = "expected none with router.sharing: a broken link keeps no account of its buffer";
             return Err(ScenarioError::missing("topology.faults.later", expected));
         }
-        if demands.routing.reads_buffers() {
+        if demands.routing.reads_buffers() && !demands.routing.counts_phits() {
             let expected = format!(
                 "with router.sharing the buffer of a channel has no size by which to compare it; those that read none \
-                 are: {}",
-                (demands.routings)(|routing| !routing.reads_buffers())
+                 or count phits alone are: {}",
+                (demands.routings)(|routing| !routing.reads_buffers() || routing.counts_phits())
             );
             return Err(ScenarioError::new("routing.kind", format!("{:?}", demands.routing_kind), expected));
         }

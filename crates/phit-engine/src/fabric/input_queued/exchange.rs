@@ -393,7 +393,7 @@ impl Partition {
                 if let (Some(Reply { held: (phits, vc), .. }), Some(_)) = (reply, rule.room) {
                     // Its own port leads back to an endpoint.
                     let output = self.queues[self.endpoints[e].queues].port;
-                    let at = self.now + self.settings.credit_latency[0].max(1);
+                    let at = self.now + self.settings.ejection_credit_latency.max(1);
                     self.file(at, kind::CREDIT, output, pack_credit(vc.into(), phits.into()));
                 }
             }

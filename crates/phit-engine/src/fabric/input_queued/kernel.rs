@@ -138,6 +138,7 @@ impl Compiled {
             injection_queues: _,
             latency: _,
             credit_latency: _,
+            ejection_credit_latency: _,
             bandwidth: _,
             arrival_bandwidth: _,
             rereads: _,

@@ -210,6 +210,7 @@ impl Partition {
         let Some(pools) = self.pools.as_deref_mut().filter(|pools| !pools.channels(place).is_empty()) else { return };
         pools.sent(place, channel, phits as i32, tail);
         pools.write(place, &mut self.tables.channels);
+        self.tables.charged[channel] = pools.held(channel) as u32;
     }
 
     /// Credit has come back for the buffer at `place`.
@@ -219,6 +220,7 @@ impl Partition {
         let Some(pools) = self.pools.as_deref_mut().filter(|pools| !pools.channels(place).is_empty()) else { return };
         pools.returned(place, channel, phits);
         pools.write(place, &mut self.tables.channels);
+        self.tables.charged[channel] = pools.held(channel) as u32;
     }
 
     /// Those heads that have just got a channel hold it.

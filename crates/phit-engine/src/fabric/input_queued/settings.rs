@@ -25,6 +25,8 @@ pub(crate) struct Settings {
     pub latency: [Tick; MOST_CLASSES],
     /// Ticks that a credit for an input port takes to be usable, by class.
     pub credit_latency: [Tick; MOST_CLASSES],
+    /// Ticks that a credit of an endpoint takes to be usable in its router.
+    pub ejection_credit_latency: Tick,
     /// Phits per cycle of the link behind an output, by class.
     pub bandwidth: [Bandwidth; MOST_CLASSES],
     /// Phits per cycle in which flits arrive at an input, by class.
@@ -265,6 +267,11 @@ impl Settings {
         };
         let mut latency = by_class(&|link| link.latency);
         latency[0] = config.links[0].ejection_latency;
+        let mut credit_latency = by_class(&|link| link.credit_latency + config.credit_delay);
+        let ejection_credit_latency = credit_latency[0];
+        if let Some(own) = config.links[0].injection_credit_latency {
+            credit_latency[0] = own;
+        }
         let mut bandwidth = [Bandwidth::ONE; MOST_CLASSES];
         bandwidth.iter_mut().zip(config.links.iter()).for_each(|(entry, link)| *entry = link.bandwidth);
         let mut arrival_bandwidth = bandwidth;
@@ -296,7 +303,8 @@ impl Settings {
                 && radix <= MOST_PORTS
                 && config.links.iter().all(|link| link.queues == 1),
             latency,
-            credit_latency: by_class(&|link| link.credit_latency + config.credit_delay),
+            credit_latency,
+            ejection_credit_latency,
             bandwidth,
             arrival_bandwidth,
             wants,

@@ -247,7 +247,7 @@ impl Partition {
         let phits: u32 = (0..self.progress[queue].sent).map(|flit| self.config.flit_phits(size, flit)).sum();
         self.severed.discarded += i64::from(phits);
         if self.settings.endpoints_keep && Kind::of(packet) == Kind::Request {
-            let at = self.now + self.settings.credit_latency[0].max(1);
+            let at = self.now + self.settings.ejection_credit_latency.max(1);
             self.file(at, kind::CREDIT, q.output, pack_credit(q.vc.into(), phits));
         }
     }

@@ -339,8 +339,10 @@ impl Partition {
                 Some(vc).filter(|vc| self.tables.channels[output.vc + u32::from(*vc)].credits >= size as i32)
             }
             _ if K::EXTRAS && !K::STAGED && K::HELD && self.settings.wants.alternatives && output.class != 0 => {
-                self.ask_of_several(queue, size);
-                return Look::Again;
+                return match self.ask_of_several(requests, queue, (size, birth)) {
+                    NONE => Look::Again,
+                    _ => Look::Done,
+                };
             }
             _ if K::LONE => {
                 if self.tables.owners[output.vc] != NONE {

@@ -239,7 +239,7 @@ impl Partition {
             self.tables.channels[channel].credits -= size as i32;
             let consumed = at + settings.ticks_per_cycle;
             let credit = pack_credit(grant.vc.into(), size);
-            let returned = consumed + settings.credit_latency[0];
+            let returned = consumed + settings.ejection_credit_latency;
             self.file(returned, kind::CREDIT, grant.output, credit);
         }
         if far == BROKEN {

@@ -101,10 +101,13 @@ impl Links<'_> {
     /// The queues of all outputs are equal: of so many packets, in three virtual channels at most.
     fn queues(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
         for class in topology.classes() {
-            if let Some(cycles) = link(self.table, class).credit_latency {
+            let own = link(self.table, class);
+            let given =
+                [("credit_latency", own.credit_latency), ("injection_credit_latency", own.injection_credit_latency)];
+            if let Some((key, Some(cycles))) = given.into_iter().find(|(_, cycles)| cycles.is_some()) {
                 let reason =
                     "has no effect with router.node, whose answers and credits take the link's `latency`; leave it out";
-                return Err(self.error(class, "credit_latency", cycles, reason));
+                return Err(self.error(class, key, cycles, reason));
             }
         }
         for class in topology.classes() {

@@ -10,17 +10,18 @@ pub(super) const LONGEST: u32 = 2;
 /// What a decision depends on at one output.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct State {
-    /// Phits charged against the emptiest of its virtual channels.
+    /// Phits charged against the emptiest of its virtual channels, or against all of them.
     pub depth: u32,
     /// From when on it can start a transfer, as far as is known.
     pub free_from: Tick,
 }
 
 impl State {
-    /// The state of output `port` now, for a flit of `phits`.
+    /// The state of output `port` now, for a flit of `phits`; `whole`: of all its virtual channels.
     #[inline]
-    pub(super) fn now(at: &RouterView<'_>, port: u16, phits: u32) -> Self {
-        let (depth, takes) = at.emptiest(port, phits);
+    pub(super) fn now(at: &RouterView<'_>, port: u16, phits: u32, whole: bool) -> Self {
+        let (emptiest, takes) = at.emptiest(port, phits);
+        let depth = if whole { at.port_occupancy(port) } else { emptiest };
         Self { depth, free_from: if takes { at.free_from(port) } else { Tick::MAX } }
     }
 }
@@ -35,6 +36,8 @@ pub(super) struct History {
     ports: usize,
     /// Phits of the largest flit, or packet where it is the flit.
     phits: u32,
+    /// All virtual channels of an output count.
+    whole: bool,
     /// The first up-port of each router.
     up: Vec<u16>,
     /// By router: the place in `taken` of its latest state.
@@ -47,7 +50,7 @@ pub(super) struct History {
 
 impl History {
     /// For decisions that lag behind by `lag` ticks.
-    pub(super) fn new(tree: &Tree, context: &RoutingContext, lag: Tick) -> Self {
+    pub(super) fn new(tree: &Tree, context: &RoutingContext, lag: Tick, whole: bool) -> Self {
         let routers = context.routers.clone();
         let ports = (0..tree.levels()).map(|level| tree.up(level)).max().unwrap_or(0).into();
         // One in every tick may be too young.
@@ -56,6 +59,7 @@ impl History {
             kept,
             ports,
             phits: context.packet_size,
+            whole,
             up: routers.iter().map(|router| tree.down(tree.level(router))).collect(),
             latest: vec![0; routers.len()],
             taken: vec![0; routers.len() * kept],
@@ -75,7 +79,7 @@ impl History {
         let phits = self.phits.min(at.largest_flit());
         let count = tree.up(tree.level(at.router));
         for (port, state) in (self.up[router]..self.up[router] + count).zip(&mut self.states[first..]) {
-            *state = State::now(at, port, phits);
+            *state = State::now(at, port, phits, self.whole);
         }
     }
 

@@ -49,6 +49,8 @@ struct Rule {
     kept: Option<Kept>,
     /// Ticks that a decision lags behind.
     lag: Tick,
+    /// All virtual channels of an output count.
+    of_ports: bool,
     /// Heads that have chosen each output, if they are what is measured.
     contention: Option<Counters>,
     /// Outputs upwards that lead to the destination of one head.
@@ -174,11 +176,14 @@ impl Rule {
         let phits = at.first_flit(packet);
         let states = self.history.as_ref().map(|history| history.states(at, then));
         let outputs = self.ways.iter().map(|&hop| {
-            let state = states.map_or_else(|| State::now(at, hop.port, phits), |states| states.of(hop.port));
+            let now = || State::now(at, hop.port, phits, self.of_ports);
+            let state = states.map_or_else(now, |states| states.of(hop.port));
             let ready = state.free_from <= then;
             match &self.contention {
                 None => {
-                    let capacity = at.capacity()[usize::from(at.class(hop.port))];
+                    let class = usize::from(at.class(hop.port));
+                    let channels = if self.of_ports { u32::from(at.vcs()[class]) } else { 1 };
+                    let capacity = at.capacity()[class].saturating_mul(channels);
                     Output { hop, depth: state.depth, capacity, ready }
                 }
                 Some(counters) => {

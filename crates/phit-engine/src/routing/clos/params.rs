@@ -93,8 +93,11 @@ impl Default for Clos {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Measure {
-    /// Phits charged against its buffer at the next router (the paper's).
+    /// Phits charged against its buffer at the next router (the paper's): of several virtual channels, against the
+    /// emptiest.
     Credits,
+    /// Phits charged against all of its virtual channels together (the used credits of BookSim's `anca`).
+    Port,
     /// Heads of the router's input queues that have chosen it and whose tails have not left yet: contention counters,
     /// which rise before buffers fill (Fuentes et al., IPDPS 2015).
     Contention,
@@ -189,6 +192,10 @@ pub enum AroundFaults {
 }
 
 impl RoutingParams for Clos {
+    fn counts_phits(&self) -> bool {
+        self.measure == Measure::Port && self.busy == Busy::Ignored && self.precision.is_none()
+    }
+
     fn reads_buffers(&self) -> bool {
         !matches!(self.allocation, Allocation::Oblivious | Allocation::Deterministic)
     }
@@ -237,6 +244,7 @@ impl Clos {
         let tree = context.topology.tree().cloned();
         let lag = self.precompute * context.ticks_per_cycle;
         let once = self.redecide && self.decide == Decide::Cycle && context.ticks_per_cycle > 1;
+        let of_ports = self.measure == Measure::Port;
         let whole = context.topology.faulty().is_none() && context.topology.breakdowns().is_empty();
         let compares =
             matches!(self.allocation, Allocation::Sequential | Allocation::Greedy | Allocation::Availability);
@@ -247,7 +255,8 @@ impl Clos {
                 && self.measure == Measure::Credits
                 && precision.is_none_or(|bits| bits <= allocation::ROW_BITS),
             allocator: Allocator::new(self.allocation.is_sequential(), precision, self.busy),
-            history: tree.as_ref().filter(|_| lag > 0).map(|tree| History::new(tree, context, lag)),
+            history: tree.as_ref().filter(|_| lag > 0).map(|tree| History::new(tree, context, lag, of_ports)),
+            of_ports,
             lag,
             contention: (self.measure == Measure::Contention).then(|| Counters::of_ports(context)),
             kept: once.then(|| Kept::new(context)),

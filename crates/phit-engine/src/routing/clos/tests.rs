@@ -49,7 +49,7 @@ impl Watch for States {
         let (tree, history) = (rule.tree.as_ref().unwrap(), rule.history.as_ref().unwrap());
         let level = tree.level(at.router);
         for port in tree.down(level)..tree.down(level) + tree.up(level) {
-            self.seen.insert((at.router, at.now, port), State::now(at, port, 1));
+            self.seen.insert((at.router, at.now, port), State::now(at, port, 1, false));
             let then = rule.then(at.now);
             if let Some(was) = self.seen.get(&(at.router, then, port)) {
                 let noted = history.states(at, then).of(port);
@@ -232,7 +232,7 @@ impl Watch for Chosen {
             if rule.ascends(at, packet).is_some() {
                 let demerit = |port: u16| {
                     let heads = Self::heads_at(&self.before, at.router, port, queue);
-                    (State::now(at, port, at.first_flit(packet)).free_from > at.now, heads)
+                    (State::now(at, port, at.first_flit(packet), false).free_from > at.now, heads)
                 };
                 let mut ways = Vec::new();
                 at.topology.minimal_hops(
@@ -288,7 +288,7 @@ impl Watch for Shared {
         for head in &up {
             *taken.entry(head.hop.unwrap().port).or_default() += 1;
         }
-        let depth = |port: u16| State::now(at, port, 1);
+        let depth = |port: u16| State::now(at, port, 1, false);
         for (&port, &inputs) in taken.iter().filter(|(_, inputs)| **inputs > 1) {
             self.shared += 1;
             let tree = rule.tree.as_ref().unwrap();

@@ -246,12 +246,21 @@ pub trait RoutingParams {
     fn reads_buffers(&self) -> bool {
         true
     }
+    /// True if all that decisions read of buffers is how many phits are charged against channels, never how much room
+    /// there is: that is known where channels share a buffer, too.
+    fn counts_phits(&self) -> bool {
+        false
+    }
     /// True if it compares the buffers of all links between routers, which must then be equal.
     fn compares_buffers(&self) -> bool {
         false
     }
     /// True if heads ask for virtual channels of several outputs at once ([`Wants::alternatives`]).
     fn alternatives(&self) -> bool {
+        false
+    }
+    /// True if these are all over one output, so that a head can ask for the crossbar before it has a channel.
+    fn alternatives_of_one_output(&self) -> bool {
         false
     }
     /// True if the room that a decision has found must still be there when the packet is granted: an output takes one

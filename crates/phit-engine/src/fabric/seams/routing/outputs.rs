@@ -62,6 +62,9 @@ pub(crate) struct OutputTables {
     pub outputs: Table<Output>,
     /// Those of the outputs, and after them those of the endpoints.
     pub channels: Table<OutputVc>,
+    /// By channel, the phits charged against it, where its credits do not tell: where channels share a buffer. Without
+    /// entries elsewhere.
+    pub charged: Table<u32>,
     /// The queue that holds each channel until its packet's tail is granted; `NONE` if free. Without entries if no
     /// channel is ever held.
     pub owners: Table<u32>,
@@ -81,7 +84,7 @@ pub(crate) struct OutputTables {
 impl Bytes for OutputTables {
     fn bytes(&self) -> usize {
         bytes_of!(self, Self {
-            first_port, outputs, channels, owners, buffers, ready, granted;
+            first_port, outputs, channels, charged, owners, buffers, ready, granted;
             round, behind
         })
     }

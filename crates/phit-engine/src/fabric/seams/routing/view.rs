@@ -100,6 +100,9 @@ impl<'a> RouterView<'a> {
     /// input buffer, or on their way back as credits.
     #[inline]
     pub fn occupancy(&self, port: u16, vc: u8) -> u32 {
+        if !self.tables.charged.is_empty() {
+            return self.tables.charged[self.first(self.output(port)) + u32::from(vc)];
+        }
         (self.tables.behind.capacity[self.output(port).class as usize] as i32 - self.credits(port, vc)).max(0) as u32
     }
 
@@ -140,7 +143,8 @@ impl<'a> RouterView<'a> {
         let outputs = (first + u32::from(ports.start)) as usize..(first + u32::from(ports.end)) as usize;
         let outputs = self.tables.outputs.get(outputs).unwrap_or_default();
         let class = outputs.first().map_or(0, |output| usize::from(output.class));
-        let simple = self.tables.behind.division.queues == 1 && self.network == 0;
+        let tables = self.tables;
+        let simple = tables.behind.division.queues == 1 && self.network == 0 && tables.charged.is_empty();
         Lane {
             at: self,
             first: ports.start,
