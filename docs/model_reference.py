@@ -1,11 +1,15 @@
 """Adds `model.md` and `results.md`, made from what the engine declares, and pages of the repository's root."""
 
+import json
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import phit
+from phit import _phit
 from phit.keys import REQUIRED, WORDS, Key, Schema, keys, resolved
+from phit.labels import label_of
 from phit.markdown import markdown_table
 from phit.quantities import OBSERVABLES, QUANTITIES, SATURATED_BELOW, TABLES, TOTALS, Named, Quantity
 from phit.sections import described, of_kind
@@ -83,10 +87,60 @@ def page() -> str:
         parts.append(f"## {TITLES.get(concept, concept)}")
         parts.append(f"In a scenario: `{PLACES[concept]}`." if concept in PLACES else "")
         parts.append(NOTES.get(concept, ""))
+        if concept == "routing":
+            parts += [MECHANISMS, mechanisms(entries)]
         for entry in entries:
             own = table(of_kind(concept, entry["kind"], entry["schema"]), schema)
             parts += [f"### {concept}: `{entry['kind']}`", entry["description"].strip(), own or "No keys."]
     return "\n\n".join(part.strip() for part in parts if part) + "\n"
+
+
+MECHANISMS = """What each mechanism is called in figures, the paper that it comes from, with the section where several
+mechanisms stand in one paper, and the virtual channels that it needs on small networks of several kinds, by class of
+links. `phit verify` says of a scenario's own network whether its channels are enough."""
+
+NETWORKS: dict[str, Schema] = {
+    "Dragonfly": {"kind": "dragonfly", "p": 2, "a": 4, "h": 2},
+    "mesh": {"kind": "mesh", "dims": [4, 4]},
+    "torus": {"kind": "torus", "dims": [4, 4]},
+    "HyperX": {"kind": "hyperx", "dims": [4, 4], "endpoints_per_router": 2},
+    "folded Clos": {"kind": "clos", "down": [4, 4], "up": [4]},
+}
+"""Networks on which mechanisms are asked what they need."""
+
+
+def mechanisms(entries: Iterable[Schema]) -> str:
+    """A row for each routing mechanism: its name, its paper, and the virtual channels that it needs."""
+    rows = [
+        (f"`{one['kind']}`", label_of(one["kind"]), paper(one["description"]), needs(one["kind"])) for one in entries
+    ]
+    return markdown_table(("kind", "in figures", "paper and section", "virtual channels"), rows)
+
+
+def paper(description: str) -> str:
+    """The paper that a description cites first, with its section if it says which."""
+    text = " ".join(description.split("```")[0].split())
+    cited = re.findall(r"\(([^()]*(?:\b(?:19|20)\d\d\b|section [IVX\d])[^()]*(?:\([^()]*\)[^()]*)*)\)", text)
+    return cell(cited[0].replace("contention paper", CONTENTION)) if cited else "–"
+
+
+CONTENTION = "[Fuentes et al., IPDPS 2015](studies/contention.md)"
+"""The paper that descriptions call the contention paper."""
+
+
+def needs(kind: str) -> str:
+    """The virtual channels that a mechanism needs on each of `NETWORKS` that it is for."""
+    found: dict[str, list[str]] = {}
+    for name, topology in NETWORKS.items():
+        document = {"topology": topology, "routing": kind, "traffic": {"load": 0.1}}
+        try:
+            needed = json.loads(_phit.channels(json.dumps(document)))["needed"]
+        except phit.ScenarioError:
+            continue
+        same = set(needed.values())
+        words = str(same.pop()) if len(same) == 1 else ", ".join(f"{vcs} {cls}" for cls, vcs in needed.items())
+        found.setdefault(words, []).append(name)
+    return "; ".join(f"{words} ({', '.join(names)})" for words, names in found.items()) or "by its own keys"
 
 
 def table(schema: Schema, root: Schema) -> str:
@@ -194,12 +248,14 @@ def on_files(files: Any, config: Any) -> Any:
     """Adds the pages to the site."""
     from mkdocs.structure.files import File
 
-    files.append(File.generated(config, "model.md", content=page()))
-    files.append(File.generated(config, "results.md", content=results()))
     root = Path(config.config_file_path).parent
-    for name, source in ROOT_PAGES.items():
-        files.append(File.generated(config, name, content=root_page(root / source)))
-    files.append(File.generated(config, "licence.md", content=licence(root)))
+    made = {"model.md": page(), "results.md": results(), "licence.md": licence(root)}
+    made |= {name: root_page(root / source) for name, source in ROOT_PAGES.items()}
+    for name, content in made.items():
+        # In the repository a page of that name says where its content comes from.
+        if (stub := files.get_file_from_path(name)) is not None:
+            files.remove(stub)
+        files.append(File.generated(config, name, content=content))
     return files
 
 

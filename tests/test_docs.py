@@ -109,3 +109,33 @@ def test_the_sweeps_of_the_guide_are_valid() -> None:
 @pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.toml")), ids=lambda path: path.stem)
 def test_examples_are_valid(example: Path) -> None:
     assert phit.Experiment.read(example).points()
+
+
+GENERATED = {"docs/model.md", "docs/results.md", "docs/contributing.md"}
+"""Pages that `make docs` makes: in their places the repository has pages that say so."""
+
+
+def test_every_link_leads_to_a_page_of_the_repository() -> None:
+    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
+        text = re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+        for target in re.findall(r"\]\(([^)\s#]+)[^)]*\)", text):
+            if "://" in target or target.startswith(("mailto:", "<")):
+                continue
+            there = (page.parent / target).resolve()
+            assert there.exists(), f"{page.relative_to(ROOT)}: {target}"
+    for name in GENERATED:
+        assert "`make docs` makes this page" in (ROOT / name).read_text(encoding="utf-8")
+
+
+def test_no_other_page_is_made_without_saying_so() -> None:
+    made = set()
+    for script in (ROOT / "docs").glob("*.py"):
+        text = script.read_text(encoding="utf-8")
+        made |= {f"docs/{name}" for name in re.findall(r'"(\w+\.md)"', text)}
+    linked = set()
+    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
+        for target in re.findall(r"\]\(([^)\s#:]+\.md)", page.read_text(encoding="utf-8")):
+            place = (page.parent / target).resolve()
+            linked |= {str(place.relative_to(ROOT))} if place.is_relative_to(ROOT) else set()
+    tracked = {str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md")}
+    assert (made & linked) <= tracked

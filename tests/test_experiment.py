@@ -2,6 +2,7 @@
 
 import json
 import math
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from phit import InputError
-from phit.experiment import Experiment, Point, expand_range, label
+from phit.experiment import Experiment, Point, between, expand_range, label
 from phit.scenario import apply_settings, flatten, get_path, nearest, parse_value, paths, set_path
 
 from .conftest import TINY, tiny
@@ -61,6 +62,23 @@ def test_a_range_by_count_has_both_ends(start: float, stop: float, count: int) -
     assert len(found) == count
     assert found[0] == pytest.approx(start, rel=1e-9, abs=1e-9)
     assert found[-1] == pytest.approx(stop, rel=1e-9, abs=1e-9)
+
+
+@given(
+    st.decimals(-1000, 1000, places=4),
+    st.decimals("0.0001", 100, places=4),
+    st.integers(1, 60),
+    st.sampled_from(["step", "count"]),
+)
+def test_a_range_of_decimals_has_decimals(start: Decimal, step: Decimal, steps: int, kind: str) -> None:
+    more = {"step": float(step)} if kind == "step" else {"count": steps + 1}
+    found = expand_range("x", {"start": float(start), "stop": float(start + steps * step), **more})
+    assert found == [float(start + i * step) for i in range(steps + 1)]
+
+
+def test_the_middle_of_two_decimals_is_one() -> None:
+    assert between(0.9, 0.94) == 0.92
+    assert between(0.1, 0.2) == 0.15
 
 
 def test_whole_ranges_stay_whole() -> None:

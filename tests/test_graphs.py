@@ -103,6 +103,7 @@ def test_endpoints_may_be_nodes_of_the_graph() -> None:
         graph.add_edge(host, switch)
     assert phit.graph(graph) == {
         "kind": "graph", "routers": 3, "endpoints": [2, 0, 1], "links": [[0, 1], [1, 2]],
+        "names": {"routers": ["s0", "s1", "s2"], "endpoints": ["a", "b", "c"]},
     }  # fmt: skip
     graph.add_edge("a", "s1")
     with pytest.raises(InputError, match="endpoint 'a' has several links; expected one: a host with several"):

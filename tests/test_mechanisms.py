@@ -355,3 +355,37 @@ def test_only_what_is_needed_is_taken(mine: Path) -> None:
     assert text.startswith("import phit\n")
     # The text stands for itself.
     assert sources._extracted(text, "x", "base", "python_trigger", "routing").lines == source.lines
+
+
+@pytest.mark.parametrize(
+    ("body", "line"),
+    [
+        ("x = {}\n    return x['a'] > 2", 6),
+        ("x = []\n    return len(x) > 2", 6),
+        ("return 10**30 > threshold", 6),
+        ("x = 1\n    yield x", 5),
+        ("with open('x') as f:\n        x = 1\n    return x > 2", 5),
+        ("try:\n        x = 1\n    except ValueError as e:\n        x = 2\n    return x > 2", 8),
+        ("x = f'{threshold:03d}'\n    return len(x) > 2", 5),
+        ("class A:\n        pass\n    return 1 > 2", 6),
+        ("x = 1\n    return view.nothing > x", 7),
+        ("return helper(threshold)\n\n\ndef helper(x):\n    y = x + 1\n    return y.foo", 11),
+    ],
+)
+def test_whatever_cannot_be_compiled_is_told_with_a_line(body: str, line: int, tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(
+        f"import phit\n\n\n@phit.trigger\ndef base(view, packet, threshold=2):\n    {body}\n"
+    )
+    phit.trust_python()
+    table = {"kind": "python_trigger", "file": "own.py", "function": "base"}
+    with pytest.raises(phit.InputError, match=rf"own\.py:{line}: base cannot be compiled: \w"):
+        phit.run(contended(table))
+
+
+def test_what_is_raised_is_told_with_a_place(tmp_path: Path) -> None:
+    text = "import phit\n\n\n@phit.trigger\ndef base(view, packet, threshold=2):\n    return view.heads(9999) > 2\n"
+    (tmp_path / "own.py").write_text(text)
+    phit.trust_python()
+    table = {"kind": "python_trigger", "file": "own.py", "function": "base"}
+    with pytest.raises(phit.SimulationError, match=r"no such port \(in base, own\.py:5\)"):
+        phit.run(contended(table))

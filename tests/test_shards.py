@@ -125,6 +125,19 @@ def test_what_is_missing_is_counted_and_run_by_a_sweep(cli: Cli, write: Write, t
     assert cli("merge", tmp_path / "r")[0] == 0
 
 
+def test_merging_writes_where_it_is_told(cli: Cli, tmp_path: Path) -> None:
+    for number in (1, 2, 3):
+        phit.sweep(experiment(), tmp_path / f"part{number}", workers=1, shard=f"{number}/3")
+    parts = [tmp_path / f"part{number}" for number in (1, 2, 3)]
+    for arguments in (["--out", tmp_path / "new", *parts], [tmp_path / "old", *parts]):
+        status, _, err = cli("merge", *arguments)
+        assert status == 0, err
+        assert "6 of 6 points" in err
+    assert tables(tmp_path / "new") == tables(tmp_path / "old")
+    assert cli("merge", "--out", tmp_path / "new")[0] == 0
+    assert "phit merge --out DIR IN" in cli("merge")[2]
+
+
 def test_shards_share_a_folder_with_one_another_only(tmp_path: Path) -> None:
     def opened(shared: bool) -> ResultsFolder:
         return ResultsFolder(tmp_path / "r", pytest.fail, shared=shared)

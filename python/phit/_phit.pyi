@@ -98,6 +98,12 @@ def verify(scenario: str) -> str:
     channels ``{"router", "port", "vc"}``, empty if the reason is another; null with ``reason``.
     """
 
+def channels(scenario: str) -> str:
+    """The virtual channels that the routing of a scenario given as JSON needs.
+
+    JSON with ``needed``, a number for each class of links between routers, and ``reason``.
+    """
+
 def routes(scenario: str) -> str:
     """The routing tables of a scenario given as JSON: JSON lists, for each router the port for every destination."""
 

@@ -355,25 +355,37 @@ def expand_range(where: str, table: Mapping[str, Any]) -> list[int | float]:
     for key, number in table.items():
         if isinstance(number, bool) or not isinstance(number, int | float) or not math.isfinite(number):
             raise InputError(f"{where}.{key} = {quoted(number)}: expected a number", f"{where}.{key}")
-    start, stop = table["start"], table["stop"]
+    # Numbers are what their decimals say: a sum of them is one, too, and not the nearest sum of halves of halves.
+    start, stop = (_exact(table[key]) for key in ("start", "stop"))
     if "count" in table:
         count, whole = table["count"], False
         if not isinstance(count, int) or count < 1:
             raise InputError(f"{where}.count = {quoted(count)}: expected a whole number, at least 1", f"{where}.count")
-        step = (stop - start) / (count - 1) if count > 1 else 0.0
+        step = (stop - start) / (count - 1) if count > 1 else Fraction(0)
     else:
-        step = table["step"]
+        step = _exact(table["step"])
         if step == 0 or (stop - start) / step < 0:
-            raise InputError(f"{where}.step = {quoted(step)}: does not lead from {start} to {stop}", f"{where}.step")
-        count = math.floor((stop - start) / step + 1e-9) + 1
-        whole = all(isinstance(number, int) for number in (start, stop, step))
+            reason = f"does not lead from {table['start']} to {table['stop']}"
+            raise InputError(f"{where}.step = {quoted(table['step'])}: {reason}", f"{where}.step")
+        count = math.floor((stop - start) / step + Fraction(1, 10**9)) + 1
+        whole = all(isinstance(number, int) for number in table.values())
     if count > 1_000_000:
         raise InputError(f"{where}: a range of {count} values; expected at most a million", where)
     if whole:
-        return [start + i * step for i in range(count)]
-    # Twelve digits of the largest value, as a sum that should be 0 has none of its own; `+ 0.0` makes -0.0 of it 0.0.
-    places = 12 - math.ceil(math.log10(max(abs(start), abs(stop), abs(step), 1e-300)))
-    return [round(start + i * step, places) + 0.0 for i in range(count)]
+        return [int(start + i * step) for i in range(count)]
+    # Twelve digits of the largest value, as a sum that should be 0 has none of its own.
+    places = 12 - math.ceil(math.log10(max(abs(start), abs(stop), abs(step), Fraction(1, 10**300))))
+    return [float(round(start + i * step, places)) for i in range(count)]
+
+
+def between(low: float, high: float) -> float:
+    """The number in the middle of two, with no more digits than their decimals need."""
+    return float((_exact(low) + _exact(high)) / 2)
+
+
+def _exact(number: int | float) -> Fraction:
+    """The number that the decimals of a floating-point number say."""
+    return Fraction(number) if isinstance(number, int) else Fraction(repr(float(number)))
 
 
 def _product(sweep: Document) -> list[list[Values]]:

@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any
 
 from phit.errors import InputError, ScenarioError
+from phit.labels import label_of
 from phit.quantities import SATURATED_BELOW
 from phit.result import readable
 from phit.scenario import Document, Source, complete, get_path, load, set_path
@@ -142,6 +143,12 @@ class _Seen:
         """Phits of a packet, where all have as many."""
         return self.given("traffic.packet_size.phits")
 
+    def busiest(self, name: str) -> str:
+        """The busiest link of a class as an insertion: `, leaf0 port 3`; nothing where routers have no names."""
+        use = (self.summary.get("link_utilisation") or {}).get(name)
+        link = use.get("busiest") if isinstance(use, dict) else None
+        return f", {link}" if isinstance(link, str) else ""
+
     @property
     def networks(self) -> dict[str, tuple[float, float]]:
         """Utilisation of the links between routers."""
@@ -228,8 +235,8 @@ def _endpoints(seen: _Seen) -> Iterator[Hint]:
         which = "links of endpoints are" if mean >= UNEVEN * most else "the link of an endpoint is"
         yield Hint(
             "full-endpoints",
-            f"{which} full ({_percent(most)} used at most, {_percent(mean)} on average): no routing carries more to or "
-            "from that endpoint",
+            f"{which} full ({_percent(most)} used at most{seen.busiest('endpoint')}, {_percent(mean)} on average): "
+            "no routing carries more to or from that endpoint",
         )
 
 
@@ -240,14 +247,14 @@ def _links(seen: _Seen) -> Iterator[Hint]:
         if mean < UNEVEN * most:
             yield Hint(
                 "few-links",
-                f"a few {name} links are full ({_percent(most)} used) while the mean is {_percent(mean)}: the routes "
-                "of this traffic meet there",
+                f"a few {name} links are full ({_percent(most)} used{seen.busiest(name)}) while the mean is "
+                f"{_percent(mean)}: the routes of this traffic meet there",
             )
         else:
             yield Hint(
                 "all-links",
-                f"{name} links are full ({_percent(most)} used at most, {_percent(mean)} on average): the network is "
-                "at its limit for these routes",
+                f"{name} links are full ({_percent(most)} used at most{seen.busiest(name)}, {_percent(mean)} on "
+                "average): the network is at its limit for these routes",
             )
 
 
@@ -274,9 +281,10 @@ def _signal(seen: _Seen) -> Iterator[Hint]:
     if known[least] < UNEVEN * known[most]:
         yield Hint(
             "blind-adaptivity",
-            f"{kind} compares the queues of its own router: behind a {least} link of {readable(known[least])} phits a "
-            f"full queue of {readable(known[most])} phits of a {most} link looks short, so that packets are sent "
-            f"minimally to where they wait; try larger buffers on {least} links, or another mechanism",
+            f"{label_of(kind)} compares the queues of its own router: behind a {least} link of "
+            f"{readable(known[least])} phits a full queue of {readable(known[most])} phits of a {most} link looks "
+            f"short, so that packets are sent minimally to where they wait; try larger buffers on {least} links, "
+            "or another mechanism",
         )
 
 
@@ -301,8 +309,8 @@ def _elsewhere(seen: _Seen) -> Iterator[Hint]:
         name, (_, most) = max(seen.links.items(), key=lambda item: item[1][1])
         yield Hint(
             "no-full-link",
-            f"no link is full (the busiest, of the class {name}, is used {_percent(most)}): packets wait for "
-            "room in buffers, for the crossbar, or behind others in their queue",
+            f"no link is full (the busiest, of the class {name}{seen.busiest(name)}, is used {_percent(most)}): "
+            "packets wait for room in buffers, for the crossbar, or behind others in their queue",
         )
 
 

@@ -32,8 +32,11 @@ class Visit:
     """A packet at a router. Times are cycles; those of a router with a speedup may have fractions."""
 
     router: int
+    router_name: str | None
+    """What the router is called, in networks with names; so with the ports."""
     input: int
     """Input port by which it came."""
+    input_name: str | None
     link: str
     """Class of the link that leads there; `endpoint` where packets come from their source."""
     queue: int
@@ -48,6 +51,7 @@ class Visit:
     """Its tail was."""
     output: int | None
     """Output port that it took, or is to take."""
+    output_name: str | None
     vc: int | None
     """Virtual channel beyond that port."""
 
@@ -57,9 +61,12 @@ class Journey:
     """A packet from its source to its destination. Times are cycles."""
 
     source: int
+    source_name: str | None
+    """What the endpoint is called, in networks with names; so with the destination."""
     number: int
     """Its number among the packets of its source, from 0."""
     destination: int
+    destination_name: str | None
     size: int
     """In phits."""
     flits: int

@@ -57,8 +57,10 @@ _ADVERSARIAL = re.compile(r"adversarial(?: offset=)?([+-]?\d+)")
 def label_of(value: Any) -> str:
     """A value of a scenario, as one cell has it, in words: a kind by its name, anything else as it is."""
     text = str(value)
-    if text in NAMES:
-        return NAMES[text]
+    # A kind with keys of its own, as `ugal_l threshold=3`, is called by the same name.
+    kind, space, rest = text.partition(" ")
+    if kind in NAMES and (not rest or "=" in rest):
+        return f"{NAMES[kind]}{space}{rest}"
     if found := _ADVERSARIAL.fullmatch(text):
         return f"ADV{int(found[1]):+d}"
     return text.replace("_", " ") if _IDENTIFIER.fullmatch(text) else text

@@ -78,10 +78,31 @@ def located(document: Mapping[str, Any]) -> Iterator[None]:
     try:
         yield
     except (ScenarioError, InputError) as error:
+        _point_elsewhere(error)
         origin = getattr(document, "origin", None)
         if isinstance(origin, Origin):
             _locate(error, origin)
         raise
+
+
+UNKNOWN = re.compile(r"unknown (?:section|key)\b")
+GUESS = re.compile(r' \(did you mean "[^"]*"\?\)$')
+
+
+def _point_elsewhere(error: ScenarioError | InputError) -> None:
+    """Says of keys that are unknown where they stand where there are such keys."""
+    each = error.errors if isinstance(error, ScenarioError) else []
+    for one in [error, *each]:
+        text = str(one)
+        if one.path is None or "\n" in text or not UNKNOWN.search(text):
+            continue
+        from phit.slips import elsewhere
+
+        # A key of that very name is a better guess than one that looks like it.
+        if there := elsewhere(one.path):
+            one.args = (f"{GUESS.sub('', text)}{there}",)
+    if len(each) > 1:
+        error.args = ("\n".join(str(one) for one in each),)
 
 
 def _locate(error: ScenarioError | InputError, origin: Origin) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from phit import words
 from phit.errors import InputError
 from phit.files import write_atomically
 from phit.scenario import Document, get_path, set_path
@@ -141,7 +142,8 @@ def _rank_tracks(result: "Result", numbers: Iterator[int]) -> dict[tuple[int, in
     for row in ranks.iter_rows(named=True):
         job = f", job {plain(row['job'])}" if row["job"] is not None else ""
         for cpu in range(cpus):
-            name = f"rank {row['rank']}{f' CPU {cpu}' * (cpus > 1)} at endpoint {row['endpoint']}{job}"
+            there = words.endpoint(row["endpoint"], row.get("endpoint_name"))
+            name = f"rank {row['rank']}{f' CPU {cpu}' * (cpus > 1)} at {plain(there)}{job}"
             found[row["rank"], cpu] = Track(next(numbers), RANKS, name, len(found))
     return found
 
@@ -192,7 +194,9 @@ def _ports(result: "Result", length: float, numbers: Iterator[int]) -> tuple[lis
     tracks = [Track(PORTS, None, "ports: phits in all queues", 2)]
     events: list[Event] = []
     for (router, port), rows in full.sort("cycle").group_by("router", "port", maintain_order=True):
-        track = Track(next(numbers), PORTS, f"router {router} port {port}", len(tracks), "phits")
+        first = rows.row(0, named=True)
+        name = words.port(int(router), int(port), first.get("router_name"), first.get("port_name"))
+        track = Track(next(numbers), PORTS, plain(name), len(tracks), "phits")
         tracks.append(track)
         held = dict(zip(rows["cycle"].to_list(), rows["max"].to_list(), strict=True))
         shown = sorted({0, *held, *(cycle + every for cycle in held)})

@@ -1,23 +1,29 @@
-"""Plots as altair charts, drawn from tables of results: PNG, SVG and interactive HTML from one description."""
+"""Plots as altair charts, drawn from tables of results: PNG, SVG, PDF and interactive HTML from one description."""
 
 import statistics
 import warnings
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import altair as alt
 import polars as pl
-import vl_convert
 
 from phit.errors import InputError
 from phit.experiment import CURVE
 from phit.files import write_atomically
 from phit.labels import label_of
+from phit.lazily import lazily
 from phit.quantities import diverges, interval, title
 from phit.scenario import hint
 from phit.text import harmless, in_script, plain, quoted, shortened
+
+if TYPE_CHECKING:
+    import altair as alt
+    import vl_convert
+else:
+    alt = lazily("altair")
+    vl_convert = lazily("vl_convert")
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31")
 """Okabe and Ito's palette: told apart with any colour vision."""
@@ -119,6 +125,36 @@ def curves(points: pl.DataFrame, y: str) -> pl.DataFrame:
     )
 
 
+def curve_table(points: pl.DataFrame, y: str, swept: Sequence[str], plot: Mapping[str, Any]) -> pl.DataFrame:
+    """What curves are drawn from: a row for each panel, curve and x, with the mean of `y` and its interval.
+
+    Panels and curves have numbers besides their names: what typesets a paper picks rows by numbers more easily.
+    """
+    rows = curves(series_of(points, swept, plot), y)
+    number = {
+        f"{name}_number": pl.col(name).replace_strict(
+            known := rows[name].unique(maintain_order=True).to_list(), range(1, len(known) + 1), return_dtype=pl.Int64
+        )
+        for name in ("panel", "series")
+    }
+    return (
+        rows.sort("x", maintain_order=True)
+        .with_columns(**number)
+        .sort("panel_number", "series_number", maintain_order=True)
+        .select(
+            *("panel_number", "panel"),
+            pl.col("series_number").alias("curve_number"),
+            pl.col("series").alias("curve"),
+            "x",
+            pl.col("y").alias("mean"),
+            pl.col("half").alias("half_width"),
+            *("low", "high"),
+            pl.col("seeds").alias("runs"),
+            "saturated",
+        )
+    )
+
+
 def latency_limit(rows: pl.DataFrame) -> float:
     """Where a latency axis ends: above every unsaturated point, but not so high that these lie flat."""
     calm = rows.filter(~pl.col("saturated"))
@@ -210,7 +246,7 @@ def _with_legend(charts: list[Any], chosen: Any) -> Any:
         return whole.add_params(chosen)
 
 
-def _log(*columns: pl.Series) -> alt.Scale:
+def _log(*columns: pl.Series) -> "alt.Scale":
     """A logarithmic axis for so many values."""
     values = [float(value) for column in columns for value in column]
     return alt.Scale(type="log", domain=[min(values), max(values)], nice=True)
@@ -394,7 +430,7 @@ def _series(table: pl.DataFrame, names: Mapping[str, str]) -> pl.Expr:
     return pl.col("point").replace_strict(names, default=pl.col("point").str.head(8), return_dtype=pl.String)
 
 
-def _colour(rows: pl.DataFrame) -> alt.Color:
+def _colour(rows: pl.DataFrame) -> "alt.Color":
     names = rows["series"].unique().sort().to_list()
     legend = None if len(names) == 1 else alt.Legend(title=None, labelLimit=320)
     colours = [COLOURS[i % len(COLOURS)] for i in range(len(names))]
@@ -417,11 +453,14 @@ def styled(chart: Any, title: str, note: str | list[str]) -> Any:
 
 
 def save(chart: Any, stem: Path, formats: Sequence[str] = ("png", "svg", "html")) -> list[Path]:
-    """Writes a chart as `stem.png`, `stem.svg` and `stem.html`; the page works without a network."""
+    """Writes a chart as `stem.png`, `stem.svg`, `stem.html` and `stem.pdf`; the page works without a network."""
     stem.parent.mkdir(parents=True, exist_ok=True)
     paths = [stem.with_name(f"{stem.name}.{suffix}") for suffix in formats]
     if isinstance(chart, alt.TopLevelMixin):
-        drawn = _Drawn(harmless(chart.to_dict()))
+        # How many rows there may be is the charts' own affair.
+        with alt.data_transformers.enable("default", max_rows=None):
+            description = chart.to_dict()
+        drawn = _Drawn(harmless(description))
         for path in paths:
             content = getattr(drawn, path.suffix[1:])()
             write_atomically(path, lambda file, content=content: file.write(content))  # type: ignore[misc]
@@ -439,7 +478,7 @@ class _Drawn:
 
     @cached_property
     def _picture(self) -> str:
-        picture: str = vl_convert.vegalite_to_svg(self._description, vl_version=VEGA_LITE)
+        picture: str = vl_convert.vegalite_to_svg(self._description, vl_version=vega_lite())
         return picture
 
     def svg(self) -> bytes:
@@ -448,12 +487,17 @@ class _Drawn:
     def png(self) -> bytes:
         return vl_convert.svg_to_png(self._picture, scale=2)
 
+    def pdf(self) -> bytes:
+        return vl_convert.svg_to_pdf(self._picture)
+
     def html(self) -> bytes:
         return _PAGE.format(script=drawing_library(), description=in_script(self._description)).encode()
 
 
-VEGA_LITE = ".".join(alt.VEGALITE_VERSION.split(".")[:2])
-"""Version of Vega-Lite that altair writes."""
+def vega_lite() -> str:
+    """Version of Vega-Lite that altair writes."""
+    return ".".join(alt.VEGALITE_VERSION.split(".")[:2])
+
 
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -473,5 +517,5 @@ _PAGE = """<!DOCTYPE html>
 @cache
 def drawing_library() -> str:
     """The libraries that draw in a browser, as one script: nearly a second of work, so once in a process."""
-    bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=VEGA_LITE)
+    bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=vega_lite())
     return bundle

@@ -1,8 +1,10 @@
 """Progress of long work: a bar with the time left on a terminal or in a notebook, plain lines elsewhere."""
 
 import sys
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -248,6 +250,43 @@ def run_progress() -> "RunBar | RunLines":
     from phit.terminal import RunBar
 
     return RunBar()
+
+
+@contextmanager
+def waiting(what: str) -> Iterator[Callable[[str], None]]:
+    """Says on standard error what goes on and for how long already, while it lasts and takes more than a moment.
+
+    What is yielded is told what is done now. How long it will take nobody knows.
+    """
+    now = [what]
+    over = threading.Event()
+    start = time.monotonic()
+    on_terminal = sys.stderr.isatty()
+    every = 0.5 if on_terminal else QUIET
+
+    def show() -> None:
+        shown = False
+        while not over.wait(every):
+            elapsed = time.monotonic() - start
+            if on_terminal and elapsed >= SILENCE / 2:
+                shown = True
+                print(f"\r{ERASE}{plain(now[0])}: {duration(elapsed)}", end="", file=sys.stderr, flush=True)
+            elif not on_terminal:
+                _line(f"{now[0]}: {duration(elapsed)} so far")
+        if shown:
+            print(f"\r{ERASE}", end="", file=sys.stderr, flush=True)
+
+    teller = threading.Thread(target=show, daemon=True)
+    teller.start()
+    try:
+        yield lambda words: now.__setitem__(0, words)
+    finally:
+        over.set()
+        teller.join()
+
+
+ERASE = "\x1b[2K"
+"""Empties the line of a terminal."""
 
 
 def _in_notebook() -> bool:

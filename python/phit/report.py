@@ -80,7 +80,7 @@ def figures(folder: Folder, settings: Mapping[str, Any] | None = None) -> dict[s
     """Every plot that the folder's tables allow, by file stem."""
     from phit import plots, timelapse, tracks
 
-    plot = {**folder.manifest.get("plot", {}), **(settings or {})}
+    plot = _settings(folder, settings)
     if folder.points.is_empty():
         raise InputError(f"{folder.path}: no point has finished yet, so there is nothing to plot")
     found: dict[str, Any] = {}
@@ -117,6 +117,26 @@ def figures(folder: Folder, settings: Mapping[str, Any] | None = None) -> dict[s
     return found
 
 
+def _settings(folder: Folder, settings: Mapping[str, Any] | None) -> dict[str, Any]:
+    """How the folder's points are to be drawn."""
+    return {**folder.manifest.get("plot", {}), **(settings or {})}
+
+
+def curve_tables(folder: Folder, settings: Mapping[str, Any] | None = None) -> dict[str, pl.DataFrame]:
+    """What the plots of curves show as tables, by file stem: means and intervals by curve."""
+    from phit import plots
+
+    plot = _settings(folder, settings)
+    if folder.points.is_empty():
+        raise InputError(f"{folder.path}: no point has finished yet, so there is nothing to tabulate")
+    if plot.get("x") == "cycle":
+        raise InputError("--format csv: of what goes over time, `series.parquet` is the table")
+    shown = (
+        {str(plot["y"]): str(plot["y"])} if "y" in plot else {"latency": "latency_mean", "throughput": "accepted_load"}
+    )
+    return {stem: plots.curve_table(folder.points, y, folder.swept, plot) for stem, y in shown.items()}
+
+
 def _layout(folder: Folder) -> Layout | None:
     """The layout of the network of all points; `None` if they have several."""
     values = [entry["values"] for entry in folder.manifest["points"] if entry["state"] == "done"]
@@ -139,8 +159,22 @@ def write_figures(
     from phit import plots
 
     target = into or folder.path / "plots"
+    pictures = [name for name in formats if name != CSV]
     try:
-        drawn = figures(folder, settings)
+        drawn = figures(folder, settings) if pictures else {}
+        tables = curve_tables(folder, settings) if CSV in formats else {}
     except pl.exceptions.PolarsError as error:
         raise ResultsError(f"{folder.path}: its tables cannot be drawn ({' '.join(str(error).split())})") from None
-    return [path for stem, chart in drawn.items() for path in plots.save(chart, target / name_of(stem), formats)]
+    return [
+        *(path for stem, chart in drawn.items() for path in plots.save(chart, target / name_of(stem), pictures)),
+        *(write_text(_made(target) / f"{name_of(stem)}.{CSV}", csv_text(table)) for stem, table in tables.items()),
+    ]
+
+
+CSV = "csv"
+"""The format that is a table and no picture."""
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from phit.errors import InputError, ScenarioError, one_line
-from phit.experiment import expand_range
+from phit.experiment import between, expand_range
 from phit.quantities import SATURATED_BELOW
 from phit.result import Result, run
 from phit.scenario import Document, Source, complete, get_path, load, set_path
@@ -223,7 +223,7 @@ def _between(rule: Rule) -> Steps:
     if (yield high):
         return high, None
     while high - low > rule.tolerance:
-        middle = (low + high) / 2
+        middle = between(low, high)
         if not low < middle < high:
             break
         if (yield middle):

@@ -5,6 +5,7 @@ import difflib
 import json
 import math
 import os
+import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
@@ -129,9 +130,18 @@ def _read(path: Path, text: str) -> Document:
     try:
         document = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
     except json.JSONDecodeError as error:
-        raise InputError(f"{path}: not valid JSON: {error}") from None
+        from phit import slips
+
+        comma = "; leave out the comma before the closing bracket" if slips.comma_before(text, error.pos) else ""
+        raise InputError(f"{path}: not valid JSON: {error}{comma}") from None
     except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path}: not valid TOML: {shortened(str(error))}") from None
+        from phit import slips
+
+        # The reader stops behind the slip, in its line or at the beginning of the next.
+        line = re.search(r"\(at line (\d+), column", str(error))
+        meant = slips.line_meant(text, int(line[1])) if line else None
+        write = f"; write `{meant}`" if meant else ""
+        raise InputError(f"{path}: not valid TOML: {shortened(str(error))}{write}") from None
     except RecursionError:
         raise InputError(f"{path}: too many levels of tables and lists; expected at most {LEVELS}") from None
     except ValueError as error:
@@ -311,7 +321,7 @@ def _with_graph(document: Document) -> Document:
         if kind == INFINIBAND:
             said = routing if isinstance(routing, dict) else {}
             found["routing"] = graphs.infiniband.tables(topology, network, said)
-        section, links = network.section(topology.get("group", 1))
+        section, links = graphs.of_fabric(topology, network)
     else:
         section, links = graphs.inlined(topology)
     found["topology"] = section
@@ -545,8 +555,8 @@ def verify(scenario: Source) -> Document:
     """Proves the routes of a scenario free of deadlock by their channel dependency graph, or shows why not.
 
     `proved` is true, false, or `None` for a routing mechanism whose routes the proof cannot follow. If it is
-    false, `reason` says why, and `cycle` lists the channels (`router`, `port`, `vc`) that can wait in a circle; of an
-    InfiniBand fabric with their switch and its port, as `name`.
+    false, `reason` says why, and `cycle` lists the channels (`router`, `port`, `vc`) that can wait in a circle; in a
+    network with names with their router and port in words, as `name`.
 
     Of tables with layers `routes` says what all routes are like: `pairs` of endpoints and how many are `reachable`;
     `hops`, how many pairs take so many links between routers, and `hops_mean`; `nonminimal` pairs; `loads`, how many
@@ -568,10 +578,4 @@ def verify(scenario: Source) -> Document:
         section = whole_document["topology"]
         report["network"] = counted(section)
         report["left_out"] = section.get("left_out", [])
-    if report.get("cycle") and isinstance(topology, dict) and topology.get("kind") == INFINIBAND:
-        from phit import graphs
-
-        fabric = graphs.infiniband.fabric(topology)
-        for channel in report["cycle"]:
-            channel["name"] = fabric.label(channel["router"], channel["port"])
     return report

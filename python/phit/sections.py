@@ -346,14 +346,19 @@ def own_kinds() -> dict[str, dict[str, Any]]:
     """Kinds of the package's own, as `phit.catalogue` has them: by concept, `kind`, `description` and `schema`."""
     from phit.graphs import infiniband
 
+    definitions = {name: _engine()["$defs"][name] for name in FAULTS}
     return {
         section: {
             "kind": INFINIBAND,
             "description": infiniband.DESCRIPTIONS[section],
-            "schema": _own_kind(section, keys),
+            "schema": _own_kind(section, keys) | ({"$defs": definitions} if section == "topology" else {}),
         }
         for section, (keys, _) in _files_kinds().items()
     }
+
+
+FAULTS = ("Faults", "Named", "Retransmit", "Later")
+"""Definitions of what a table of faults consists of."""
 
 
 def _kind(section: Schema, name: str) -> Schema:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from phit.experiment import heading
+from phit.labels import label_of
 from phit.quantities import HEADLINES
 from phit.result import readable
 from phit.text import WIDTH, plain
@@ -48,8 +49,17 @@ def short_rows(points: "pl.DataFrame", swept: Sequence[str]) -> tuple[list[str],
     """Headings and cells of the short table."""
     columns = short_columns(points, swept)
     keys = set(swept)
-    words = [map(readable_cell if name in keys else readable, points[name].to_list()) for name, _ in columns]
+    words = [map(_key_cell if name in keys else _cell, points[name].to_list()) for name, _ in columns]
     return [name for _, name in columns], [list(row) for row in zip(*words, strict=True)]
+
+
+def _key_cell(value: Any) -> str:
+    """A swept value: a kind is called as in every figure."""
+    return label_of(readable_cell(value)) if isinstance(value, str) else readable_cell(value)
+
+
+def _cell(value: Any) -> str:
+    return label_of(value) if isinstance(value, str) else readable(value)
 
 
 def short_table(points: "pl.DataFrame", swept: Sequence[str]) -> "str | Table":

@@ -6,7 +6,7 @@ paper, or for a reader who has asked for stillness) it shows one frame. The HTML
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from itertools import pairwise
 from pathlib import Path
@@ -82,6 +82,8 @@ class Timelapse:
     """From top to bottom; by default those of the layout."""
     layout: Layout | None = None
     """Where routers stand; by default in rows of equal length in the order of numbers."""
+    routers: Mapping[int, str] = field(default_factory=dict)
+    """What routers are called, if they have names."""
     unit: str = "cycles"
     """Of `t`."""
     amount: str = "phits"
@@ -104,7 +106,7 @@ class Timelapse:
         return _Picture(self).svg(only)
 
     def save(self, path: str | Path, **_: Any) -> None:
-        """Writes the moving picture (SVG, HTML with a slider) or a frame from its middle (PNG)."""
+        """Writes the moving picture (SVG, HTML with a slider) or a frame from its middle (PNG, PDF)."""
         path = Path(path)
         match path.suffix:
             case ".svg":
@@ -114,7 +116,9 @@ class Timelapse:
             case _:
                 import vl_convert
 
-                content = vl_convert.svg_to_png(plain_lines(self.svg(self.still())), scale=2)
+                still = plain_lines(self.svg(self.still()))
+                is_pdf = path.suffix == ".pdf"
+                content = vl_convert.svg_to_pdf(still) if is_pdf else vl_convert.svg_to_png(still, scale=2)
                 write_atomically(path, lambda file: file.write(content))
 
     def still(self) -> float:
@@ -146,7 +150,9 @@ def of_probes(
     panels = {named.get(point, point[:8]): rows for (point,), rows in frames.group_by("point", maintain_order=True)}
     note = "each cell is an input port of a router, the first half of them in the lower row"
     moments = [float(cycle) for cycle in moments_of(frames["cycle"])]
-    return Timelapse("Ports over time", (note,), panels, layout=layout, moments=moments)
+    called = probes.select("router", "router_name").unique() if "router_name" in probes.columns else None
+    routers = {} if called is None else {router: name for router, name in called.iter_rows() if name is not None}
+    return Timelapse("Ports over time", (note,), panels, layout=layout, routers=routers, moments=moments)
 
 
 def moments_of(cycles: pl.Series) -> list[int]:
@@ -261,11 +267,21 @@ class _Picture:
         )
 
     def label(self, row: Row) -> str:
-        """What a row is called, left of it, or the number of each of its routers."""
-        if row.label or len(self.rows) > 1:
-            return _text(self.left - 8, self.corners[row.routers[0]][1] + 16, row.label, anchor="end")
+        """What a row is called, left of it, or the name or number of each of its routers."""
+        beside = row.label or len(self.rows) > 1
+        said = _text(self.left - 8, self.corners[row.routers[0]][1] + 16, row.label, anchor="end") if beside else ""
+        if beside and not self.of.routers:
+            return said
         corners = ((router, *self.corners[router]) for router in row.routers)
-        return "".join(_text(x, y - 2, str(router), size=8, colour="#777") for router, x, y in corners)
+        return said + "".join(self._name(router, x, y - 2) for router, x, y in corners)
+
+    def _name(self, router: int, x: int, y: int) -> str:
+        """The name or number of a router: as much of it as there is room for, and all of it where a pointer rests."""
+        if (name := self.of.routers.get(router)) is None:
+            return _text(x, y, str(router), size=8, colour="#777")
+        fits = max(3, self.pitch[0] // 5)
+        shown = name if len(name) <= fits else f"{name[: fits - 1]}…"
+        return f"<g><title>{escape(name)}</title>{_text(x, y, shown, size=8, colour='#777')}</g>"
 
     def frame(self, t: float, bottom: int) -> str:
         """What is seen at `t`."""

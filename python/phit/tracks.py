@@ -1,12 +1,17 @@
 """Charts of what the ranks of a workload do: their tracks over time, and what their times come to."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import altair as alt
 import polars as pl
 
+from phit.lazily import lazily
 from phit.plots import THIS_RUN, Chart, styled, title_of
+
+if TYPE_CHECKING:
+    import altair as alt
+else:
+    alt = lazily("altair")
 
 STATES = {
     "calc": ("calculates", "#0072B2"),
@@ -198,13 +203,13 @@ def _height(tracks: int) -> int:
     return max(tracks, 1) * _size(tracks)
 
 
-def _track_axis(tracks: list[str], title: str) -> alt.Y:
+def _track_axis(tracks: list[str], title: str) -> "alt.Y":
     """Tracks from above to below, of which so many are named as can be read."""
     step = -(-12 // _size(len(tracks)))
     axis = alt.Axis(values=tracks[::step], ticks=False, grid=False, labelOverlap=False)
     return alt.Y("track:N", title=title, sort=tracks, scale=alt.Scale(domain=tracks, padding=0), axis=axis)
 
 
-def _colour(colours: Mapping[str, str]) -> alt.Color:
+def _colour(colours: Mapping[str, str]) -> "alt.Color":
     scale = alt.Scale(domain=list(colours), range=list(colours.values()))
     return alt.Color("doing:N", title=None, scale=scale, legend=alt.Legend(orient="bottom", direction="horizontal"))

@@ -331,6 +331,14 @@ fn verify(py: Python<'_>, scenario: &str) -> PyResult<String> {
     Ok(report.to_string())
 }
 
+/// The virtual channels that a scenario's routing needs, by class of links, and why (JSON text).
+#[pyfunction]
+fn channels(py: Python<'_>, scenario: &str) -> PyResult<String> {
+    let scenario = read(py, scenario)?;
+    let found = patiently(py, || engine::channels(&scenario))?;
+    Ok(found.to_string())
+}
+
 /// The routing tables of a scenario: for each router the output port for every destination (JSON text).
 #[pyfunction]
 fn routes(py: Python<'_>, scenario: &str) -> PyResult<String> {
@@ -396,6 +404,7 @@ pub fn fill(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(quantities, module)?)?;
     module.add_function(wrap_pyfunction!(verify, module)?)?;
     module.add_function(wrap_pyfunction!(routes, module)?)?;
+    module.add_function(wrap_pyfunction!(channels, module)?)?;
     module.add_function(wrap_pyfunction!(endpoints, module)?)?;
     module.add_function(wrap_pyfunction!(units, module)?)?;
     module.add_function(wrap_pyfunction!(expected_hops, module)?)?;

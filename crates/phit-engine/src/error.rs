@@ -20,6 +20,9 @@ pub struct ScenarioError {
     pub others: Vec<ScenarioError>,
 }
 
+/// Most names that a message lists.
+const MOST_LISTED: usize = 200;
+
 impl ScenarioError {
     /// An error at `path` whose value is `value`.
     pub fn new(path: impl Into<String>, value: impl fmt::Display, expected: impl Into<String>) -> Self {
@@ -39,7 +42,12 @@ impl ScenarioError {
         known: impl IntoIterator<Item = &'a str>,
     ) -> Self {
         let known: Vec<&str> = known.into_iter().collect();
-        let expected = format!("unknown {what}; expected one of {}", known.join(", "));
+        let more = match known.len().saturating_sub(MOST_LISTED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let listed = known[..known.len().min(MOST_LISTED)].join(", ");
+        let expected = format!("unknown {what}; expected one of {listed}{more}");
         Self { nearest: nearest(name, &known), ..Self::new(path, format_args!("{name:?}"), expected) }
     }
 
@@ -271,6 +279,9 @@ fn uncarried(text: &str) -> Option<ScenarioError> {
     Some(ScenarioError { path, value, expected, nearest, others })
 }
 
+/// What is expected of a key that is not there.
+pub(crate) const REQUIRED: &str = "this key is required";
+
 /// The path of the table that has the key at `path`.
 fn table_of(path: &str) -> &str {
     path.rsplit_once('.').map_or("", |(table, _)| table)
@@ -299,17 +310,28 @@ fn from_serde(inner: &str, root: &Value, message: &str) -> ScenarioError {
     }
     if let Some(name) = message.strip_prefix("missing field `") {
         let name = name.split('`').next().unwrap_or_default();
-        return ScenarioError::missing(join(inner, name), "this key is required");
+        return ScenarioError::missing(join(inner, name), REQUIRED);
     }
     let expected = match message.split_once(", expected ") {
         // A whole number that is refused all the same is too large for its type.
         Some((_, expected)) if found.is_some_and(Value::is_u64) && most(expected).is_some() => {
             format!("expected a whole number of at most {}", most(expected).unwrap_or_default())
         }
-        Some((_, expected)) => format!("expected {}", plain_type(expected)),
+        Some((_, expected)) => {
+            let expected = plain_type(expected);
+            let write = found.filter(|_| expected.starts_with("a whole number")).and_then(whole).unwrap_or_default();
+            format!("expected {expected}{write}")
+        }
         None => message.to_owned(),
     };
     ScenarioError { value: found.map(Value::to_string), ..ScenarioError::missing(inner, expected) }
+}
+
+/// What to write for a whole number that has a decimal point or an exponent, which make it another type.
+fn whole(value: &Value) -> Option<String> {
+    let number = value.as_f64().filter(|number| value.is_f64() && number.fract() == 0.0)?;
+    // Up to there all whole numbers are exact.
+    (0.0..9e15).contains(&number).then(|| format!(", without a decimal point or an exponent: write {number:.0}"))
 }
 
 /// The largest number of a type.
@@ -369,6 +391,13 @@ mod tests {
     }
 
     #[test]
+    fn a_whole_number_in_another_notation_is_told_as_it_is_to_be_written() {
+        let write = "expected a whole number, zero or more, without a decimal point or an exponent: write 1000000000";
+        assert_eq!(said(json!({ "count": 1e9 })), format!("at.count = 1000000000.0: {write}"));
+        assert_eq!(said(json!({ "count": 1.5 })), "at.count = 1.5: expected a whole number, zero or more");
+    }
+
+    #[test]
     fn independent_errors_come_together() {
         let error = said(json!({ "cuont": 1, "small": "x", "list": [[0, 1], [2]], "more": 2 }));
         let lines: Vec<&str> = error.lines().collect();
@@ -395,5 +424,20 @@ mod tests {
     fn a_misspelt_key_is_not_also_missing() {
         assert_eq!(said(json!({ "cuont": 1 })).lines().count(), 1);
         assert_eq!(said(json!({})), "at.count: this key is required");
+    }
+
+    #[test]
+    fn all_keys_that_are_missing_are_named() {
+        #[derive(Debug, Deserialize, JsonSchema)]
+        #[expect(dead_code)]
+        struct Three {
+            first: u32,
+            second: u32,
+            #[serde(default)]
+            third: u32,
+        }
+        let said = |value: Value| parse::<Three>("at", &value).unwrap_err().to_string();
+        assert_eq!(said(json!({})), "at.first: this key is required\nat.second: this key is required");
+        assert_eq!(said(json!({ "second": 1 })), "at.first: this key is required");
     }
 }

@@ -45,6 +45,7 @@ pub fn network(scenario: &Scenario) -> Result<Value, ScenarioError> {
     Ok(json!({
         "classes": topology.classes(),
         "routers": topology.routers(),
+        "names": topology.words().names().map(|names| &names.routers),
         "attachment": (0..topology.endpoints()).map(|e| topology.attachment(e).0).collect::<Vec<_>>(),
         "links": (0..topology.routers()).flat_map(of_router).collect::<Vec<_>>(),
         "injection": links[0].injection_bandwidth.map(|bandwidth| bandwidth.times(scenario.planes_at_once())),

@@ -95,7 +95,8 @@ macro_rules! registry {
             /// Reads the table found at `path`, and checks it against the bounds of its schema; a bare string stands
             /// for a table with only `kind`.
             pub fn from_value(path: &str, value: &serde_json::Value) -> Result<Self, $crate::error::ScenarioError> {
-                let (kind, rest) = $crate::registry::split_kind(path, value, $what, &Self::kinds())?;
+                let (kind, rest) = $crate::registry::split_kind(path, value, $what, &Self::kinds())
+                    .map_err(|error| $crate::registry::with_kinds_of(error, value, Self::schemas))?;
                 match kind.as_str() {
                     $($kind => $crate::schema::parse::<$params>(path, &rest).map(Self::$variant),)+
                     other => match Self::added().find(other) {
@@ -121,9 +122,10 @@ macro_rules! registry {
 
             /// As [`Self::from_value`], but for the bounds: those of a table within another are checked with that.
             fn unbounded(path: &str, value: &serde_json::Value) -> Result<Self, $crate::error::ScenarioError> {
-                let (kind, rest) = $crate::registry::split_kind(path, value, $what, &Self::kinds())?;
+                let (kind, rest) = $crate::registry::split_kind(path, value, $what, &Self::kinds())
+                    .map_err(|error| $crate::registry::with_kinds_of(error, value, Self::schemas))?;
                 match kind.as_str() {
-                    $($kind => $crate::error::read::<$params>(path, &rest).map(Self::$variant),)+
+                    $($kind => $crate::schema::read_all::<$params>(path, &rest).map(Self::$variant),)+
                     other => match Self::added().find(other) {
                         Some(added) => added.read(path, &rest, false).map(Self::Custom),
                         None => Err($crate::registry::unknown(path, other, $what, &Self::kinds())),
@@ -307,6 +309,35 @@ impl<P: ?Sized> PartialEq for Custom<P> {
         self.kind == other.kind && self.value == other.value
     }
 }
+
+/// An error about a table without `kind`, with the kinds that have the keys of the table.
+pub(crate) fn with_kinds_of(
+    error: ScenarioError,
+    value: &Value,
+    schemas: fn() -> Vec<(&'static str, Schema)>,
+) -> ScenarioError {
+    let Some(table) = value.as_object().filter(|table| !table.is_empty() && !table.contains_key("kind")) else {
+        return error;
+    };
+    let has_all = |schema: &Schema| {
+        let keys = schema.get("properties").and_then(Value::as_object);
+        keys.is_some_and(|keys| table.keys().all(|key| keys.contains_key(key)))
+    };
+    let kinds: Vec<String> =
+        schemas().iter().filter(|(_, schema)| has_all(schema)).map(|(kind, _)| format!("{kind:?}")).collect();
+    let keys: Vec<&str> = table.keys().map(String::as_str).collect();
+    match kinds.as_slice() {
+        [] => error,
+        kinds if kinds.len() > MOST_KINDS => error,
+        [first, ..] => {
+            let expected = format!("a table with {} is of kind {}", keys.join(", "), kinds.join(" or "));
+            ScenarioError { expected: format!("{expected}; write kind = {first}"), ..error }
+        }
+    }
+}
+
+/// Most kinds that such a message names.
+const MOST_KINDS: usize = 4;
 
 /// Splits a table into its `kind` and the rest.
 pub(crate) fn split_kind(

@@ -27,7 +27,7 @@ mod watchdog;
 
 pub use crate::fabric::Options;
 pub use prepare::{check_seeds, needs, prepare};
-pub use verify::{routes, verify};
+pub use verify::{channels, routes, verify};
 
 /// Told how far a run is; returns false to stop it.
 pub type Progress<'a> = &'a mut dyn FnMut(u32, u32) -> bool;

@@ -4,7 +4,7 @@
 //! From there it comes into the JSON Schema, and from the schema into the check and its message. What depends on more
 //! than one key is checked in code.
 
-use crate::error::{ScenarioError, join, joined, read};
+use crate::error::{REQUIRED, ScenarioError, join, joined, read};
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
@@ -80,13 +80,32 @@ fn without_links(line: &str) -> String {
 /// Reads a value of type `T` found at `path`, and checks it against the bounds of its schema.
 pub(crate) fn parse<T: DeserializeOwned + JsonSchema + 'static>(path: &str, value: &Value) -> Result<T, ScenarioError> {
     let broken = check::<T>(path, value);
-    match read(path, value) {
+    match read_all(path, value) {
         // What a reader says of the values of a list that stands where a table should is beside the point.
         Err(error) if broken.iter().any(|other| other.expected == TABLE && error.path.starts_with(&other.path)) => {
             joined(Ok(()), broken).and(Err(error))
         }
         read => joined(read, broken),
     }
+}
+
+/// Reads a value of type `T` found at `path`. Of a table that lacks keys all of these are named.
+pub(crate) fn read_all<T: DeserializeOwned + JsonSchema>(path: &str, value: &Value) -> Result<T, ScenarioError> {
+    read(path, value).map_err(|error| with_all_missing(error, path, value, of::<T>))
+}
+
+/// An error about a key that a table lacks, with all others that it lacks.
+fn with_all_missing(mut error: ScenarioError, path: &str, value: &Value, schema: fn() -> Schema) -> ScenarioError {
+    let schema = schema();
+    let required = schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    let absent: Vec<&str> = required.filter(|key| value.get(key).is_none()).collect();
+    let told: HashSet<String> = error.clone().each().into_iter().map(|one| one.path).collect();
+    let paths = absent.iter().map(|key| join(path, key));
+    let (known, new): (Vec<String>, Vec<String>) = paths.partition(|path| told.contains(path));
+    if !known.is_empty() {
+        error.others.extend(new.into_iter().map(|path| ScenarioError::missing(path, REQUIRED)));
+    }
+    error
 }
 
 /// What is said of a list where a table should stand. What reads tables takes lists as well, as values of keys in the

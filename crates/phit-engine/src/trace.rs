@@ -8,6 +8,7 @@ use crate::fabric::Options;
 use crate::fabric::input_queued::{Ended, Follower, InputQueued, Journey, Visit, Wait};
 use crate::run::{Progress, RunError, Simulation, Stopped};
 use crate::scenario::{Scenario, Warmup};
+use crate::topology::Topology;
 use serde_json::{Map, Value, json};
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -68,14 +69,15 @@ pub fn trace(scenario: &Scenario, chosen: &Chosen, progress: Progress<'_>) -> Re
     if let (Chosen::Numbered { source, numbers }, false) = (chosen, follower.has_begun()) {
         let (sent, asked) = (follower.sent_by(*source), numbers.start.max(follower.sent_by(*source)));
         let expected = format!(
-            "endpoint {source} sends {sent} packets in {} cycles, which are numbered from 0",
+            "{} sends {sent} packets in {} cycles, which are numbered from 0",
+            simulation.blueprint().topology.words().endpoint(*source),
             simulation.now() / cycle
         );
         return Err(ScenarioError::new("number", asked, expected).into());
     }
-    let classes = simulation.blueprint().topology.classes();
+    let topology = &*simulation.blueprint().topology;
     let cycles = |ticks: Tick| f64::from(ticks) / f64::from(cycle);
-    Ok(Value::Array(follower.finish().iter().map(|journey| shown(journey, classes, &cycles)).collect()))
+    Ok(Value::Array(follower.finish().iter().map(|journey| shown(journey, topology, &cycles)).collect()))
 }
 
 /// The cycle in which the measured time of `scenario` ends at the latest, and that in which its run does.
@@ -143,33 +145,40 @@ fn watch(
     Ok(())
 }
 
-fn shown(journey: &Journey, classes: &[String], cycles: &dyn Fn(Tick) -> f64) -> Value {
+fn shown(journey: &Journey, topology: &dyn Topology, cycles: &dyn Fn(Tick) -> f64) -> Value {
+    let words = topology.words();
     json!({
         "source": journey.source,
+        "source_name": words.endpoint_name(journey.source),
         "number": journey.number,
         "destination": journey.destination,
+        "destination_name": words.endpoint_name(journey.destination),
         "size": journey.size,
         "flits": journey.flits,
         "generated": cycles(journey.generated),
         "sent": cycles(journey.sent),
         "end": journey.end.map(cycles),
         "lost": journey.lost,
-        "visits": journey.visits.iter().map(|visit| visited(visit, classes, cycles)).collect::<Vec<_>>(),
+        "visits": journey.visits.iter().map(|visit| visited(visit, topology, cycles)).collect::<Vec<_>>(),
     })
 }
 
-fn visited(visit: &Visit, classes: &[String], cycles: &dyn Fn(Tick) -> f64) -> Value {
+fn visited(visit: &Visit, topology: &dyn Topology, cycles: &dyn Fn(Tick) -> f64) -> Value {
+    let words = topology.words();
     let waited = Wait::ALL.map(|(wait, name)| (name.to_owned(), json!(cycles(visit.waited[wait as usize]))));
     json!({
         "router": visit.router,
+        "router_name": words.router_name(visit.router),
         "input": visit.input,
-        "link": classes[visit.class as usize],
+        "input_name": words.port_name(visit.router, visit.input),
+        "link": topology.classes()[visit.class as usize],
         "queue": visit.queue,
         "entered": cycles(visit.entered),
         "waited": Map::from_iter(waited),
         "left": visit.left.map(cycles),
         "tail": visit.tail.map(cycles),
         "output": visit.output,
+        "output_name": visit.output.and_then(|output| words.port_name(visit.router, output)),
         "vc": visit.vc,
     })
 }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import phit
+from phit import words
 from phit.cli.app import Settings, Trust, cell, interruptible, out
 from phit.cli.app import table as new_table
 from phit.journeys import WAITS, Journey, Visit
@@ -50,7 +51,9 @@ def trace_packet(
 
 def _show(journey: Journey) -> None:
     size = f"{journey.size:,} phit{'s' * (journey.size != 1)}"
-    out(f"packet {journey.number:,} of endpoint {journey.source:,}, {size} to endpoint {journey.destination:,}")
+    source = words.endpoint(journey.source, journey.source_name)
+    destination = words.endpoint(journey.destination, journey.destination_name)
+    out(f"packet {journey.number:,} of {source}, {size} to {destination}")
     out(f"generated in cycle {readable_cycle(journey.generated)}, {_end(journey)}")
     waited = sum(journey.waited.values())
     parts = [(journey.sent - journey.generated, "at the source"), (waited, "waiting in routers")]
@@ -82,8 +85,13 @@ def readable_cycle(cycle: float | None) -> str:
 def _cells(visit: Visit, *, tail: bool) -> "list[str | Text]":
     waited = sum(visit.waited.values())
     times = [readable_cycle(time) for time in (visit.entered, waited, visit.left, *([visit.tail] if tail else []))]
-    place = (readable(visit.router), readable(visit.input), cell(visit.link), readable(visit.queue))
-    return [*place, *times, readable(visit.output), readable(visit.vc)]
+    router = readable(visit.router) if visit.router_name is None else cell(words.shown(visit.router_name))
+    place = (router, _port(visit.input, visit.input_name), cell(visit.link), readable(visit.queue))
+    return [*place, *times, _port(visit.output, visit.output_name), readable(visit.vc)]
+
+
+def _port(number: int | None, name: str | None) -> "str | Text":
+    return readable(None) if number is None else cell(words.port_alone(number, name))
 
 
 def _reasons(visit: Visit) -> str:

@@ -10,12 +10,14 @@ from typing import Annotated, Any
 import typer
 
 import phit
+from phit import words
 from phit.cli import completing, listing
 from phit.cli.app import FAILED, Settings, cell, interruptible, note_left_out, out
 from phit.cli.app import table as new_table
 from phit.errors import InputError
 from phit.keys import Key, keys, resolved
 from phit.left_out import in_numbers
+from phit.progress import waiting
 from phit.scenario import apply_settings, hint, load
 from phit.sections import described, of_kind
 from phit.text import quoted
@@ -30,7 +32,7 @@ def verify(
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")] = False,
 ) -> None:
     """Prove the routes of a scenario free of deadlock, or show why not; exit status 1 if they are not proved."""
-    with interruptible():
+    with interruptible(), waiting("following routes"):
         report = phit.verify(apply_settings(load(file), settings))
     note_left_out(report.get("left_out", ()))
     if not as_json and (network := report.get("network")):
@@ -44,7 +46,7 @@ def verify(
     elif report.get("cycle"):
         out("not proved: packets in these channels can wait, each for the next and the last for the first")
         for channel in report["cycle"]:
-            name = channel.get("name", f"router {channel['router']} port {channel['port']}")
+            name = channel.get("name") or words.port(channel["router"], channel["port"])
             out(f"  {name} VC {channel['vc']}")
     else:
         out(f"not proved: {report['reason']}")
@@ -80,8 +82,8 @@ def bound(
     as_json: Annotated[bool, typer.Option("--json", help="Print the bounds as one JSON object.")] = False,
 ) -> None:
     """Prove how much of a scenario's traffic its links can carry, whatever the routing, and with minimal routes."""
-    with interruptible():
-        found = phit.bound(apply_settings(load(file), settings))
+    with interruptible(), waiting("reading the network") as tell:
+        found = phit.bound(apply_settings(load(file), settings), progress=tell)
     if as_json:
         out(json.dumps(found.to_dict(), ensure_ascii=False))
         return
@@ -89,18 +91,21 @@ def bound(
     if found.any_routing is None:
         out("links between routers: no packet takes one")
         return
-    for words, limit in (("any routing", found.any_routing), ("minimal routing", found.minimal)):
+    for which, limit in (("any routing", found.any_routing), ("minimal routing", found.minimal)):
         if limit is None:
-            out(f"links between routers, {words}: too many flows that nothing makes alike")
+            out(f"links between routers, {which}: too many flows that nothing makes alike")
             continue
-        out(f"links between routers, {words}: {fraction(limit.load)} phits/(endpoint·cycle)")
+        out(f"links between routers, {which}: {fraction(limit.load)} phits/(endpoint·cycle)")
         table = new_table(box=None, padding=(0, 2, 0, 2))
-        for column in ("links", "class", "price", "phits/cycle", "worth"):
-            table.add_column(column, justify="left" if column == "class" else "right", header_style="bold")
+        named = any(price.names for price in limit.prices)
+        for column in ("links", "class", "price", "phits/cycle", "worth", *(["such as"] if named else [])):
+            left = column in ("class", "such as")
+            table.add_column(column, justify="left" if left else "right", header_style="bold")
         for price in limit.prices:
             carries = f"{int(price.capacity):,}" if price.capacity.denominator == 1 else str(price.capacity)
             numbers = (str(price.price), carries, fraction(price.price * price.capacity))
-            table.add_row(f"{price.links:,}", price.link_class, *numbers)
+            examples = [cell(", ".join(price.names))] if named else []
+            table.add_row(f"{price.links:,}", cell(price.link_class), *numbers, *examples)
         out(table)
         costs = " to ".join(dict.fromkeys(fraction(cost) for cost in (limit.cheapest, limit.dearest)))
         out(

@@ -18,6 +18,12 @@ class Format(StrEnum):
     png = "png"
     svg = "svg"
     html = "html"
+    pdf = "pdf"
+    csv = "csv"
+
+
+DRAWN = (Format.png, Format.svg, Format.html)
+"""What is written if nobody says what."""
 
 
 def columns(incomplete: str) -> list[tuple[str, str]]:
@@ -51,15 +57,20 @@ def plot(
     colour: Annotated[str | None, typer.Option("--colour", "--color", help="Column that tells curves apart.")] = None,
     facet: Annotated[str | None, typer.Option(help="Column that tells panels apart.")] = None,
     formats: Annotated[
-        list[Format] | None, typer.Option("--format", help="File format; repeatable. By default all three.")
+        list[Format] | None,
+        typer.Option(
+            "--format",
+            help="File format; repeatable. By default png, svg and html; csv is a table of the means and intervals of "
+            "every curve.",
+        ),
     ] = None,
     into: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder; by default DIR/plots.")] = None,
 ) -> None:
-    """Draw the results of a folder as PNG, SVG and interactive HTML."""
+    """Draw the results of a folder as PNG, SVG, PDF and interactive HTML, or tabulate its curves."""
     from phit import report
 
     settings = {k: v for k, v in {"x": x, "y": y, "colour": colour, "facet": facet}.items() if v is not None}
-    chosen = [f.value for f in formats or Format]
+    chosen = [f.value for f in formats or DRAWN]
     for path in report.write_figures(report.Folder.read(folder), settings, chosen, into):
         out(str(path))
 

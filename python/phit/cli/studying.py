@@ -150,7 +150,11 @@ def reproduce(
         if report.failure is not None:
             raise report.failure
         return
-    out(claim.rich_table(report.findings))
+    shown = claim.about(report.findings, [*(figure or ()), *(table or ())])
+    if shown:
+        out(claim.rich_table(shown))
+    if left := len({finding.id for finding in report.findings} - {finding.id for finding in shown}):
+        note(f"{left} claims are about other figures, which have not been run")
     note(f"figures, tables, {reproducing.CLAIMS} and {reproducing.PAGE} in {place}")
     if target is not None:
         for path in reproducing.publish(found, place, target):

@@ -58,14 +58,21 @@ def sweep(
 
 @commands.command()
 def merge(
-    folder: Annotated[Path, typer.Argument(metavar="OUT", help="Results folder.", show_default=False)],
     sources: Annotated[
-        list[Path] | None, typer.Argument(metavar="IN", help="Folders of shards, or other parts.", show_default=False)
+        list[Path] | None,
+        typer.Argument(metavar="[OUT] IN...", help="Folders of shards, or other parts.", show_default=False),
+    ] = None,
+    into: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Results folder; else the first folder named.")
     ] = None,
 ) -> None:
     """Put folders of one experiment into one, and make its tables; exit status 1 if points are missing."""
+    # Without --out the first folder is the one that is written, as `phit merge OUT IN...` has always been read.
+    folder, *others = [*([into] if into is not None else []), *(sources or ())] or [None]
+    if folder is None:
+        raise InputError("merge: expected the folders of shards and where they go, as `phit merge --out DIR IN...`")
     with interruptible():
-        found = phit.merge(folder, sources or (), warn=lambda message: note(f"phit: warning: {message}"))
+        found = phit.merge(folder, others, warn=lambda message: note(f"phit: warning: {message}"))
     there = found.points.height
     note(f"results in {folder}: {there} of {there + found.missing} points")
     if found.missing:

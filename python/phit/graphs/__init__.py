@@ -1,7 +1,7 @@
 """Networks that users bring: files and graph objects, as `[topology] kind = "graph"` writes them.
 
 A graph's nodes become routers, its edges links in both directions. The order of nodes gives the numbers of routers,
-unless all names are the numbers from 0 on.
+unless all names are the numbers from 0 on. Names go with them, as `[topology.names]`.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from phit.graphs.reading import read
 from phit.sections import INFINIBAND
 from phit.text import quoted
 
-__all__ = ["graph", "infiniband", "inlined"]
+__all__ = ["graph", "infiniband", "inlined", "of_fabric"]
 
 
 def graph(graph: Any, endpoints: int | None = None, group: int = 1) -> dict[str, Any]:
@@ -43,8 +43,8 @@ def graph(graph: Any, endpoints: int | None = None, group: int = 1) -> dict[str,
 def inlined(topology: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
     """A section `[topology]` with `file` replaced by the network in it, and what the file says for `router.links`."""
     if topology.get("kind") == INFINIBAND:
-        return infiniband.fabric(topology).section(topology.get("group", 1))
-    for key in ("links", "routers", "classes"):
+        return of_fabric(topology, infiniband.fabric(topology))
+    for key in ("links", "routers", "classes", "names"):
         if key in topology:
             raise InputError(f"topology.{key}: the file says it; expected `file` or `{key}`", f"topology.{key}")
     endpoints, group = topology.get("endpoints"), topology.get("group", 1)
@@ -52,3 +52,11 @@ def inlined(topology: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, dict
     rest = {key: value for key, value in topology.items() if key not in ("file", "endpoints", "group")}
     section, links = network.section(endpoints, group)
     return rest | section, links
+
+
+def of_fabric(
+    topology: Mapping[str, Any], fabric: infiniband.Fabric
+) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """The same of an InfiniBand fabric that has been read."""
+    section, links = fabric.section(topology.get("group", 1))
+    return section | ({"faults": topology["faults"]} if "faults" in topology else {}), links

@@ -16,6 +16,7 @@ from typing import Any
 
 from phit.errors import InputError
 from phit.graphs.listings import Link, Listing, Node, gigabits, lines
+from phit.graphs.names import distinct
 from phit.graphs.network import MOST_CLASSES
 from phit.text import quoted, whole
 
@@ -104,11 +105,20 @@ class Fabric:
                 taken[lid] = link.where
         return lids
 
-    def label(self, router: int, port: int) -> str:
-        """A switch and its port, as the fabric's operator knows them."""
-        switch = self.switches[router]
-        own = {phit: port for port, phit in self.ports[router].items()}
-        return f"{switch.name} port {own.get(port, '?')}"
+    def names(self) -> dict[str, Any]:
+        """What the fabric's operator calls switches, their ports, and the ports of channel adapters."""
+        connected: dict[int, int] = {}
+        for adapter, _ in self.endpoints:
+            connected[adapter.guid] = connected.get(adapter.guid, 0) + 1
+        hosts = [
+            (adapter.name if connected[adapter.guid] == 1 else f"{adapter.name} port {port}", f"0x{adapter.guid:016x}")
+            for adapter, port in self.endpoints
+        ]
+        found: dict[str, Any] = {
+            "routers": distinct([switch.name for switch in self.switches], [f"0x{s.guid:016x}" for s in self.switches]),
+            "ports": [[str(port) for port in ports] for ports in self.ports],
+        }
+        return found | ({"endpoints": distinct(*map(list, zip(*hosts, strict=True)))} if hosts else {})
 
     def section(self, group: int) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
         """`[topology]` of the kind `graph`, and keys of `router.links` by class."""
@@ -135,6 +145,7 @@ class Fabric:
         counts = [sum(not self._between(switch, port) for port in switch.links) for switch in self.switches]
         section = {"kind": "graph", "routers": len(counts), "endpoints": counts, "links": rows}
         section |= {"classes": [_class(name) for name in names]} if names else {}
+        section["names"] = self.names()
         lanes = [link.lanes for node in self.nodes.values() for link in node.links.values() if link.lanes]
         for name in names:
             links[_class(name)] |= {"vcs": min(lanes)} if lanes else {}
@@ -329,6 +340,10 @@ KEYS: dict[str, dict[str, Any]] = {
         "minimum": 1,
         "default": 1,
         "description": "Switches of a group, for what speaks of groups: consecutive ones.",
+    },
+    "faults": {
+        "anyOf": [{"$ref": "#/$defs/Faults"}, {"type": "null"}],
+        "description": "Links, switches and ports of adapters that do not work, by their names.",
     },
 }
 """The keys of `[topology]` besides `kind`, as JSON Schemas."""

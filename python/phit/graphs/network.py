@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from phit.errors import InputError
+from phit.graphs.names import called, distinct
 from phit.left_out import LeftOut
 from phit.text import quoted
 
@@ -216,6 +217,7 @@ class Network:
         ]
         section = {"kind": "graph", "routers": len(routers), "endpoints": listed, "links": rows}
         section |= {"classes": names} if names != ["link"] else {}
+        section |= {"names": known} if (known := self._names(routers, number, bool(attached))) else {}
         section |= {"group": group} if group != 1 else {}
         if self.foreign:
             names = sorted(self.foreign)
@@ -292,6 +294,20 @@ class Network:
             names = [name for name in names if name in linked]
         numbered = [str(index) for index in range(len(names))]
         return numbered if set(names) == set(numbered) else names
+
+    def _names(self, routers: list[str], number: Mapping[str, int], hosts: bool) -> dict[str, list[str]]:
+        """What routers, and endpoints that are nodes, are called; nothing of routers that are called by numbers."""
+        own = [called(name, self.nodes[name].label) if name in self.nodes else name for name in routers]
+        found = {} if own == [str(index) for index in range(len(own))] else {"routers": distinct(own, routers)}
+        if hosts:
+            of_router: list[list[str]] = [[] for _ in routers]
+            for edge in self.edges:
+                for end, other in (edge.ends, edge.ends[::-1]):
+                    if end not in number:
+                        of_router[number[other]].append(end)
+            ends = [end for there in of_router for end in there]
+            found["endpoints"] = distinct([called(end, self.nodes[end].label) for end in ends], ends)
+        return found
 
     def _attached(self, number: Mapping[str, int]) -> dict[str, int]:
         """How many endpoints that are nodes each router has."""

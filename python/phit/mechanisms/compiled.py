@@ -14,7 +14,7 @@ from typing import Any
 
 import numba
 from llvmlite import ir
-from numba.core import errors, types
+from numba.core import types
 from numba.extending import intrinsic, models, overload_attribute, overload_method, register_model
 
 from phit import _phit
@@ -399,8 +399,15 @@ _CHECKS = {"allowed": numba.njit(_allowed), "endpoint": numba.njit(_endpoint), "
 _COLOURS = re.compile(r"\x1b\[\d*m")
 """What numba puts into its messages for terminals."""
 
-_NOISE = ("Failed in", "No implementation", "There are", "- Of which", "Overload", "With argument", "Rejected", ">>>")
+_NOISE = (
+    *("Failed in", "No implementation", "There are", "- Of which", "Overload", "With argument", "Rejected", ">>>"),
+    *("Operator Overload", "TypingError: No impl", "No match", "- Resolution", "File ", "<source missing", "During: "),
+)
 """How lines of its messages begin that say nothing of the user's function."""
+
+_AT = re.compile(r"(?:at|[Rr]aised from|defined at) (\S.*?) \((\d+)\)")
+_FILE_LINE = re.compile(r'File "(.*?)", line (\d+):')
+"""How its messages name lines of files."""
 
 _kept: dict[tuple[str, str, tuple[str, ...]], list[Any]] = {}
 """All that was compiled, for as long as this process lives: the engine has its addresses."""
@@ -446,7 +453,8 @@ def _compiled(source: Source, key: str) -> dict[str, Any]:
     for what, (signature, function) in functions.items():
         try:
             found[what] = _c_function(source, what, signature, function)
-        except errors.NumbaError as error:
+        except Exception as error:
+            # Not all that numba refuses is an error of its own class.
             raise _refused(source, key, error) from None
     return found
 
@@ -473,7 +481,10 @@ def _refused(source: Source, key: str, error: Exception) -> InputError:
     """What could not be compiled, with the line of the user's file where that is known."""
     text = _COLOURS.sub("", str(getattr(error, "msg", None) or error))
     words = [part.strip() for part in text.splitlines() if part.strip()]
-    reason = next((word for word in words if not word.startswith(_NOISE)), words[0] if words else "")
+    # Where nothing else is said, it is a call that is not possible.
+    call = next((f"{word[3:].strip()} is not possible" for word in words if word.startswith(">>>")), "")
+    reason = next((word for word in words if not word.startswith(_NOISE)), call or (words[0] if words else ""))
+    reason = re.sub(r"\.*\s*Raised from .*$", "", reason)
     where = _place(source, error)
     return InputError(f"{key}.function: {where}: {source.function} cannot be compiled: {reason}", f"{key}.function")
 
@@ -485,10 +496,11 @@ def _place(source: Source, error: Exception) -> str:
     if loc is not None and loc.filename in files:
         return f"{loc.filename}:{loc.line}"
     # What a function of the package refuses is told with the line that calls it.
-    for file, line in re.findall(r"at (\S.*?) \((\d+)\)", _COLOURS.sub("", str(error))):
+    text = _COLOURS.sub("", str(error))
+    for file, line in (*_AT.findall(text), *_FILE_LINE.findall(text)):
         if file in files:
             return f"{file}:{line}"
-    trace, place = error.__traceback__, source.file
+    trace, place = error.__traceback__, source.place
     while trace is not None:
         if trace.tb_frame.f_code.co_filename in files:
             place = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}"

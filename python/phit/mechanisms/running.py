@@ -3,7 +3,7 @@
 import json
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,8 +15,8 @@ from phit.mechanisms.sources import Source
 Progress = Callable[[int, int], None]
 
 
-def ready(scenarios: Iterable[str], trusted: bool = False) -> bool:
-    """Compiles the functions that scenarios (JSON text) name; false if they name none.
+def ready(scenarios: Iterable[str], trusted: bool = False) -> list[Source]:
+    """Compiles the functions that scenarios (JSON text) name, and returns these.
 
     Raises:
         InputError: a function may not be executed, or cannot be compiled, or there is no numba.
@@ -38,7 +38,7 @@ def ready(scenarios: Iterable[str], trusted: bool = False) -> bool:
             words = "needs numba, which is not installed: pip install phit[numba]"
             raise InputError(f'{path}.function = "{source.function}": {words}', f"{path}.function") from None
         compiled.ensure(source, path)
-    return bool(found)
+    return [source for _, source in found.values()]
 
 
 def run(
@@ -83,9 +83,10 @@ def _told(
     scenario: str, ask: Callable[[Progress | None], str], progress: Progress | None, trusted: bool = False
 ) -> str:
     """What the engine answers that is asked with a function to tell its progress to."""
-    if not ready([scenario], trusted):
+    sources = ready([scenario], trusted)
+    if not sources:
         return ask(progress)
-    with _raised() as look:
+    with _raised(sources) as look:
 
         def tell(done: int, planned: int) -> None:
             look()
@@ -103,7 +104,7 @@ _before: Any = None
 
 
 @contextmanager
-def _raised() -> Iterator[Callable[[], None]]:
+def _raised(sources: Sequence[Source] = ()) -> Iterator[Callable[[], None]]:
     """Hears of what compiled functions raise while it lasts; yields what raises it again, in this thread.
 
     A C function cannot raise: numba hands its exceptions to `sys.unraisablehook`. Of runs that go on at the same time
@@ -119,11 +120,9 @@ def _raised() -> Iterator[Callable[[], None]]:
     def look() -> None:
         if heard:
             error = heard[0]
-            at = error.__traceback__
-            while at is not None and at.tb_next is not None:
-                at = at.tb_next
-            where = f" ({at.tb_frame.f_code.co_filename}:{at.tb_lineno})" if at is not None else ""
-            raise SimulationError(f"a Python mechanism has raised {type(error).__name__}: {error}{where}") from None
+            raise SimulationError(
+                f"a Python mechanism has raised {type(error).__name__}: {error} ({_where(error, sources)})"
+            ) from None
 
     try:
         yield look
@@ -132,6 +131,17 @@ def _raised() -> Iterator[Callable[[], None]]:
             _watching[:] = [other for other in _watching if other is not heard]
             if not _watching:
                 sys.unraisablehook = _before
+
+
+def _where(error: BaseException, sources: Sequence[Source]) -> str:
+    """The user's line that has raised an error, or the functions that may have, where numba does not say it."""
+    files = {file for source in sources for file, _ in source.statements}
+    place, at = "", error.__traceback__
+    while at is not None:
+        if at.tb_frame.f_code.co_filename in files:
+            place = f"{at.tb_frame.f_code.co_filename}:{at.tb_lineno}"
+        at = at.tb_next
+    return place or f"in {' or '.join(dict.fromkeys(f'{one.function}, {one.place}' for one in sources))}"
 
 
 def _hear(unraisable: Any) -> None:

@@ -46,6 +46,14 @@ class Source:
     file: str = field(compare=False)
     """The name of the function's file."""
 
+    @property
+    def place(self) -> str:
+        """The file and line where the function is defined."""
+        for file, statement in self.statements:
+            if isinstance(statement, ast.FunctionDef) and statement.name == self.function:
+                return f"{file}:{statement.lineno}"
+        return self.file
+
     def filled(self, given: Mapping[str, Any], path: str) -> dict[str, float]:
         """Parameters with their defaults filled in, in the order of their names; `path` is that of the table."""
         for name, value in given.items():

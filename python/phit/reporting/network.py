@@ -7,6 +7,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from phit import words
+from phit.text import plain
+
 ENDPOINT = -1
 """In place of the router at the other end of a link to an endpoint."""
 
@@ -28,4 +31,28 @@ def ports_of(links: pl.DataFrame) -> dict[str, Any]:
         "port": packed(links["port"].to_numpy(), "u2"),
         "class": packed(number.to_numpy(), "u1"),
         "to": packed(far.to_numpy(), "i4"),
+        "names": names_of(links),
+        "ends": _ends(links),
     }
+
+
+def names_of(rows: pl.DataFrame) -> dict[str, dict[str, str]]:
+    """What routers are called, by their numbers, and ports, by router and port; nothing where they have no names."""
+    found: dict[str, dict[str, str]] = {"routers": {}, "ports": {}}
+    if "router_name" in rows.columns:
+        known = rows.select("router", "router_name").unique().drop_nulls()
+        found["routers"] = {str(router): words.shown(plain(name)) for router, name in known.iter_rows()}
+    if "port_name" in rows.columns:
+        known = rows.select("router", "port", "port_name").unique().drop_nulls()
+        found["ports"] = {
+            f"{router}.{port}": words.port_alone(port, plain(name)) for router, port, name in known.iter_rows()
+        }
+    return found
+
+
+def _ends(links: pl.DataFrame) -> list[str]:
+    """What endpoints are called at the far ends of their links, in the order of these; nothing without names."""
+    if "to_name" not in links.columns:
+        return []
+    own = links.filter(pl.col("to").str.starts_with("endpoint"))["to_name"]
+    return [words.shown(plain(name)) for name in own if name is not None] if not own.has_nulls() else []

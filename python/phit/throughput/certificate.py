@@ -17,6 +17,7 @@ from scipy.sparse.csgraph import dijkstra
 
 from phit.errors import InputError
 from phit.throughput.network import Ints, Network
+from phit.words import shown
 
 CLOSE = 1e-9
 """How near a price must be to a fraction to be taken for it."""
@@ -40,6 +41,20 @@ class Price:
     """How many there are, both directions counted."""
     capacity: Fraction
     """What they carry together, in phits per cycle."""
+    names: tuple[str, ...] = ()
+    """Of a network with names, the routers at the ends of the first of them."""
+
+
+MOST_NAMED = 4
+"""Links of a price that are named."""
+
+
+def _named(network: Network, links: list[int]) -> tuple[str, ...]:
+    """Links by the names of the routers at their ends, if routers have names."""
+    if network.names is None:
+        return ()
+    ends = ((network.names[network.source[link]], network.names[network.target[link]]) for link in links)
+    return tuple(f"{shown(a)} to {shown(b)}" for a, b in ends)
 
 
 @dataclass(frozen=True)
@@ -87,6 +102,7 @@ def prove(network: Network, duals: npt.NDArray[np.float64], allowed: npt.NDArray
             Fraction(weight, scale),
             int(network.parallel[own].sum()),
             Fraction(int(network.capacity[own].sum()), network.scale),
+            _named(network, own[:MOST_NAMED]),
         )
         for (name, weight), own in sorted(groups.items(), key=lambda item: (-item[0][1], item[0][0]))
     ]
@@ -125,7 +141,8 @@ def route_costs(network: Network, weights: Ints, allowed: npt.NDArray[np.bool_] 
     lost = np.argwhere((network.demand > 0) & np.isinf(found))
     if len(lost):
         source, target = lost[0]
-        raise InputError(f"topology: there is no route from router {source} to router {target}, which it sends to")
+        there = f"from {network.router(source)} to {network.router(target)}"
+        raise InputError(f"topology: there is no route {there}, which it sends to")
     # Whole numbers far below 2^53, which floating point holds exactly.
     costs = np.full(found.shape, FAR)
     known = np.isfinite(found)

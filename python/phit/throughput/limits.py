@@ -1,5 +1,6 @@
 """The bound of a scenario's throughput."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -102,7 +103,7 @@ class Bounds:
         }
 
 
-def bound(scenario: Source, *, minimal: bool = True) -> Bounds:
+def bound(scenario: Source, *, minimal: bool = True, progress: Callable[[str], None] = lambda _: None) -> Bounds:
     """The throughput that no routing of a scenario's traffic can exceed, and no minimal routing.
 
     A linear program finds the largest load at which the demand between routers fits through the links, split over
@@ -113,6 +114,7 @@ def bound(scenario: Source, *, minimal: bool = True) -> Bounds:
     Args:
         scenario: the path of a TOML or JSON file, or the document itself; its load and its routing are not used.
         minimal: whether the bound of minimal routing is wanted, too.
+        progress: told in words what is being computed.
 
     Raises:
         ScenarioError: the traffic is no pattern, or one that has no lasting shares of destinations.
@@ -128,7 +130,12 @@ def bound(scenario: Source, *, minimal: bool = True) -> Bounds:
     if not network.demand.any():
         return Bounds(None, None, _endpoints(network))
     check_size(network)
-    of_minimal = _best(network, minimal_links(network)) if minimal else None
+    size = f"{network.routers:,} routers, {len(network.source):,} links"
+    of_minimal = None
+    if minimal:
+        progress(f"bound of minimal routing ({size})")
+        of_minimal = _best(network, minimal_links(network))
+    progress(f"bound of any routing ({size})")
     return Bounds(_any_routing(network), of_minimal, _endpoints(network))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from phit import _phit
+from phit import _phit, words
 from phit.errors import InputError
 from phit.origins import located
 from phit.scenario import Document, to_json
@@ -50,6 +50,12 @@ class Network:
     """Endpoints that send."""
     busiest: Fraction
     """What the endpoint that is sent most receives, in phits per cycle at a load of 1."""
+    names: list[str] | None
+    """What routers are called, if they have names."""
+
+    def router(self, number: int) -> str:
+        """A router in words."""
+        return words.router(number, self.names[number] if self.names else None)
 
     @property
     def destinations(self) -> Ints:
@@ -94,6 +100,7 @@ def read(document: Document) -> Network:
         _bandwidth(found["ejection"]),
         senders,
         busiest,
+        found["names"] or None,
     )
 
 

@@ -164,7 +164,7 @@ pub struct Column {
     pub about: &'static str,
     /// What a cell holds.
     pub cell: Cell,
-    /// All its cells, a list.
+    /// All its cells, a list; `null` if the table has no such column here.
     pub values: fn(&Reading<'_>) -> Value,
 }
 
@@ -301,9 +301,10 @@ impl Table {
         })
     }
 
-    /// All columns, by name.
+    /// All columns that there are, by name.
     pub fn read(&self, at: &Reading<'_>) -> Value {
-        self.columns.iter().map(|column| (column.name.to_owned(), (column.values)(at))).collect::<Map<_, _>>().into()
+        let columns = self.columns.iter().map(|column| (column.name.to_owned(), (column.values)(at)));
+        columns.filter(|(_, cells)| !cells.is_null()).collect::<Map<_, _>>().into()
     }
 }
 
@@ -320,6 +321,37 @@ impl Column {
         map.insert("cell".into(), cell.into());
         map.into()
     }
+}
+
+/// A column of names: the name of a router, in networks that have such names.
+pub(super) const ROUTER_NAME: Column = Column {
+    name: "router_name",
+    words: "name of the router",
+    unit: unit::NONE,
+    about: "Name of the router, in networks that have names for them.",
+    cell: Cell::Text,
+    values: |_| Value::Null,
+};
+
+/// A column of names: that of a port, in networks that have such names.
+pub(super) const PORT_NAME: Column = Column {
+    name: "port_name",
+    words: "name of the port",
+    about: "What the port is called at the router, in networks that have names for ports.",
+    ..ROUTER_NAME
+};
+
+/// A column of names: that of an endpoint, in networks that have such names.
+pub(super) const ENDPOINT_NAME: Column = Column {
+    name: "endpoint_name",
+    words: "name of the endpoint",
+    about: "Name of the endpoint, in networks that have names for them.",
+    ..ROUTER_NAME
+};
+
+/// A list of names, `null` if there are none.
+pub(super) fn named<'a>(names: impl IntoIterator<Item = Option<&'a str>>, there: bool) -> Value {
+    if there { list(names) } else { Value::Null }
 }
 
 /// A list of cells.

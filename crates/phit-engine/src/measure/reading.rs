@@ -3,8 +3,10 @@
 use super::Precision;
 use super::Snapshot;
 use super::collector::Window;
+use super::declare::named;
 use super::quantities::Counters;
 use crate::topology::Topology;
+use serde_json::Value;
 
 /// Everything that a run has counted, and what it was counted in: what quantities and columns are computed from.
 pub struct Reading<'a> {
@@ -90,5 +92,25 @@ impl Reading<'_> {
     /// Measured cycles of all endpoints.
     pub fn endpoint_cycles(&self) -> f64 {
         f64::from(self.topology.endpoints()) * f64::from(self.cycles)
+    }
+    /// A column of the names of routers; those of each plane are numbered on after those of the plane before.
+    pub(super) fn router_names(&self, routers: impl Iterator<Item = Option<u32>>) -> Value {
+        let (words, count) = (self.topology.words(), self.topology.routers());
+        let name = |router: Option<u32>| words.router_name(router? % count);
+        named(routers.map(name), words.names().is_some_and(|names| !names.routers.is_empty()))
+    }
+
+    /// A column of what ports are called, each given by its router as well.
+    pub(super) fn port_names(&self, ports: impl Iterator<Item = Option<(u32, u16)>>) -> Value {
+        let (words, count) = (self.topology.words(), self.topology.routers());
+        let name = |port: Option<(u32, u16)>| port.and_then(|(router, port)| words.port_name(router % count, port));
+        named(ports.map(name), words.names().is_some_and(|names| !names.ports.is_empty()))
+    }
+
+    /// A column of the names of endpoints.
+    pub(super) fn endpoint_names(&self, endpoints: impl Iterator<Item = u32>) -> Value {
+        let words = self.topology.words();
+        let there = words.names().is_some_and(|names| !names.endpoints.is_empty());
+        named(endpoints.map(|endpoint| words.endpoint_name(endpoint)), there)
     }
 }

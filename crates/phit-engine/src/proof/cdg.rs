@@ -15,7 +15,7 @@ use super::dependencies::Dependencies;
 use super::messages::Messages;
 use super::walk::{self, Packet, Rule, Start, Walk, Way};
 use crate::fabric::seams::routing::{Channels, Legs, Routes};
-use crate::topology::{Hop, HopState, Hops, Leg, Topology, host_groups};
+use crate::topology::{Hop, HopState, Hops, Leg, Topology, Words, host_groups};
 use std::fmt;
 
 /// Link classes of a Dragonfly.
@@ -46,9 +46,10 @@ pub struct Channel {
     pub vc: u8,
 }
 
-impl fmt::Display for Channel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "router {} port {} VC {}", self.router, self.port, self.vc)
+impl Channel {
+    /// The channel in words.
+    fn said(self, words: Words<'_>) -> String {
+        format!("{} VC {}", words.port(self.router, self.port), self.vc)
     }
 }
 
@@ -64,13 +65,11 @@ pub struct Report {
 }
 
 /// Why a proof failed.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Flaw {
     /// Packets can wait for one another in a circle: each of these channels depends on the next, the last on the first.
-    #[error("the channels wait for one another in a circle: {}", list(.0))]
     Cycle(Vec<Channel>),
     /// A hop asks for a channel that does not exist: an output that leads to no router, or too few VCs.
-    #[error("a route from router {from} asks for a channel that does not exist: {channel}")]
     NoSuchChannel {
         /// Router where the leg began.
         from: u32,
@@ -78,7 +77,6 @@ pub enum Flaw {
         channel: Channel,
     },
     /// A leg has more hops than any minimal path.
-    #[error("a minimal route from router {from} has more than {hops} hops")]
     TooLong {
         /// Router where the leg began.
         from: u32,
@@ -86,7 +84,6 @@ pub enum Flaw {
         hops: u32,
     },
     /// A router that is not the target has no hop towards it.
-    #[error("router {at} has no hop on a route from router {from}")]
     Stranded {
         /// Router where the leg began.
         from: u32,
@@ -94,7 +91,6 @@ pub enum Flaw {
         at: u32,
     },
     /// A route of a table comes back to a router where it has been.
-    #[error("the route from router {from} to endpoint {destination} comes back to router {at}")]
     Loop {
         /// Router where it began.
         from: u32,
@@ -104,7 +100,6 @@ pub enum Flaw {
         at: u32,
     },
     /// A route of a table ends elsewhere.
-    #[error("the route from router {from} to endpoint {destination} ends at router {at}, at port {port}")]
     Astray {
         /// Router where it began.
         from: u32,
@@ -116,7 +111,6 @@ pub enum Flaw {
         port: u16,
     },
     /// A table has no entry for a destination.
-    #[error("the route from router {from} to endpoint {destination} ends at router {at}, which has no entry for it")]
     NoEntry {
         /// Router where it began.
         from: u32,
@@ -126,7 +120,6 @@ pub enum Flaw {
         at: u32,
     },
     /// A route of a table has more hops than a packet can count.
-    #[error("the route from router {from} to endpoint {destination} has more than {hops} hops")]
     Endless {
         /// Router where it began.
         from: u32,
@@ -137,9 +130,51 @@ pub enum Flaw {
     },
 }
 
-fn list(channels: &[Channel]) -> String {
-    channels.iter().map(Channel::to_string).collect::<Vec<_>>().join(" -> ")
+impl Flaw {
+    /// What is wrong, in words.
+    pub fn said(&self, words: Words<'_>) -> String {
+        let route = |from: u32, destination: u32| {
+            format!("the route from {} to {}", words.router(from), words.endpoint(destination))
+        };
+        match *self {
+            Self::Cycle(ref channels) => {
+                let list: Vec<String> = channels.iter().map(|channel| channel.said(words)).collect();
+                format!("the channels wait for one another in a circle: {}", list.join(" -> "))
+            }
+            Self::NoSuchChannel { from, channel } => {
+                let (from, channel) = (words.router(from), channel.said(words));
+                format!("a route from {from} asks for a channel that does not exist: {channel}")
+            }
+            Self::TooLong { from, hops } => {
+                format!("a minimal route from {} has more than {hops} hops", words.router(from))
+            }
+            Self::Stranded { from, at } => {
+                format!("{} has no hop on a route from {}", words.router(at), words.router(from))
+            }
+            Self::Loop { from, destination, at } => {
+                format!("{} comes back to {}", route(from, destination), words.router(at))
+            }
+            Self::Astray { from, destination, at, port } => {
+                let port = words.port_alone(at, port);
+                format!("{} ends at {}, at port {port}", route(from, destination), words.router(at))
+            }
+            Self::NoEntry { from, destination, at } => {
+                format!("{} ends at {}, which has no entry for it", route(from, destination), words.router(at))
+            }
+            Self::Endless { from, destination, hops } => {
+                format!("{} has more than {hops} hops", route(from, destination))
+            }
+        }
+    }
 }
+
+impl fmt::Display for Flaw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.said(Words::default()))
+    }
+}
+
+impl std::error::Error for Flaw {}
 
 /// Proves that routes of these legs are free of deadlock on this topology with `vcs` virtual channels in each link
 /// class, or shows why not.

@@ -95,9 +95,10 @@ impl Plan {
         if let Some(place) = wires.one_way() {
             let (router, port) = wires.owner(place);
             let expected = format!(
-                "the link of router {router} port {port} leads one way, and detours need links that lead both; \
-                 expected faults that leave a minimal route between any two routers with endpoints, and a routing \
-                 mechanism that takes those that are left"
+                "the link of {} leads one way, and detours need links that lead both; expected faults that leave a \
+                 minimal route between any two routers with endpoints, and a routing mechanism that takes those that \
+                 are left",
+                wires.words().port(router, port as u16)
             );
             return Err(ScenarioError::missing("topology.faults", expected));
         }

@@ -144,7 +144,7 @@ impl Route {
         while at != to {
             let port = table.towards(at, to);
             // The table has a route between any two of these routers.
-            let Some(place) = wires.place(at, port) else { return Err(apart(at, to)) };
+            let Some(place) = wires.place(at, port) else { return Err(apart(wires, at, to)) };
             self.dependencies.extend(self.links.last().map(|&held| graph.dependencies.on(held, port) as u32));
             self.links.push(place);
             at = wires.far(place).router;

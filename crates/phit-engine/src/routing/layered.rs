@@ -230,8 +230,9 @@ pub(super) fn too_many_layers() -> ScenarioError {
 }
 
 /// The error of a router from which another cannot be reached.
-pub(super) fn apart(from: u32, to: u32) -> ScenarioError {
-    let expected = format!("no links lead from router {from} to router {to}; expected a way from each to each");
+pub(super) fn apart(wires: &Wires, from: u32, to: u32) -> ScenarioError {
+    let (from, to) = (wires.words().router(from), wires.words().router(to));
+    let expected = format!("no links lead from {from} to {to}; expected a way from each to each");
     ScenarioError::missing("kind", expected)
 }
 
@@ -409,7 +410,7 @@ pub(super) fn shortest(
             }
         }
         if let Some(from) = wires.hosts().find(|&from| distances[from as usize] == NONE) {
-            return Err(apart(from, to));
+            return Err(apart(wires, from, to));
         }
         balance.settle(&order);
         each(&Tree { order: &order, chosen: &balance.chosen, passing: &balance.sources });

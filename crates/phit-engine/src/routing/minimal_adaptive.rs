@@ -24,8 +24,9 @@ pub enum Ways {
 /// in wormhole networks", IEEE TPDS 1993).
 ///
 /// A head asks for the free virtual channels of all outputs on minimal ways at once, and takes what
-/// `router.vc_allocator` gives it; that needs `router.vc_allocation = "stage"`, or, with `ways = "lowest"`,
-/// `"speculative"`. Virtual channel 0 is the escape
+/// `router.vc_allocator` gives it, in a stage of its own: `router.vc_allocation` is `"stage"` (or, with
+/// `ways = "lowest"`, `"speculative"`) and the allocator `"separable_input_first"`, unless the scenario says otherwise.
+/// Virtual channel 0 is the escape
 /// channel, in dimension order: it comes after the others where the allocator knows priorities, and a packet that has
 /// taken it stays in it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

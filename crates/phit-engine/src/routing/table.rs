@@ -95,7 +95,13 @@ impl RoutingParams for Table {
             let (to, ejection) = topology.attachment(destination);
             if to == router {
                 if port != u32::from(ejection) {
-                    return refuse(format!("endpoint {destination} is at port {ejection} of this router"));
+                    let words = topology.words();
+                    let there = words.port_alone(router, ejection);
+                    return refuse(format!(
+                        "{} is at port {there} of {}",
+                        words.endpoint(destination),
+                        words.router(router)
+                    ));
                 }
                 continue;
             }

@@ -42,8 +42,10 @@ impl UpDown {
         let wires = Wires::new(topology);
         if let Some(place) = wires.one_way() {
             let (router, port) = wires.owner(place);
-            let expected =
-                format!("the link of router {router} port {port} leads one way; expected links that lead both");
+            let expected = format!(
+                "the link of {} leads one way; expected links that lead both",
+                wires.words().port(router, port)
+            );
             return Err(ScenarioError::missing("kind", expected));
         }
         if let Some(root) = self.root.filter(|&root| root >= wires.routers()) {
@@ -93,7 +95,7 @@ impl Levels {
         });
         wires.towards(root, &mut levels, &mut order);
         if let Some(lost) = wires.hosts().find(|&host| levels[host as usize] == NONE) {
-            return Err(apart(lost, root));
+            return Err(apart(wires, lost, root));
         }
         order.sort_unstable_by_key(|&router| (levels[router as usize], router));
         Ok(Self { levels, order })

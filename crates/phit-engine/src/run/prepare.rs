@@ -132,7 +132,7 @@ fn draw(scenario: &Scenario, topology: &dyn Topology, links: &LinkClasses, seed:
 /// Refuses tables without a route to some destination.
 fn arrive(scenario: &Scenario, graph: &dyn Topology, table: &RouteTable, when: &str) -> Result<(), ScenarioError> {
     tables::arrive(graph, table).map_err(|flaw| {
-        let expected = format!("{flaw}{when}; expected tables with a route to every destination");
+        let expected = format!("{}{when}; expected tables with a route to every destination", flaw.said(graph.words()));
         ScenarioError::new("routing.entries", format!("{:?}", scenario.routing.kind()), expected)
     })
 }

@@ -7,9 +7,9 @@ use crate::proof::messages::Messages;
 use crate::proof::{self, Proof, bubble, cdg, escape, ladder, tables};
 use crate::routing::{RoutingParams, detours};
 use crate::scenario::{Scenario, check};
-use crate::topology::Topology;
+use crate::topology::{Topology, Words};
 use crate::traffic::SourceQueue;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// Follows all routes of a scenario and proves, or disproves, that no packets can wait for one another in a circle.
 /// Fewer virtual channels than the routing mechanism asks for are no error here: the report shows what comes of them.
@@ -48,7 +48,7 @@ pub fn verify(scenario: &Scenario) -> Result<Value, ScenarioError> {
                         "states": found.states, "graphs": topology.breakdowns().len() + 1,
                     });
                 }
-                Err(flaw) => report = refuted(DETOURS, &flaw),
+                Err(flaw) => report = refuted(DETOURS, &flaw, topology.words()),
             }
         }
         Some(_) => {}
@@ -121,7 +121,7 @@ impl Proving<'_> {
                 "proved": true, "argument": argument, "channels": report.channels,
                 "dependencies": report.dependencies, "states": report.states,
             }),
-            Err(flaw) => refuted(argument, &flaw),
+            Err(flaw) => refuted(argument, &flaw, topology.words()),
         };
         if messages.is_some() {
             report["messages"] = MESSAGES.into();
@@ -134,13 +134,19 @@ impl Proving<'_> {
 }
 
 /// The report of a proof that failed.
-fn refuted(argument: &str, flaw: &cdg::Flaw) -> Value {
-    let channel = |c: &cdg::Channel| json!({ "router": c.router, "port": c.port, "vc": c.vc });
+fn refuted(argument: &str, flaw: &cdg::Flaw, words: Words<'_>) -> Value {
+    let channel = |c: &cdg::Channel| {
+        let mut told = json!({ "router": c.router, "port": c.port, "vc": c.vc });
+        if words.router_name(c.router).is_some() {
+            told["name"] = words.port(c.router, c.port).into();
+        }
+        told
+    };
     let cycle = match flaw {
         cdg::Flaw::Cycle(channels) => channels.iter().map(channel).collect(),
         _ => vec![],
     };
-    json!({ "proved": false, "argument": argument, "reason": flaw.to_string(), "cycle": cycle })
+    json!({ "proved": false, "argument": argument, "reason": flaw.said(words), "cycle": cycle })
 }
 
 /// What is told of the routes of tables.
@@ -177,6 +183,17 @@ pub fn routes(scenario: &Scenario) -> Result<Value, ScenarioError> {
     let of =
         |router: u32| (0..table.endpoints()).map(|destination| table.port(router, destination)).collect::<Vec<_>>();
     Ok(json!((0..topology.routers()).map(of).collect::<Vec<_>>()))
+}
+
+/// The virtual channels that the routing mechanism of a scenario needs on its network, by class of links, and why.
+pub fn channels(scenario: &Scenario) -> Result<Value, ScenarioError> {
+    let topology = scenario.network()?;
+    let routing = scenario.routing.params();
+    routing.check(&*topology).map_err(|e| e.under("routing"))?;
+    let (needed, reason) = routing.vcs_needed(&*topology);
+    let by_class: Map<String, Value> =
+        topology.classes().iter().zip(needed).skip(1).map(|(class, vcs)| (class.clone(), vcs.into())).collect();
+    Ok(json!({ "needed": by_class, "reason": reason }))
 }
 
 /// The arguments of [`verify`] in words.

@@ -91,6 +91,24 @@ impl Serialize for Scenario {
     }
 }
 
+/// `[router]` with what the routing mechanism cannot do without, where the document does not say it.
+fn with_what_routing_needs<'a>(router: &'a Value, routing: Option<&RoutingKind>) -> Cow<'a, Value> {
+    let mut router = Cow::Borrowed(router);
+    let queued = router.get("kind").is_none_or(|kind| kind == "input_queued");
+    if queued && routing.is_some_and(|routing| routing.params().alternatives()) {
+        for (key, value) in NEEDED_BY_ALTERNATIVES {
+            if router.is_object() && router.get(key).is_none() {
+                router.to_mut()[key] = value.into();
+            }
+        }
+    }
+    router
+}
+
+/// What heads need that ask for channels of several outputs at once: a stage in which somebody answers them.
+const NEEDED_BY_ALTERNATIVES: [(&str, &str); 2] =
+    [("vc_allocation", "stage"), ("vc_allocator", "separable_input_first")];
+
 impl Scenario {
     /// Reads a scenario document. Keys left out take their defaults, and a key that is null is left out; `topology`
     /// must be there, and `traffic` or `workload`.
@@ -134,13 +152,14 @@ impl Scenario {
         let topology = required("topology", ", for example kind = \"dragonfly\"");
         let topology = found.take(topology.and_then(|table| TopologyKind::from_value("topology", table)));
         let planes = found.take(document.get("planes").map(|planes| parse("planes", planes)).transpose());
-        // What classes of links take from the class `default` is not theirs to answer for.
-        let router = routers::read("router", section("router"));
-        let router = found.take(router.and_then(|_| routers::read("router", &inherit_links(section("router")))));
         let routing = match document.get("routing") {
             Some(routing) => found.take(RoutingKind::from_value("routing", routing)),
             None => Some(RoutingKind::Minimal(Default::default())),
         };
+        let asked = with_what_routing_needs(section("router"), routing.as_ref());
+        // What classes of links take from the class `default` is not theirs to answer for.
+        let router = routers::read("router", &asked);
+        let router = found.take(router.and_then(|_| routers::read("router", &inherit_links(&asked))));
         let queueing = match document.get("queueing") {
             Some(queueing) => found.take(QueueingKind::from_value("queueing", queueing)),
             None => Some(QueueingKind::VirtualChannels(Default::default())),

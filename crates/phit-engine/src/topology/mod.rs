@@ -23,6 +23,7 @@ mod k_ary_n_tree;
 mod limits;
 mod lines;
 mod multistage;
+mod names;
 mod route_table;
 mod routers;
 mod single;
@@ -42,6 +43,7 @@ pub use grid::{Mesh, Torus};
 pub use hyperx::HyperX;
 pub(crate) use limits::check_sides;
 pub use multistage::{Interconnection, Multistage};
+pub use names::{Named, Names, Words};
 pub(crate) use route_table::MOST_ENTRIES;
 pub use route_table::{ChannelMap, Crossing, Layers, NO_PORT, RouteTable};
 pub use routers::Routers;
@@ -196,6 +198,10 @@ pub trait Topology: Send + Sync + std::fmt::Debug {
     /// The topology itself, if its minimal hops are compiled into the kernel.
     fn known(self: Arc<Self>) -> Known {
         Known::Other
+    }
+    /// How to speak of its routers, endpoints and ports: what the user calls them, or numbers.
+    fn words(&self) -> Words<'_> {
+        Words::default()
     }
     /// What of it does not work, if anything, now or later.
     fn faulty(&self) -> Option<&Faulty> {

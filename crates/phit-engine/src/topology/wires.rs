@@ -1,9 +1,10 @@
 //! All links of a network in flat arrays, for what follows many routes.
 
 use super::breadth::{BATCH, Breadth, places};
-use super::{Peer, Topology};
+use super::{Names, Peer, Topology, Words};
 use crate::engine::{NONE, poll};
 use std::convert::Infallible;
+use std::sync::Arc;
 
 /// Where an output leads: the input side of a port of another router.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +29,7 @@ pub(crate) struct Wires {
     owners: Vec<u32>,
     /// Endpoints of each router.
     endpoints: Vec<u32>,
+    names: Option<Arc<Names>>,
 }
 
 impl Wires {
@@ -58,7 +60,12 @@ impl Wires {
         if let Some(faulty) = topology.faulty() {
             (0..routers).filter(|&router| faulty.is_down(router)).for_each(|router| endpoints[router as usize] = 0);
         }
-        Self { starts, wires, incoming, owners, endpoints }
+        Self { starts, wires, incoming, owners, endpoints, names: topology.words().names().cloned() }
+    }
+
+    /// How to speak of the network.
+    pub(crate) fn words(&self) -> Words<'_> {
+        Words::of(self.names.as_ref())
     }
 
     /// Number of routers.

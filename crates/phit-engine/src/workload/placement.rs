@@ -63,13 +63,14 @@ impl PlacementKind {
         let mut taken = vec![None; count as usize];
         for (slot, &endpoint) in found.iter().enumerate() {
             let rank = slot / rails as usize;
+            let there = among.topology.words().endpoint(endpoint);
             let reason = match taken.get_mut(endpoint as usize) {
                 None => format!("rank {rank} at endpoint {endpoint}: expected one below {count}"),
                 Some(Some(other)) => {
-                    format!("ranks {other} and {rank} at endpoint {endpoint}: expected one rank at an endpoint")
+                    format!("ranks {other} and {rank} at {there}: expected one rank at an endpoint")
                 }
                 Some(_) if among.endpoints.binary_search(&endpoint).is_err() => {
-                    format!("rank {rank} at endpoint {endpoint}, which a job before it has")
+                    format!("rank {rank} at {there}, which a job before it has")
                 }
                 Some(nobody) => {
                     *nobody = Some(rank);

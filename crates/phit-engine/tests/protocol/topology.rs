@@ -5,7 +5,7 @@ use phit_engine::engine::{Rng, Stream};
 use phit_engine::proof::{Flaw, Legs, check};
 use phit_engine::topology::{
     Arrangement, Cascade, Channels, Clos, Dragonfly, Faults, Hop, HopState, Hops, HyperX, Interconnection, Leg, Mesh,
-    Multistage, Peer, Port, Single, Topology, TopologyKind, Torus, host_groups,
+    Multistage, Named, Peer, Port, Single, Topology, TopologyKind, Torus, host_groups,
 };
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -350,7 +350,9 @@ fn dragonflies_are_free_of_deadlock() {
 
 #[test]
 fn folded_clos_networks_are_free_of_deadlock() {
-    let faults = |links: &[[u32; 2]]| Some(Faults { links: links.to_vec(), ..Faults::default() });
+    let faults = |links: &[[u32; 2]]| {
+        Some(Faults { links: links.iter().map(|pair| pair.map(Named::from)).collect(), ..Faults::default() })
+    };
     let kinds = [
         clos(&[4, 4], &[4], None),
         clos(&[4, 4], &[4], faults(&[[4, 0], [5, 1]])),
@@ -382,7 +384,7 @@ fn a_large_clos_network_is_built_and_routed_by_arithmetic() {
     }
     // One faulty link above router 0 costs router 2048 that destination, its 32 parents too, and the 63 others below
     // these.
-    let faults = Faults { links: vec![[0, 2048]], ..Faults::default() };
+    let faults = Faults { links: vec![[0, 2048].map(Named::from)], ..Faults::default() };
     let t = clos(&[32, 32, 64], &[32, 32], Some(faults)).build().unwrap();
     let without = |to: u32| {
         let mut hops = Vec::new();

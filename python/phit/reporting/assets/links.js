@@ -9,6 +9,17 @@
     return net.of;
   };
 
+  // A link in words: the router and port that send over it, and what is at its far end.
+  const named = (net, of, i) => {
+    if (!net.endOf && net.ends.length) {
+      net.endOf = new Map();
+      for (let j = 0; j < net.count; j++) if (of.to[j] < 0) net.endOf.set(j, net.ends[net.endOf.size]);
+    }
+    const end = net.endOf?.get(i);
+    const far = of.to[i] >= 0 ? network.router(net, of.to[i]) : end ? `endpoint ${end}` : "endpoint";
+    return `${network.port(net, of.router[i], of.port[i])} → ${far}`;
+  };
+
   const start = (root, data) => {
     const map = root.querySelector(".map");
     const says = root.querySelector(".says");
@@ -101,7 +112,7 @@
         if (of.to[i] >= 0 && index.has(of.router[i]) && index.has(of.to[i])) add(cells, index.get(of.router[i]) * routers.length + index.get(of.to[i]), share(i));
       }
       const [a, b] = pair;
-      square(routers.length, cells, (i) => `r${routers[i]}`, a === b ? `Inside group ${a}: from router (row) to router (column)` : `Groups ${a} and ${b}: from router (row) to router (column)`, "", null);
+      square(routers.length, cells, (i) => net.names.routers[routers[i]] ?? `r${routers[i]}`, a === b ? `Inside group ${a}: from router (row) to router (column)` : `Groups ${a} and ${b}: from router (row) to router (column)`, "", null);
       says.replaceChildren(el("button", { type: "button", class: "chip", onclick: () => { pair = null; show(); } }, "← all groups"));
     };
 
@@ -115,7 +126,7 @@
       const [board, pen] = network.canvas(holder, drawn.width, drawn.height);
       const first = new Map();
       for (let i = 0; i < net.count; i++) first.set(of.router[i] * 65536 + of.port[i], i);
-      const name = (i) => `router ${of.router[i]} port ${of.port[i]} → ${of.to[i] < 0 ? "endpoint" : `router ${of.to[i]}`}`;
+      const name = (i) => named(net, of, i);
       if (drawn.cell) {
         network.background(pen, drawn, () => true);
         for (let i = 0; i < net.count; i++) {
@@ -128,7 +139,7 @@
           const found = network.at(drawn, x, y);
           if (!found) return null;
           const i = first.get(found[0] * 65536 + found[1]);
-          return i === undefined ? [`router ${found[0]}`] : [name(i), net.classes[of.class[i]], percent(share(i))];
+          return i === undefined ? [network.router(net, found[0])] : [name(i), net.classes[of.class[i]], percent(share(i))];
         });
         says.textContent = "Each box is a router, each cell an output port, the first half of them in the lower row.";
         return;
@@ -155,7 +166,7 @@
         const found = network.at(drawn, x, y);
         if (!found) return null;
         const i = most.get(found[0]);
-        return [`router ${found[0]}`, ...(i === undefined ? [] : [`busiest link: ${name(i)}`, percent(share(i))])];
+        return [network.router(net, found[0]), ...(i === undefined ? [] : [`busiest link: ${name(i)}`, percent(share(i))])];
       });
       says.textContent = "Routers that are linked stand close together; each line is a direction of a link, as thick as it is used.";
     };
@@ -164,7 +175,7 @@
       const order = Array.from({ length: net.count }, (_, i) => i).sort((a, b) => use[b] - use[a]).slice(0, TOP);
       root.querySelector(".top").replaceChildren(
         el("thead", {}, el("tr", {}, ...["link", "class"].map((name) => el("th", { scope: "col" }, name)), el("th", { scope: "col", class: "number" }, "utilisation"))),
-        el("tbody", {}, ...order.map((i) => el("tr", {}, el("td", {}, `router ${of.router[i]} port ${of.port[i]} → ${of.to[i] < 0 ? "endpoint" : `router ${of.to[i]}`}`), el("td", {}, net.classes[of.class[i]]), el("td", { class: "number" }, percent(share(i)))))));
+        el("tbody", {}, ...order.map((i) => el("tr", {}, el("td", {}, named(net, of, i)), el("td", {}, net.classes[of.class[i]]), el("td", { class: "number" }, percent(share(i)))))));
       const sums = net.classes.map(() => ({ sum: 0, max: 0, count: 0, busy: 0 }));
       for (let i = 0; i < net.count; i++) {
         const own = sums[of.class[i]];

@@ -150,5 +150,8 @@ phit.network = (() => {
     }
     return null;
   };
-  return { unpacked, shade, legend, canvas, hover, placed, cellOf, background, at };
+  // Routers and ports in words: by the names of their network, or by their numbers.
+  const router = (net, number) => `router ${net.names.routers[number] ?? number}`;
+  const port = (net, at, number) => `${net.names.routers[at] ?? `router ${at}`} port ${net.names.ports[`${at}.${number}`] ?? number}`;
+  return { unpacked, shade, legend, canvas, hover, placed, cellOf, background, at, router, port };
 })();

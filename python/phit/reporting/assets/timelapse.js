@@ -26,7 +26,7 @@
         const shade = shown.get(found[0] * 65536 + found[1]);
         const level = shade & 15;
         const phits = level ? `up to ${number(Math.ceil(point.capacity / 2 ** (data.levels - level)))} phits` : "empty";
-        return [`router ${found[0]} port ${found[1]}`, phits, ...(shade & 16 ? ["holds a line of a congestion tree"] : [])];
+        return [network.port(point, found[0], found[1]), phits, ...(shade & 16 ? ["holds a line of a congestion tree"] : [])];
       });
       slider.max = point.cycles.length - 1;
       slider.value = Math.min(slider.value, slider.max);

@@ -1,15 +1,20 @@
 """Curves over the offered load, or over what else is swept: a panel for each pattern, with bands."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import altair as alt
 import polars as pl
 
 from phit import plots
+from phit.lazily import lazily
 from phit.quantities import diverges
 from phit.reporting.section import Content, Section
 from phit.reporting.source import Source
 from phit.reporting.templates import render
+
+if TYPE_CHECKING:
+    import altair as alt
+else:
+    alt = lazily("altair")
 
 HEIGHT = 260
 """Of a panel, in pixels."""

@@ -19,6 +19,10 @@ LARGEST = 60_000
 """Most characters of the document that can be copied."""
 
 
+ABSENT = "–"
+"""In place of the value of a key that a point does not have."""
+
+
 def _build(source: Source) -> Content:
     sections: dict[str, list[tuple[str, str]]] = {}
     for key, value in source.common.items():
@@ -30,6 +34,12 @@ def _build(source: Source) -> Content:
         for key, value in own.items():
             counts = differing.setdefault(key, {})
             counts[_shown(value)] = counts.get(_shown(value), 0) + 1
+    known = sum(bool(scenario) for scenario in source.scenarios)
+    for counts in differing.values():
+        # A key of one mechanism is no key of others.
+        if lacking := known - sum(counts.values()):
+            counts[ABSENT] = counts.get(ABSENT, 0) + lacking
+    differing = {key: counts for key, counts in differing.items() if len(counts) > 1}
     text = plain_lines(json.dumps(document(source.manifest), indent=2, ensure_ascii=False))
     return Content(
         render(

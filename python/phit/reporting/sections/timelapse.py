@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from phit.layout import described, layout_of
-from phit.reporting.network import packed
+from phit.reporting.network import names_of, packed
 from phit.reporting.section import Content, Section
 from phit.reporting.source import Source, points_in, rows_of, spread
 from phit.reporting.templates import render
@@ -39,6 +39,7 @@ def _build(source: Source) -> Content | None:
     for at in kept:
         points.append({"at": at, "name": source.names[at]} | _frames(rows[at], BUDGET // len(kept)))
         layout = layout_of(source.scenarios[at]) if source.scenarios[at] else None
+        points[-1]["names"] = names_of(table.filter(pl.col("at") == at))
         points[-1]["layout"] = None if layout is None else described(layout)
     marked = any(rows[at]["lines"].sum() for at in kept)
     return Content(

@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
-import altair as alt
 import polars as pl
 
+from phit.lazily import lazily
 from phit.plots import Chart
 from phit.scenario import Document
 from phit.studies.clos.paper import (
@@ -36,6 +37,11 @@ from phit.studies.kit.plan import Case, Done, Labels
 from phit.studies.kit.study import READING
 from phit.studies.kit.tables import RUNS, half_widths, of_runs
 from phit.studies.kit.uncertain import nominal
+
+if TYPE_CHECKING:
+    import altair as alt
+else:
+    alt = lazily("altair")
 
 CLOSE = 0.95
 """Offered load close to saturation, that of figure 2."""

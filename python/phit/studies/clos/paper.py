@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
-from scipy import stats
 
+from phit.lazily import lazily
 from phit.quantities import SATURATED_BELOW
 from phit.scenario import Document
 from phit.studies.clos import bound
@@ -30,6 +30,11 @@ from phit.studies.kit.evidence import Evidence as AnyEvidence
 from phit.studies.kit.plan import Case, Done, Labels, seeds_of
 from phit.studies.kit.study import READING, Draw, Paper, Reading, Study
 from phit.studies.kit.uncertain import Value, Z, in_steps
+
+if TYPE_CHECKING:
+    from scipy import stats
+else:
+    stats = lazily("scipy.stats")
 
 
 class Evidence(AnyEvidence[Setting]):

@@ -1,10 +1,10 @@
 """What routing knows of buffers, and when: figures 14 to 16, claims K17 to K20 (section 5)."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import altair as alt
 import polars as pl
 
+from phit.lazily import lazily
 from phit.plots import COLOURS, Chart
 from phit.scenario import Document
 from phit.studies.clos.paper import (
@@ -31,6 +31,11 @@ from phit.studies.kit.plan import Case, Done
 from phit.studies.kit.tables import EACH, SEEDS
 from phit.studies.kit.tables import runs as runs_of
 from phit.studies.kit.uncertain import Value, nominal, over_seeds
+
+if TYPE_CHECKING:
+    import altair as alt
+else:
+    alt = lazily("altair")
 
 CARRIED = 0.99
 """A load is carried if this share of it is accepted: where more is left behind, latencies grow as long as a run lasts,

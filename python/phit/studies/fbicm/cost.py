@@ -2,13 +2,13 @@
 
 import math
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import altair as alt
 import polars as pl
 from rich import box
 from rich.table import Table
 
+from phit.lazily import lazily
 from phit.plots import COLOURS
 from phit.scenario import Document, complete
 from phit.studies.fbicm.load import uniform
@@ -22,6 +22,11 @@ from phit.studies.kit.margin import all_of, below, exact
 from phit.studies.kit.plan import Case, Done, seeds_of
 from phit.studies.kit.scale import Scale
 from phit.studies.kit.uncertain import Source, Value, Z, error, over_seeds
+
+if TYPE_CHECKING:
+    import altair as alt
+else:
+    alt = lazily("altair")
 
 LINE_BYTES = 6
 """Of a CAM line without its list: 4 of the timer, 2 of all other fields."""

@@ -1,10 +1,11 @@
 """Head-of-line blocking and its cure: in one switch, in other networks, over time (claims F9 and F11)."""
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-import altair as alt
 import polars as pl
 
+from phit.lazily import lazily
 from phit.plots import Chart
 from phit.scenario import Document
 from phit.studies.fbicm.paper import (
@@ -27,6 +28,11 @@ from phit.studies.kit.margin import between, exact
 from phit.studies.kit.plan import Case, Done, seeds_of
 from phit.studies.kit.uncertain import nominal
 from phit.timelapse import Row, Timelapse, holds, port_frames
+
+if TYPE_CHECKING:
+    import altair as alt
+else:
+    alt = lazily("altair")
 
 SWITCH = 64
 """Ports of the switch of claim F11."""

@@ -1,8 +1,10 @@
 """The thresholds that the report leaves open, scanned: FBICM against VOQnet with a hot spot and without."""
 
-import altair as alt
+from typing import TYPE_CHECKING
+
 import polars as pl
 
+from phit.lazily import lazily
 from phit.plots import Chart
 from phit.studies.fbicm.load import uniform
 from phit.studies.fbicm.paper import named, scenario, steady, study
@@ -10,6 +12,11 @@ from phit.studies.fbicm.setting import US, Setting
 from phit.studies.fbicm.transient import single
 from phit.studies.kit.charts import Charts, beside, finished
 from phit.studies.kit.plan import Case, seeds_of
+
+if TYPE_CHECKING:
+    import altair as alt
+else:
+    alt = lazily("altair")
 
 
 @study.figure(

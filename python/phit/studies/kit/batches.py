@@ -9,11 +9,18 @@ autoregressive process of that correlation would.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy import stats
+
+from phit.lazily import lazily
+
+if TYPE_CHECKING:
+    from scipy import stats
+else:
+    stats = lazily("scipy.stats")
 
 LEVEL = 0.1
 """Of the test: independent batches are merged in one case of ten."""

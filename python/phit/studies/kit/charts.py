@@ -3,12 +3,17 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import altair as alt
 import polars as pl
 
+from phit.lazily import lazily
 from phit.plots import COLOURS, SHAPES, Chart, crossings, latency_limit, save, styled
+
+if TYPE_CHECKING:
+    import altair as alt
+else:
+    alt = lazily("altair")
 
 FORMATS = ("png", "svg", "html")
 
@@ -222,7 +227,7 @@ def blank(x_title: str, y_title: str, domain: tuple[float, float], title: str, w
     return text.properties(width=width, height=height, title=alt.TitleParams(title, anchor="middle", fontSize=14))
 
 
-def _axis_y() -> alt.Axis:
+def _axis_y() -> "alt.Axis":
     """Labels of the same width, so that panels on top of one another are in line."""
     return alt.Axis(minExtent=38, tickCount=6)
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -316,6 +317,17 @@ def rich_table(findings: Sequence[Finding]) -> Table:
             head = (finding.id, finding.figure, finding.statement) if finding is same[0] else ("", "", "")
             table.add_row(*head, *([finding.reading] if own else []), measured, verdict, _in_short(finding))
     return table
+
+
+def about(findings: Sequence[Finding], figures: Sequence[str]) -> list[Finding]:
+    """The findings that runs have shown anything of, and those about these figures; all of them without any."""
+    run = {finding.id for finding in findings if finding.verdict is not Verdict.NOT_RUN}
+    named = set() if "all" in figures else {name.lower() for name in figures}
+    return [
+        finding
+        for finding in findings
+        if not named or finding.id in run or named & set(re.split(r"[^\w]+", finding.figure.lower()))
+    ]
 
 
 def by_reading(findings: Sequence[Finding]) -> dict[str, list[Finding]]:

@@ -6,14 +6,20 @@ table without rows says that none of the runs is there.
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import polars as pl
-from scipy import stats
 
+from phit.lazily import lazily
 from phit.quantities import QUANTITIES
 from phit.studies.kit.batches import WEIGHTS, Spread, spreads
 from phit.studies.kit.plan import Done
 from phit.studies.kit.uncertain import t_quantile
+
+if TYPE_CHECKING:
+    from scipy import stats
+else:
+    stats = lazily("scipy.stats")
 
 HALF = "_half"
 """Of the column beside a measure that holds half the width of its 95 % interval; null where that is not known."""

@@ -12,11 +12,18 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import TypeAlias, TypeVar, overload
+from statistics import NormalDist
+from typing import TYPE_CHECKING, TypeAlias, TypeVar, overload
 
 import numpy as np
-from scipy import stats
 from uncertainties import UFloat, Variable, nominal_value, std_dev
+
+from phit.lazily import lazily
+
+if TYPE_CHECKING:
+    from scipy import stats
+else:
+    stats = lazily("scipy.stats")
 
 Value: TypeAlias = UFloat
 """An estimate with its standard error. Where one is expected a number will do, which has no error."""
@@ -24,7 +31,7 @@ Value: TypeAlias = UFloat
 CONFIDENCE = 0.95
 """Of the intervals whose half widths tables hold."""
 
-Z = float(stats.norm.ppf((1 + CONFIDENCE) / 2))
+Z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
 """Standard errors of a normal distribution in such a half width: 1.96."""
 
 T = TypeVar("T")

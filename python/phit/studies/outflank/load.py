@@ -1,10 +1,11 @@
 """Over the load: mean lifetimes (figure 4) and derouted shares (figure 5), claims O6 and O7."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-import altair as alt
 import polars as pl
 
+from phit.lazily import lazily
 from phit.plots import COLOURS, SHAPES, Chart
 from phit.studies.kit.charts import Charts, Look, blank, finished, in_rows, panel
 from phit.studies.kit.claim import Judgement
@@ -27,6 +28,11 @@ from phit.studies.outflank.paper import (
 from phit.studies.outflank.setting import Setting
 from phit.studies.outflank.tables import LARGE, require_all, throughput
 from phit.studies.peers.outflank_author import CUT, FIRST, STEP, sustained
+
+if TYPE_CHECKING:
+    import altair as alt
+else:
+    alt = lazily("altair")
 
 TOP = 2.2
 """Where the axis of lifetimes ends, as a multiple of the shortest."""

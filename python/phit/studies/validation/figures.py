@@ -2,14 +2,19 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import altair as alt
 import polars as pl
 
+from phit.lazily import lazily
 from phit.plots import COLOURS, Chart, save, title_of
 from phit.studies.kit.charts import finished
 from phit.studies.validation.comparison import SHARES, Comparison
+
+if TYPE_CHECKING:
+    import altair as alt
+else:
+    alt = lazily("altair")
 
 MEASURES = {
     "latency_mean": "latency",

@@ -2,16 +2,21 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import altair as alt
 import polars as pl
 
+from phit.lazily import lazily
 from phit.plots import COLOURS, Chart, save, title_of
 from phit.studies.validation.comparison import SHARES
 from phit.studies.validation.figures import MEASURES as SHOWN_AS
 from phit.studies.validation.figures import in_rows
 from phit.studies.validation.transient import WINDOW, Phase
+
+if TYPE_CHECKING:
+    import altair as alt
+else:
+    alt = lazily("altair")
 
 SHOWN = (-100, 600)
 """Cycles around the change that are drawn."""

@@ -5,13 +5,14 @@ use super::build::Plan;
 use super::carriage::Carriage;
 use super::cut::Cut;
 use super::mail::Slices;
-use super::stuck::{Waiting, find_cycle};
+use super::stuck::find_cycle;
 use super::{Mail, Partition};
 use crate::engine::parallel::{Here, Inboxes, Schedule, Threads, advance};
 use crate::engine::{Team, Tick};
 use crate::fabric::executor::Executor;
 use crate::fabric::{Fabric, News, Options, Progress, gathered};
 use crate::measure::{Collector, Share, Snapshot};
+use crate::topology::Words;
 use phit_workload::host::{Left, Message};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -201,7 +202,10 @@ impl Fabric for InputQueued {
     fn stuck(&self) -> String {
         match find_cycle(self) {
             None => "no circle of waiting packets was found".to_owned(),
-            Some(cycle) => cycle.iter().map(Waiting::to_string).collect::<Vec<_>>().join("; "),
+            Some(cycle) => {
+                let words = self.partitions.first().map_or(Words::default(), |partition| partition.topology.words());
+                cycle.iter().map(|waiting| waiting.said(words)).collect::<Vec<_>>().join("; ")
+            }
         }
     }
 

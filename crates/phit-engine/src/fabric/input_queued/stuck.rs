@@ -3,9 +3,9 @@
 use super::state::{BROKEN, Progress, Queue, TAIL_PENDING};
 use super::{InputQueued, Partition};
 use crate::engine::{NONE, Tick};
+use crate::topology::Words;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
-use std::fmt;
 
 /// A queue whose first packet cannot move, and what it waits for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,18 +30,22 @@ pub(super) struct Waiting {
     pub vcs: u16,
 }
 
-impl fmt::Display for Waiting {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { router, port, queue, source, destination, birth, output, vc, .. } = self;
-        write!(
-            f,
-            "the packet from endpoint {source} to {destination} generated at tick {birth}, in queue {queue} of input \
-             {port} of router {router}, waits for "
-        )?;
-        match self.vcs {
-            1 => write!(f, "VC {vc} of output {output}"),
-            count => write!(f, "VCs {vc} to {} of output {output}", vc + count - 1),
-        }
+impl Waiting {
+    /// What waits where, in words.
+    pub(super) fn said(&self, words: Words<'_>) -> String {
+        let &Self { router, port, queue, source, destination, birth, output, vc, vcs } = self;
+        let (input, output) = (words.port_alone(router, port), words.port_alone(router, output));
+        let lanes = match vcs {
+            1 => format!("VC {vc}"),
+            count => format!("VCs {vc} to {}", vc + count - 1),
+        };
+        let to = words.endpoint_again(destination);
+        format!(
+            "the packet from {} to {to} generated at tick {birth}, in queue {queue} of input {input} of {}, waits for \
+             {lanes} of output {output}",
+            words.endpoint(source),
+            words.router(router)
+        )
     }
 }
 

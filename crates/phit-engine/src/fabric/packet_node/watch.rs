@@ -117,17 +117,17 @@ impl Network {
     /// Says where packets wait for one another.
     pub(crate) fn describe_stop(&self) -> String {
         let Some(cycle) = self.find_cycle() else { return "no circle of waiting packets was found".into() };
+        let words = self.topology.words();
         let place = |&(link, vc): &Place| {
             let packet = self.packets_of(link, vc).next();
             let packet = packet.map_or(String::new(), |packet| {
                 let (source, destination) = (self.origins[packet].source, self.records[packet].destination);
-                format!(" (packet from endpoint {source} to {destination})")
+                format!(" (packet from {} to {})", words.endpoint(source), words.endpoint_again(destination))
             });
-            format!(
-                "VC {vc} of output {} of router {}{packet}",
-                self.endpoints_per_router + self.numbers.direction(link),
-                self.numbers.router(link)
-            )
+            let (router, output) =
+                (self.numbers.router(link), self.endpoints_per_router + self.numbers.direction(link));
+            let output = words.port_alone(router, output as u16);
+            format!("VC {vc} of output {output} of {}{packet}", words.router(router))
         };
         format!(
             "these queues wait for one another in a circle: {}",

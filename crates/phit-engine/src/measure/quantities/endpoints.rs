@@ -1,7 +1,7 @@
 //! How evenly endpoints are served.
 
 use super::Counts;
-use crate::measure::declare::{Cell, Column, NUMBER, Part, Quantity, Shape, Table, When, list, unit};
+use crate::measure::declare::{Cell, Column, ENDPOINT_NAME, NUMBER, Part, Quantity, Shape, Table, When, list, unit};
 use crate::measure::{Fairness, Reading};
 use crate::topology::Peer;
 use serde::{Deserialize, Serialize};
@@ -78,6 +78,7 @@ impl Counts for Endpoints {
                 cell: Cell::Whole,
                 values: |at| list(0..at.topology.endpoints()),
             },
+            Column { values: |at| at.endpoint_names(0..at.topology.endpoints()), ..ENDPOINT_NAME },
             Column {
                 name: "injected_load",
                 words: "injected load",

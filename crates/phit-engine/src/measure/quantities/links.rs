@@ -2,7 +2,9 @@
 
 use super::Counts;
 use crate::measure::Reading;
-use crate::measure::declare::{Cell, Column, NUMBER, Part, Quantity, Shape, Table, When, list, unit};
+use crate::measure::declare::{
+    Cell, Column, NUMBER, PORT_NAME, Part, Quantity, ROUTER_NAME, Shape, Table, When, list, named, unit,
+};
 use crate::topology::Peer;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -50,16 +52,39 @@ impl Reading<'_> {
 
     fn utilisation_by_class(&self) -> Value {
         let classes = self.topology.classes();
-        let mut sums = vec![(0u64, 0.0, 0.0f64); classes.len()];
+        let mut sums: Vec<Sum> = vec![Sum::default(); classes.len()];
         for link in self.links() {
-            let sum = &mut sums[link.class as usize];
-            *sum = (sum.0 + 1, sum.1 + link.used, sum.2.max(link.used));
+            sums[link.class as usize].add(&link);
         }
-        let table = classes.iter().zip(sums).filter(|(_, sum)| sum.0 > 0);
-        table
-            .map(|(class, (count, sum, max))| (class.clone(), json!({ "mean": sum / count as f64, "max": max })))
-            .collect::<Map<String, Value>>()
-            .into()
+        let (words, routers) = (self.topology.words(), self.topology.routers());
+        let of_class = |sum: Sum| {
+            let mut told = json!({ "mean": sum.used / sum.links as f64, "max": sum.max });
+            if words.names().is_some_and(|names| !names.routers.is_empty()) {
+                told["busiest"] = words.port(sum.busiest.0 % routers, sum.busiest.1).into();
+            }
+            told
+        };
+        let table = classes.iter().zip(sums).filter(|(_, sum)| sum.links > 0);
+        table.map(|(class, sum)| (class.clone(), of_class(sum))).collect::<Map<String, Value>>().into()
+    }
+}
+
+/// How much the links of a class are used together.
+#[derive(Clone, Copy, Default)]
+struct Sum {
+    links: u64,
+    used: f64,
+    max: f64,
+    /// Router and port of the link that is used most, the first of several.
+    busiest: (u32, u16),
+}
+
+impl Sum {
+    fn add(&mut self, link: &Link) {
+        if self.links == 0 || link.used > self.max {
+            self.busiest = (link.router, link.port);
+        }
+        (self.links, self.used, self.max) = (self.links + 1, self.used + link.used, self.max.max(link.used));
     }
 }
 
@@ -83,6 +108,12 @@ impl Counts for Links {
                 unit: unit::CAPACITY,
                 about: "The largest of a link of the class.",
             },
+            Part {
+                name: "busiest",
+                words: "busiest link",
+                unit: unit::NONE,
+                about: "The link of which that is, by its router and port, in networks that have names for routers.",
+            },
         ]),
         value: |at| at.utilisation_by_class(),
         ..NUMBER
@@ -103,6 +134,7 @@ impl Counts for Links {
                 cell: Cell::Whole,
                 values: |at| list(at.links().map(|link| link.router)),
             },
+            Column { values: |at| at.router_names(at.links().map(|link| Some(link.router))), ..ROUTER_NAME },
             Column {
                 name: "port",
                 words: "port",
@@ -111,6 +143,7 @@ impl Counts for Links {
                 cell: Cell::Whole,
                 values: |at| list(at.links().map(|link| link.port)),
             },
+            Column { values: |at| at.port_names(at.links().map(|link| Some((link.router, link.port)))), ..PORT_NAME },
             Column {
                 name: "class",
                 words: "class of links",
@@ -132,6 +165,21 @@ impl Counts for Links {
                         Peer::None => String::new(),
                     }))
                 },
+            },
+            Column {
+                name: "to_name",
+                words: "name of the far end",
+                about: "Name of what is at its far end, in networks that have names.",
+                values: |at| {
+                    let (words, routers) = (at.topology.words(), at.topology.routers());
+                    let name = |link: Link| match link.peer {
+                        Peer::Endpoint(endpoint) => words.endpoint_name(endpoint),
+                        Peer::Router { router, .. } => words.router_name(router % routers),
+                        Peer::None => None,
+                    };
+                    named(at.links().map(name), words.names().is_some())
+                },
+                ..ROUTER_NAME
             },
             Column {
                 name: "utilisation",

@@ -3,7 +3,9 @@
 use super::Counts;
 use crate::engine::Tick;
 use crate::measure::Reading;
-use crate::measure::declare::{Cell, Column, NUMBER, Observable, Quantity, Shape, Table, When, list, ratio, unit};
+use crate::measure::declare::{
+    Cell, Column, NUMBER, Observable, PORT_NAME, Quantity, ROUTER_NAME, Shape, Table, When, list, ratio, unit,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -233,12 +235,23 @@ impl Counts for Records {
                 values: |at| at.probed(|(_, _, place, ..)| place.router),
             },
             Column {
+                values: |at| at.router_names(at.counters.probes.rows().map(|(_, _, place, ..)| place.router)),
+                ..ROUTER_NAME
+            },
+            Column {
                 name: "port",
                 words: "port",
                 unit: unit::NONE,
                 about: "Number of the port.",
                 cell: Cell::Whole,
                 values: |at| at.probed(|(_, _, place, ..)| place.port),
+            },
+            Column {
+                values: |at| {
+                    let place = |(_, _, place, ..): Row<'_>| place.router.zip(place.port);
+                    at.port_names(at.counters.probes.rows().map(place))
+                },
+                ..PORT_NAME
             },
             Column {
                 name: "vc",

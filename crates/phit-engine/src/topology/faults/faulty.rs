@@ -1,6 +1,6 @@
 //! A graph of which something does not work.
 
-use super::super::{Breakdown, Hop, HopState, Leg, Peer, Port, Topology, Tree, Wires};
+use super::super::{Breakdown, Hop, HopState, Leg, Peer, Port, Topology, Tree, Wires, Words};
 use super::Retransmit;
 use super::lost::Lost;
 use super::outage::Outage;
@@ -258,6 +258,9 @@ impl Topology for Faulty {
     }
     fn is_dragonfly(&self) -> bool {
         self.graph.is_dragonfly()
+    }
+    fn words(&self) -> Words<'_> {
+        self.graph.words()
     }
     fn faulty(&self) -> Option<&Faulty> {
         Some(self)

@@ -6,7 +6,7 @@ mod lost;
 
 mod faulty;
 
-use super::{Breakdown, Peer, Topology, Wires};
+use super::{Breakdown, Named, Peer, Topology, Wires};
 use crate::engine::{Rng, Stream};
 use crate::error::ScenarioError;
 use crate::packet::MOST_REPEATS;
@@ -20,6 +20,9 @@ use std::sync::Arc;
 /// Links, routers and endpoints that do not work, in both directions. Routing knows of them beforehand: packets take
 /// the minimal routes that are left, and detours where there is none. A network that they cut into parts is refused.
 ///
+/// Routers and endpoints are given by their numbers, or by their names in a network that has names, as
+/// `routers = ["spine2"]` and `links = [["leaf0", "spine2"]]`.
+///
 /// ```toml
 /// # 16 of the links of routers 32 and 33, as in section 3.2.4 of Kim, Dally and Abts (SC 2006)
 /// [topology.faults]
@@ -31,17 +34,17 @@ use std::sync::Arc;
 pub struct Faults {
     /// Faulty links, each as a pair of routers: one link between the two, the next one if the pair stands there again.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub links: Vec<[u32; 2]>,
+    pub links: Vec<[Named; 2]>,
     /// This many links more, drawn at random.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
     /// The links are drawn among those of these routers; if no `count` is given, these routers have failed, with all
     /// their links and endpoints.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub routers: Vec<u32>,
+    pub routers: Vec<Named>,
     /// Endpoints that have failed: they send nothing, and what is sent to them is lost.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub endpoints: Vec<u32>,
+    pub endpoints: Vec<Named>,
     /// Seed of the draw: the same faults whatever the seed of the run.
     pub seed: u64,
     /// Sources send again what was lost; never if left out.
@@ -110,16 +113,16 @@ pub struct Later {
     pub until: Option<u32>,
     /// As in `topology.faults`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub links: Vec<[u32; 2]>,
+    pub links: Vec<[Named; 2]>,
     /// As in `topology.faults`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
     /// As in `topology.faults`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub routers: Vec<u32>,
+    pub routers: Vec<Named>,
     /// As in `topology.faults`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub endpoints: Vec<u32>,
+    pub endpoints: Vec<Named>,
     /// As in `topology.faults`.
     pub seed: u64,
 }
@@ -213,8 +216,10 @@ impl Faults {
     fn without(&self, graph: &Arc<dyn Topology>, wires: &Wires, outage: &Outage) -> Result<Faulty, ScenarioError> {
         if let Some((from, to)) = outage.parts(wires) {
             let expected = format!(
-                "no way is left from router {from} to router {to}; expected faults that leave one between any two \
-                 routers with endpoints that work"
+                "no way is left from {} to {}; expected faults that leave one between any two routers with endpoints \
+                 that work",
+                graph.words().router(from),
+                graph.words().router(to)
             );
             return Err(ScenarioError::new("", self.text(), expected));
         }
@@ -228,35 +233,32 @@ impl Faults {
 
     /// What of `graph` does not work, besides what does not work `already`.
     fn outage(&self, graph: &dyn Topology, wires: &Wires, already: &Outage) -> Result<Outage, ScenarioError> {
-        let known = |key: String, what: &str, number: u32, of: u32| match number < of {
-            true => Ok(()),
-            false => Err(ScenarioError::new(key, number, format!("expected {what}, 0 to {}", of - 1))),
-        };
+        let words = graph.words();
+        let router = |key: &str, given: &Named| words.find_router(key, given, graph.routers());
         let mut found = Outage::default();
-        for (index, &[a, b]) in self.links.iter().enumerate() {
-            known(format!("links[{index}][0]"), "a router", a, graph.routers())?;
-            known(format!("links[{index}][1]"), "a router", b, graph.routers())?;
+        for (index, [first, second]) in self.links.iter().enumerate() {
+            let a = router(&format!("links[{index}][0]"), first)?;
+            let b = router(&format!("links[{index}][1]"), second)?;
             let works = |link: &(u16, u32)| {
                 link.1 == b && !found.links.contains(&(a, link.0)) && !already.links.contains(&(a, link.0))
             };
             let Some((port, _)) = neighbours(graph, a).find(works) else {
                 let expected = "no (further) link between these two routers";
-                return Err(ScenarioError::new(format!("links[{index}]"), format!("[{a}, {b}]"), expected));
+                return Err(ScenarioError::new(format!("links[{index}]"), format!("[{first}, {second}]"), expected));
             };
             found.add_link(graph, a, port);
         }
-        for (index, &endpoint) in self.endpoints.iter().enumerate() {
-            known(format!("endpoints[{index}]"), "an endpoint", endpoint, graph.endpoints())?;
-            found.endpoints.insert(endpoint);
+        for (index, given) in self.endpoints.iter().enumerate() {
+            found.endpoints.insert(words.find_endpoint(&format!("endpoints[{index}]"), given, graph.endpoints())?);
         }
-        for (index, &router) in self.routers.iter().enumerate() {
-            known(format!("routers[{index}]"), "a router", router, graph.routers())?;
-        }
+        let numbered =
+            self.routers.iter().enumerate().map(|(index, given)| router(&format!("routers[{index}]"), given));
+        let routers: Vec<u32> = numbered.collect::<Result<_, _>>()?;
         let Some(count) = self.count else {
-            self.routers.iter().for_each(|&router| found.add_router(graph, wires, router));
+            routers.iter().for_each(|&router| found.add_router(graph, wires, router));
             return Ok(found);
         };
-        let among: BTreeSet<u32> = self.routers.iter().copied().collect();
+        let among: BTreeSet<u32> = routers.into_iter().collect();
         let mut drawn: Vec<(u32, u16)> = Vec::new();
         for router in 0..graph.routers() {
             for (port, other) in neighbours(graph, router) {

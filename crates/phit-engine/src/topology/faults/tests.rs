@@ -13,6 +13,14 @@ fn clos(down: &[u32], up: &[u32], faults: Faults) -> Result<Arc<dyn Topology>, S
     TopologyKind::Clos(params).build()
 }
 
+fn numbers(numbers: &[u32]) -> Vec<Named> {
+    numbers.iter().copied().map(Named::from).collect()
+}
+
+fn pairs(pairs: &[[u32; 2]]) -> Vec<[Named; 2]> {
+    pairs.iter().map(|pair| pair.map(Named::from)).collect()
+}
+
 fn ports(graph: &dyn Topology, at: u32, to: u32) -> Vec<u16> {
     let mut hops = Vec::new();
     graph.minimal_hops(at, to, ANY.0, ANY.1, &[1; 8], &mut hops);
@@ -22,7 +30,7 @@ fn ports(graph: &dyn Topology, at: u32, to: u32) -> Vec<u16> {
 #[test]
 fn an_uplink_is_a_candidate_only_if_the_destination_can_be_reached_from_its_end() {
     // Figure 8 of Kim, Dally and Abts: radix 8, R4 above R0 to R3, the link between R4 and R0 is faulty.
-    let t = clos(&[4, 4], &[4], Faults { links: vec![[4, 0]], ..Faults::default() }).unwrap();
+    let t = clos(&[4, 4], &[4], Faults { links: pairs(&[[4, 0]]), ..Faults::default() }).unwrap();
     assert_eq!(t.port(4, 0).peer, Peer::None);
     assert_eq!(t.port(0, 4).peer, Peer::None);
     assert_eq!(ports(&*t, 1, 0), [5, 6, 7], "not by R4 to R0");
@@ -43,7 +51,7 @@ fn losses_spread_down_to_where_there_is_a_choice() {
     // Three levels of two: routers 0 to 3 at the endpoints, 4 to 7, 8 to 11 (four copies of the whole). Router 4,
     // above 0 and 1, loses router 0; its parents 8 and 9 lead to 0 over 4 alone, and router 6 leads up to these two
     // alone.
-    let t = clos(&[2, 2, 2], &[2, 2], Faults { links: vec![[0, 4]], ..Faults::default() }).unwrap();
+    let t = clos(&[2, 2, 2], &[2, 2], Faults { links: pairs(&[[0, 4]]), ..Faults::default() }).unwrap();
     assert_eq!(t.routers(), 12);
     for (router, left) in [(4, vec![]), (8, vec![]), (9, vec![]), (6, vec![]), (10, vec![0]), (7, vec![2, 3])] {
         assert_eq!(ports(&*t, router, 0), left, "router {router}");
@@ -57,7 +65,7 @@ fn losses_spread_down_to_where_there_is_a_choice() {
 #[test]
 fn faults_are_drawn_among_the_links_asked_for() {
     let drawn = |seed| {
-        let faults = Faults { count: Some(16), routers: vec![32, 33], seed, ..Faults::default() };
+        let faults = Faults { count: Some(16), routers: numbers(&[32, 33]), seed, ..Faults::default() };
         let t = clos(&[32, 32], &[32], faults).unwrap();
         let dead = |router: u32| (0..t.ports(router)).filter(|&p| t.port(router, p).peer == Peer::None).count();
         assert_eq!(dead(32) + dead(33), 16);
@@ -68,7 +76,7 @@ fn faults_are_drawn_among_the_links_asked_for() {
     assert_eq!(drawn(1), drawn(1));
     assert_ne!(drawn(1), drawn(2));
     // A whole router at the top.
-    let t = clos(&[4, 4], &[4], Faults { routers: vec![5], ..Faults::default() }).unwrap();
+    let t = clos(&[4, 4], &[4], Faults { routers: numbers(&[5]), ..Faults::default() }).unwrap();
     assert!((0..4).all(|port| t.port(5, port).peer == Peer::None));
     assert_eq!(ports(&*t, 0, 3), [4, 6, 7]);
 }
@@ -79,27 +87,27 @@ fn other_graphs_have_faults_too() {
     let whole = HyperX { dims: vec![2], endpoints_per_router: 1, parallel: Some(vec![3]), lengths: None, faults: None }
         .build()
         .unwrap();
-    let faults = Faults { links: vec![[0, 1], [1, 0]], ..Faults::default() };
+    let faults = Faults { links: pairs(&[[0, 1], [1, 0]]), ..Faults::default() };
     let t = faults.apply(whole.clone()).unwrap();
     assert_eq!((ports(&*t, 0, 1), ports(&*t, 1, 0)), (vec![3], vec![3]));
     let refused = |faults: Faults| faults.apply(whole.clone()).unwrap_err().to_string();
-    let all = Faults { links: vec![[0, 1]; 3], ..Faults::default() };
+    let all = Faults { links: pairs(&[[0, 1]; 3]), ..Faults::default() };
     assert!(refused(all).contains("no way is left from router 0 to router 1"));
-    let more = Faults { links: vec![[0, 1]; 4], ..Faults::default() };
+    let more = Faults { links: pairs(&[[0, 1]; 4]), ..Faults::default() };
     assert_eq!(refused(more), "links[3] = [0, 1]: no (further) link between these two routers");
 }
 
 #[test]
 fn what_cannot_be_faulty_is_refused() {
     let refused = |faults| clos(&[4, 4], &[4], faults).unwrap_err().to_string();
-    let links = |links: &[[u32; 2]]| Faults { links: links.to_vec(), ..Faults::default() };
+    let links = |links: &[[u32; 2]]| Faults { links: pairs(links), ..Faults::default() };
     let none = "topology.faults.links[0] = [0, 1]: no (further) link between these two routers";
     assert_eq!(refused(links(&[[0, 1]])), none);
     assert_eq!(refused(links(&[[4, 0], [4, 9]])), "topology.faults.links[1][1] = 9: expected a router, 0 to 7");
-    let count = Faults { count: Some(5), routers: vec![4], ..Faults::default() };
+    let count = Faults { count: Some(5), routers: numbers(&[4]), ..Faults::default() };
     assert_eq!(refused(count), "topology.faults.count = 5: expected at most 4, the links to draw from");
     assert_eq!(
-        refused(Faults { routers: vec![8], ..Faults::default() }),
+        refused(Faults { routers: numbers(&[8]), ..Faults::default() }),
         "topology.faults.routers[0] = 8: expected a router, 0 to 7"
     );
     let split = refused(links(&[[0, 4], [0, 5], [0, 6], [0, 7]]));
@@ -107,10 +115,10 @@ fn what_cannot_be_faulty_is_refused() {
         split.starts_with("topology.faults = {\"links\":[[0,4],[0,5],[0,6],[0,7]],\"seed\":0}: no way is left from"),
         "{split}"
     );
-    let unknown = Faults { endpoints: vec![16], ..Faults::default() };
+    let unknown = Faults { endpoints: numbers(&[16]), ..Faults::default() };
     assert_eq!(refused(unknown), "topology.faults.endpoints[0] = 16: expected an endpoint, 0 to 15");
     // What is repaired has been broken, and nothing else happens until routing knows.
-    let later = |cycle, delay, until| Later { cycle, delay, until, links: vec![[0, 4]], ..Later::default() };
+    let later = |cycle, delay, until| Later { cycle, delay, until, links: pairs(&[[0, 4]]), ..Later::default() };
     let broken = |later: &[Later]| refused(Faults { later: later.to_vec(), ..Faults::default() });
     let expected = |from| format!("expected a cycle from {from}, with its delay up to 1073741824");
     assert_eq!(
@@ -118,7 +126,7 @@ fn what_cannot_be_faulty_is_refused() {
         format!("topology.faults.later[0].until = 120: {}", expected(151))
     );
     assert_eq!(
-        broken(&[later(100, 50, Some(300)), Later { links: vec![[1, 4]], ..later(320, 0, None) }]),
+        broken(&[later(100, 50, Some(300)), Later { links: pairs(&[[1, 4]]), ..later(320, 0, None) }]),
         format!("topology.faults.later[1].cycle = 320: {}", expected(351))
     );
     assert_eq!(broken(&[later(100, 0, Some(90))]), format!("topology.faults.later[0].until = 90: {}", expected(101)));
@@ -126,21 +134,21 @@ fn what_cannot_be_faulty_is_refused() {
 
 #[test]
 fn what_is_left_without_a_minimal_route_is_told() {
-    let links = |links: &[[u32; 2]]| Faults { links: links.to_vec(), ..Faults::default() };
+    let links = |links: &[[u32; 2]]| Faults { links: pairs(links), ..Faults::default() };
     let stranded = |faults| clos(&[4, 4], &[4], faults).unwrap().faulty().unwrap().stranded();
     // R0 keeps its links to R4 and R5, R1 its links to R6 and R7: they have no common ancestor left.
     assert_eq!(stranded(links(&[[0, 6], [0, 7], [1, 4], [1, 5]])), Some((0, 1)));
     assert_eq!(stranded(links(&[[0, 6], [0, 7], [1, 4]])), None);
     // Who has failed is not looked for.
-    assert_eq!(stranded(Faults { routers: vec![0], ..links(&[[1, 6], [1, 7]]) }), None);
+    assert_eq!(stranded(Faults { routers: numbers(&[0]), ..links(&[[1, 6], [1, 7]]) }), None);
 }
 
 #[test]
 fn what_is_repaired_works_as_before() {
     let later = [
-        Later { cycle: 10, until: Some(50), links: vec![[0, 4]], ..Later::default() },
-        Later { cycle: 20, delay: 5, until: Some(40), routers: vec![0], ..Later::default() },
-        Later { cycle: 30, until: Some(60), endpoints: vec![1], ..Later::default() },
+        Later { cycle: 10, until: Some(50), links: pairs(&[[0, 4]]), ..Later::default() },
+        Later { cycle: 20, delay: 5, until: Some(40), routers: numbers(&[0]), ..Later::default() },
+        Later { cycle: 30, until: Some(60), endpoints: numbers(&[1]), ..Later::default() },
     ];
     let graph = clos(&[4, 4], &[4], Faults { later: later.to_vec(), ..Faults::default() }).unwrap();
     let changes = graph.breakdowns();
@@ -191,7 +199,7 @@ fn a_router_has_lost_what_no_minimal_hop_leads_to() {
 #[test]
 fn routes_that_are_too_long_are_refused_before_faults_are_followed_along_them() {
     // Some 10^9 pairs of routers would have lost their route.
-    let faults = Some(Faults { links: vec![[0, 1]], ..Faults::default() });
+    let faults = Some(Faults { links: pairs(&[[0, 1]]), ..Faults::default() });
     let ring = Torus { dims: vec![65_535], endpoints_per_router: 1, faults };
     let error = TopologyKind::Torus(ring).build().unwrap_err().to_string();
     assert_eq!(error, "topology.dims[0] = 65535: routes of up to 32767 hops in one dimension; expected at most 255");
@@ -200,7 +208,7 @@ fn routes_that_are_too_long_are_refused_before_faults_are_followed_along_them() 
 #[test]
 fn sums_of_distances_are_those_of_single_searches() {
     // A router that has failed has no way to any other, and none has one to it. The second torus is a long one.
-    let faults = Some(Faults { routers: vec![5], links: vec![[1, 2]], ..Faults::default() });
+    let faults = Some(Faults { routers: numbers(&[5]), links: pairs(&[[1, 2]]), ..Faults::default() });
     for dims in [vec![9, 8], vec![3, 150]] {
         let torus = Torus { dims, endpoints_per_router: 1, faults: faults.clone() };
         let wires = Wires::new(&*TopologyKind::Torus(torus).build().unwrap());

@@ -4,7 +4,7 @@ mod distances;
 mod network;
 
 use super::faults::Faults;
-use super::{Topology, TopologyParams};
+use super::{Names, Topology, TopologyParams};
 use crate::error::ScenarioError;
 use crate::packet::MOST_CLASSES;
 pub(super) use distances::MOST_ROUTERS;
@@ -52,6 +52,9 @@ pub struct Graph {
     #[serde(default = "one")]
     #[schemars(range(min = 1))]
     pub group: u32,
+    /// What routers, endpoints and ports are called where the network stands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub names: Option<Names>,
     /// Links, routers and endpoints that do not work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub faults: Option<Faults>,
@@ -231,7 +234,7 @@ impl TopologyParams for Graph {
         };
         let links = self.links.iter().enumerate().map(link).collect::<Result<_, _>>()?;
         let wiring = Wiring { classes: self.classes.clone(), endpoints, links, group: self.group };
-        Ok(Arc::new(wiring.build()?))
+        Ok(Arc::new(wiring.named(self.names.clone().unwrap_or_default())?))
     }
 }
 

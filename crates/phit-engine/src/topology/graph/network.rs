@@ -3,8 +3,9 @@
 use super::distances::{Distances, Failure, LONGEST, MOST_ROUTERS};
 use crate::engine::{Rng, Table};
 use crate::error::ScenarioError;
-use crate::topology::{Hop, HopState, Leg, Peer, Port, Topology, limits};
+use crate::topology::{Hop, HopState, Leg, Names, Peer, Port, Topology, Words, limits};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// A link between two routers, in both directions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,8 +43,15 @@ struct Far {
 const NOWHERE: Far = Far { router: u32::MAX, port: 0, class: 0 };
 
 impl Wiring {
-    /// Checks everything, and measures all distances. Error paths are those of [`super::Graph`].
+    /// [`Self::named`] of a network that numbers its routers and endpoints.
     pub(in crate::topology) fn build(self) -> Result<GraphNetwork, ScenarioError> {
+        self.named(Names::default())
+    }
+
+    /// Checks everything, and measures all distances. Error paths are those of [`super::Graph`].
+    pub(in crate::topology) fn named(self, names: Names) -> Result<GraphNetwork, ScenarioError> {
+        let names = (names != Names::default()).then(|| Arc::new(names));
+        let words = Words::of(names.as_ref());
         let routers = self.endpoints.len() as u64;
         if routers > MOST_ROUTERS.into() {
             return Err(ScenarioError::new("routers", routers, format!("expected at most {MOST_ROUTERS} routers")));
@@ -57,7 +65,7 @@ impl Wiring {
             let expected = format!("expected a divisor of {routers}, the number of routers");
             return Err(ScenarioError::new("group", self.group, expected));
         }
-        let far = self.ports()?;
+        let far = self.ports(words)?;
         let mut classes = vec!["endpoint".to_string()];
         classes.extend(self.classes);
         let attached = self.endpoints.iter().zip(0..).flat_map(|(&count, router)| (0..count).map(move |_| router));
@@ -72,10 +80,14 @@ impl Wiring {
                 Failure::Apart(from, to) => (from, to, "no links lead from one to the other".to_string()),
                 Failure::TooFar(from, to) => (from, to, format!("they are more than {LONGEST} links apart")),
             };
-            ScenarioError::new("links", format!("routers {from} and {to}"), format!("{what}; expected one network"))
+            let both = match words.router_name(from).is_some() {
+                true => format!("{} and {}", words.router(from), words.router(to)),
+                false => format!("routers {from} and {to}"),
+            };
+            ScenarioError::new("links", both, format!("{what}; expected one network"))
         })?;
         let diameter = distances.longest(hosts.clone());
-        Ok(GraphNetwork {
+        let network = GraphNetwork {
             classes,
             first: first.into(),
             attached: attached.collect::<Vec<_>>().into(),
@@ -86,11 +98,16 @@ impl Wiring {
             diameter,
             hosts,
             group: self.group,
-        })
+            names,
+        };
+        if let Some(names) = &network.names {
+            names.check(&network).map_err(|error| error.under("names"))?;
+        }
+        Ok(network)
     }
 
     /// The ports of every router behind those of its endpoints.
-    fn ports(&self) -> Result<Vec<Vec<Far>>, ScenarioError> {
+    fn ports(&self, words: Words<'_>) -> Result<Vec<Vec<Far>>, ScenarioError> {
         let mut far: Vec<Vec<Far>> = vec![Vec::new(); self.endpoints.len()];
         // The places before these have links.
         let mut filled = vec![0; self.endpoints.len()];
@@ -121,19 +138,20 @@ impl Wiring {
                         Some(place) => place as usize,
                         None => {
                             return refuse(format!(
-                                "port {} of router {end} is an endpoint's; expected {endpoints} or more",
-                                ports[side]
+                                "port {} of {} is an endpoint's; expected {endpoints} or more",
+                                ports[side],
+                                words.router(end)
                             ));
                         }
                     },
                 };
                 let end_of_them = u64::from(endpoints) + place as u64 + 1;
-                at[side] = limits::ports("links", format!("router {end}"), end_of_them)? - 1;
+                at[side] = limits::ports("links", words.router(end), end_of_them)? - 1;
                 if own.len() <= place {
                     own.resize(place + 1, NOWHERE);
                 }
                 if own[place] != NOWHERE {
-                    return refuse(format!("port {} of router {end} has a link already", at[side]));
+                    return refuse(format!("port {} of {} has a link already", at[side], words.router(end)));
                 }
                 // Its far end follows when both ports are known.
                 own[place] = Far { router: ends[1 - side], port: 0, class: *class };
@@ -150,7 +168,7 @@ impl Wiring {
             None => Ok(far),
             Some((router, port)) => {
                 let expected = format!("port {port} has no link; expected ports without gaps");
-                Err(ScenarioError::new("links", format!("router {router}"), expected))
+                Err(ScenarioError::new("links", words.router(router as u32), expected))
             }
         }
     }
@@ -186,6 +204,7 @@ pub(in crate::topology) struct GraphNetwork {
     diameter: u32,
     hosts: Range<u32>,
     group: u32,
+    names: Option<Arc<Names>>,
 }
 
 impl GraphNetwork {
@@ -256,6 +275,9 @@ impl Topology for GraphNetwork {
     }
     fn hosts(&self) -> Range<u32> {
         self.hosts.clone()
+    }
+    fn words(&self) -> Words<'_> {
+        Words::of(self.names.as_ref())
     }
 
     fn minimal_hops(&self, at: u32, to: u32, leg: Leg, state: HopState, vcs: &[u8], out: &mut Vec<Hop>) {

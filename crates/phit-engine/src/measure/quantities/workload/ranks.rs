@@ -2,7 +2,7 @@
 
 use super::{NUMBERED, TIME, WORKLOADS};
 use crate::measure::Reading;
-use crate::measure::declare::{Cell, Column, Table, list, unit};
+use crate::measure::declare::{Cell, Column, ENDPOINT_NAME, Table, list, unit};
 use phit_workload::host::Usage;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -58,6 +58,7 @@ pub(super) const TABLE: Table = Table {
             values: |at| at.of_ranks(|row| row.endpoint),
             ..NUMBERED
         },
+        Column { values: |at| at.endpoint_names(at.programs().ranks.iter().map(|row| row.endpoint)), ..ENDPOINT_NAME },
         Column {
             name: "finish",
             words: "finish",

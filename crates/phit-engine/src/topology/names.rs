@@ -1,0 +1,238 @@
+//! Names of routers, endpoints and ports, and the words in which everything speaks of them.
+
+use super::Topology;
+use crate::error::ScenarioError;
+use schemars::JsonSchema;
+use serde::de::{Error, Unexpected, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::Arc;
+
+/// What the routers, endpoints and ports of a network are called where it stands. Names take the place of numbers in
+/// errors, proofs and reports, stand beside them in tables, and faults can be given by them.
+///
+/// ```toml
+/// [topology.names]
+/// routers = ["leaf0", "leaf1", "spine0"]
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Names {
+    /// A name for each router, no two alike; none if left out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub routers: Vec<String>,
+    /// A name for each endpoint, no two alike; none if left out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub endpoints: Vec<String>,
+    /// For each router what its ports are called, in the order of its ports, no two alike; none if left out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ports: Vec<Vec<String>>,
+}
+
+/// Most characters of a name.
+const LONGEST: usize = 200;
+
+impl Names {
+    /// Checks that everything of `graph` has a name, or nothing of its sort, and that names tell things apart. Error
+    /// paths are relative to the table of names.
+    pub(super) fn check(&self, graph: &dyn Topology) -> Result<(), ScenarioError> {
+        let each = |key: &str, what: &str, names: &[String], count: usize| match names.len() {
+            0 => Ok(()),
+            given if given == count => distinct(key, names),
+            given => {
+                let expected = format!("expected {count} names, one for each {what}");
+                Err(ScenarioError::new(key, format!("a list of {given}"), expected))
+            }
+        };
+        each("routers", "router", &self.routers, graph.routers() as usize)?;
+        each("endpoints", "endpoint", &self.endpoints, graph.endpoints() as usize)?;
+        if !self.ports.is_empty() && self.ports.len() != graph.routers() as usize {
+            let expected = format!("expected {} lists, one for each router", graph.routers());
+            return Err(ScenarioError::new("ports", format!("a list of {}", self.ports.len()), expected));
+        }
+        for (router, names) in (0..).zip(&self.ports) {
+            each(&format!("ports[{router}]"), "port of the router", names, graph.ports(router).into())?;
+        }
+        Ok(())
+    }
+}
+
+/// Checks that each is a name, and that no two are alike.
+fn distinct(key: &str, names: &[String]) -> Result<(), ScenarioError> {
+    let mut seen = HashSet::new();
+    for (index, name) in names.iter().enumerate() {
+        let refuse =
+            |expected: &str| Err(ScenarioError::new(format!("{key}[{index}]"), format_args!("{name:?}"), expected));
+        if name.trim() != name || name.is_empty() || name.chars().count() > LONGEST || name.contains(char::is_control) {
+            return refuse("expected a name of 1 to 200 visible characters");
+        }
+        if !seen.insert(name) {
+            return refuse("another has this name; expected names that differ");
+        }
+    }
+    Ok(())
+}
+
+/// How to speak of a network's routers, endpoints and ports: by their names, or by their numbers where they have none.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Words<'a>(Option<&'a Arc<Names>>);
+
+impl<'a> Words<'a> {
+    /// By these names.
+    pub fn of(names: Option<&'a Arc<Names>>) -> Self {
+        Self(names)
+    }
+
+    /// The names.
+    pub fn names(self) -> Option<&'a Arc<Names>> {
+        self.0
+    }
+
+    /// The name of a router, if it has one.
+    pub fn router_name(self, router: u32) -> Option<&'a str> {
+        Some(self.0?.routers.get(router as usize)?.as_str())
+    }
+
+    /// The name of an endpoint, if it has one.
+    pub fn endpoint_name(self, endpoint: u32) -> Option<&'a str> {
+        Some(self.0?.endpoints.get(endpoint as usize)?.as_str())
+    }
+
+    /// What a port is called, if it has a name.
+    pub fn port_name(self, router: u32, port: u16) -> Option<&'a str> {
+        Some(self.0?.ports.get(router as usize)?.get(usize::from(port))?.as_str())
+    }
+
+    /// A router: `router 3`, or `router leaf3`.
+    pub fn router(self, router: u32) -> String {
+        match self.router_name(router) {
+            Some(name) => format!("router {}", shown(name)),
+            None => format!("router {router}"),
+        }
+    }
+
+    /// An endpoint: `endpoint 12`, or `endpoint host12`.
+    pub fn endpoint(self, endpoint: u32) -> String {
+        match self.endpoint_name(endpoint) {
+            Some(name) => format!("endpoint {}", shown(name)),
+            None => format!("endpoint {endpoint}"),
+        }
+    }
+
+    /// An endpoint behind another: `12`, or `endpoint host12`.
+    pub fn endpoint_again(self, endpoint: u32) -> String {
+        match self.endpoint_name(endpoint) {
+            Some(_) => self.endpoint(endpoint),
+            None => endpoint.to_string(),
+        }
+    }
+
+    /// The port of a router, without the router.
+    pub fn port_alone(self, router: u32, port: u16) -> Cow<'a, str> {
+        match self.port_name(router, port) {
+            // Ports are numbered wherever they stand.
+            Some(name) if name.chars().all(|c| c.is_ascii_digit()) => name.into(),
+            Some(name) => shown(name),
+            None => port.to_string().into(),
+        }
+    }
+
+    /// The port of a router: `router 3 port 7`, or `leaf3 port 7`.
+    pub fn port(self, router: u32, port: u16) -> String {
+        let number = self.port_alone(router, port);
+        match self.router_name(router) {
+            Some(name) => format!("{} port {number}", shown(name)),
+            None => format!("router {router} port {number}"),
+        }
+    }
+
+    /// The number of a router of a network of `count`. The error is about the key `path`.
+    pub fn find_router(self, path: &str, given: &Named, count: u32) -> Result<u32, ScenarioError> {
+        find(path, given, ("a router", "router", count), self.0.map_or(&[], |names| names.routers.as_slice()))
+    }
+
+    /// The number of an endpoint of a network of `count`. The error is about the key `path`.
+    pub fn find_endpoint(self, path: &str, given: &Named, count: u32) -> Result<u32, ScenarioError> {
+        find(path, given, ("an endpoint", "endpoint", count), self.0.map_or(&[], |names| names.endpoints.as_slice()))
+    }
+}
+
+/// A name as a part of a sentence: in quotation marks if it could be taken for several words or for a number.
+fn shown(name: &str) -> Cow<'_, str> {
+    let one_word = name.contains(|c: char| !c.is_ascii_digit()) && !name.contains([' ', '\'', '"', ',']);
+    if one_word { name.into() } else { format!("'{name}'").into() }
+}
+
+fn find(
+    path: &str,
+    given: &Named,
+    (one, what, count): (&str, &str, u32),
+    names: &[String],
+) -> Result<u32, ScenarioError> {
+    match given {
+        Named::Number(number) if *number < count => Ok(*number),
+        Named::Number(number) => Err(ScenarioError::new(path, number, format!("expected {one}, 0 to {}", count - 1))),
+        Named::Name(name) if names.is_empty() => {
+            let expected = format!("expected the number of {one}, 0 to {}: there are no names here", count - 1);
+            Err(ScenarioError::new(path, format_args!("{name:?}"), expected))
+        }
+        Named::Name(name) => match names.iter().position(|known| known == name) {
+            Some(number) => Ok(number as u32),
+            None => Err(ScenarioError::unknown(path, name, what, names.iter().map(String::as_str))),
+        },
+    }
+}
+
+/// A router or an endpoint, by its number or by its name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Named {
+    /// Its number, from 0 on.
+    Number(u32),
+    /// Its name among `topology.names`.
+    Name(String),
+}
+
+impl From<u32> for Named {
+    fn from(number: u32) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl fmt::Display for Named {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Name(name) => write!(f, "{name:?}"),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Named {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl Visitor<'_> for Either {
+            type Value = Named;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number or a name")
+            }
+            fn visit_u64<E: Error>(self, number: u64) -> Result<Named, E> {
+                let known = u32::try_from(number).map(Named::Number);
+                known.map_err(|_| E::invalid_value(Unexpected::Unsigned(number), &self))
+            }
+            fn visit_i64<E: Error>(self, number: i64) -> Result<Named, E> {
+                let known = u32::try_from(number).map(Named::Number);
+                known.map_err(|_| E::invalid_value(Unexpected::Signed(number), &self))
+            }
+            fn visit_str<E: Error>(self, name: &str) -> Result<Named, E> {
+                Ok(Named::Name(name.to_owned()))
+            }
+        }
+        d.deserialize_any(Either)
+    }
+}
+
+#[cfg(test)]
+mod tests;
