@@ -162,7 +162,13 @@ def test_the_links_of_endpoints_bind() -> None:
     assert found.any_routing is None
     # 15 halves, and a fifteenth of the other halves.
     assert found.load == found.minimal_load == 1 / (Fraction(15, 2) + Fraction(1, 2))
-    assert phit.bound(scenario(topology, "shift", links={"endpoint": {"bandwidth": 4}})).load == 4
+    wide = scenario(topology, "shift", links={"endpoint": {"bandwidth": 4}})
+    assert phit.bound(wide).load == 1
+    wide["traffic"]["load_unit"] = "phits"
+    assert phit.bound(wide).load == 4
+    # Of links of one, two and four phits, those of one are the busiest: each receives as much as all others.
+    own = {"kind": "graph", "routers": 1, "endpoints": 4, "links": [], "endpoint_bandwidth": [1, 1, 2, 4]}
+    assert phit.bound(scenario(own, {"kind": "uniform", "include_self": True})).load == Fraction(4, 8)
 
 
 @pytest.mark.parametrize("by", ["packet", "router"])

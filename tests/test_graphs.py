@@ -226,7 +226,7 @@ def test_infragraph_names_instances_and_components(tmp_path: Path) -> None:
     assert topology["routers"] == 7
     assert topology["endpoints"] == [2, 2, 2, 2, 0, 0, 0]
     assert topology["links"] == [[leaf, 4 + spine] for leaf in range(4) for spine in range(3)]
-    assert keys == {"fast bandwidth=4": {"bandwidth": 4}, "endpoint": {"bandwidth": 1}}
+    assert keys == {"fast bandwidth=400 Gb/s": {"bandwidth": "400 Gb/s"}, "endpoint": {"bandwidth": "100 Gb/s"}}
     # Instances in the order of their numbers; components as far as both sides have one, or each to all.
     document["edges"][:4] = [edge("slow", "host", "nic", "leaf[0:4]", "port")]
     assert read_as(document) == (topology, keys)
@@ -254,11 +254,50 @@ def test_mistakes_in_infragraph_are_named(tmp_path: Path, change: dict[str, str]
     assert expected in str(caught.value)
 
 
-def test_links_of_endpoints_are_of_one_kind(tmp_path: Path) -> None:
+def test_every_endpoint_has_the_bandwidth_of_its_own_link(tmp_path: Path) -> None:
     document = infragraph()
     document["edges"][0]["link"] = "fast"
-    with pytest.raises(InputError, match="links of endpoints of two kinds: bandwidth = 1 here and bandwidth = 4 at"):
-        section(written(tmp_path / "net.json", json.dumps(document)))
+    file = {"kind": "graph", "file": str(written(tmp_path / "net.json", json.dumps(document)))}
+    topology, keys = inlined(file)
+    assert topology["endpoint_bandwidth"] == ["400 Gb/s"] * 2 + ["100 Gb/s"] * 6
+    assert keys["endpoint"] == {"bandwidth": "100 Gb/s"}
+    # What a scenario says of all of them takes the place of that.
+    complete = phit.complete({"topology": file, "router": LINKS, "traffic": {"load": 0.1}})
+    assert "endpoint_bandwidth" in complete["topology"]
+    said = {"links": LINKS["links"] | {"endpoint": {"bandwidth": "200 Gb/s"}}}
+    complete = phit.complete({"topology": file, "router": said, "traffic": {"load": 0.1}})
+    assert "endpoint_bandwidth" not in complete["topology"]
+
+
+def test_links_of_endpoints_have_one_latency(tmp_path: Path) -> None:
+    nodes = [{"id": name, "type": "host"} for name in "ab"] + [{"id": "s"}]
+    links = [{"source": name, "target": "s", "latency": latency} for name, latency in (("a", 1), ("b", 2))]
+    text = json.dumps({"nodes": nodes, "links": links})
+    with pytest.raises(InputError, match="links of endpoints of two kinds: latency = 2 here and latency = 1 at"):
+        section(written(tmp_path / "net.json", text))
+
+
+LINKS: dict[str, Any] = {"links": {"default": {"vcs": 4}}}
+
+
+def test_links_of_a_file_may_have_quantities(tmp_path: Path) -> None:
+    rows = "x,y,200 ns,100 Gb/s,64 KiB\ny,z,0.2 us,50 Gb/s,64 KiB\n"
+    path = written(tmp_path / "net.csv", f"source,target,latency,bandwidth,buffer\n{rows}")
+    endpoint = {"bandwidth": "100 Gb/s", "latency": "100 ns", "buffer": "64 KiB"}
+    document = {
+        "topology": {"kind": "graph", "file": str(path)},
+        "router": {"links": {"default": {"vcs": 2}, "endpoint": endpoint}, "latency": "100 ns"},
+        "traffic": {"load": 0.2, "packet_size": "4 KiB"},
+        "measure": {"warmup": "10 us", "cycles": "100 us"},
+    }
+    complete = phit.complete(document)
+    links = complete["router"]["links"]
+    found = [links[name]["bandwidth"] for name in complete["topology"]["classes"]]
+    assert (found, links["endpoint"]["bandwidth"]) == ([1, 0.5], 1)
+    with pytest.raises(
+        InputError, match="line 2: latency = '200 Gs'; expected a whole number of 0 or more, or \"200 ns\""
+    ):
+        section(written(tmp_path / "net.csv", "source,target,latency\nx,y,200 Gs\n"))
 
 
 DOT = 'graph { node [shape=box]; a; subgraph cluster { b -- c; a -- b }; b:west -- a; "c" -- a }'

@@ -156,6 +156,7 @@ def test_links_slower_than_a_phit_in_a_cycle(tmp_path: Path) -> None:
     found = imported(tmp_path, text)
     link = found.document["router"]["links"]["dim0"]
     assert (link["latency"], link["bandwidth"]) == (3, 0.25)
+    assert found.document["router"]["crossbar_bandwidth"] == 1
     assert any("in cycles that 4 divides" in warning for warning in found.warnings)
 
 

@@ -54,7 +54,13 @@ def test_a_deadlock_is_one_line(cli: Cli, write: Write) -> None:
         "topology": {"kind": "torus", "dims": [8]},
         "router": {"node": {"answer": 1}, "links": links},
         "routing": {"kind": "abr", "bubble": 0, "half_way": "plus"},
-        "traffic": {"pattern": "tornado", "load": 0.9, "packet_size": 8, "message": {"packets": 12}},
+        "traffic": {
+            "pattern": "tornado",
+            "load": 0.9,
+            "load_unit": "phits",
+            "packet_size": 8,
+            "message": {"packets": 12},
+        },
         "measure": {"warmup": 2000, "cycles": 400_000},
     }
     status, out, err = cli("run", write(ring))

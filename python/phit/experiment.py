@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from phit import _phit
+from phit.amounts import Amount, amount
 from phit.errors import InputError, ScenarioError, one_line
 from phit.files import LONGEST_NAME, is_name
 from phit.origins import Located, located
@@ -40,6 +41,9 @@ CHECKED = 256
 
 SEEDS = 2**64
 """So many there are, from 0."""
+
+MOST_VALUES = 1_000_000
+"""Most values of a range."""
 
 RANGE_KEYS = frozenset({"start", "stop", "step", "count"})
 CURVE = "curve"
@@ -348,10 +352,16 @@ def _values(where: str, value: Any) -> list[Any]:
     )
 
 
-def expand_range(where: str, table: Mapping[str, Any]) -> list[int | float]:
-    """The numbers of ``{start, stop, step}`` (stop included if a step ends there) or ``{start, stop, count}``."""
+def expand_range(where: str, table: Mapping[str, Any]) -> list[int | float] | list[str]:
+    """The numbers of ``{start, stop, step}`` (stop included if a step ends there) or ``{start, stop, count}``.
+
+    With quantities, as ``{start = "1 us", stop = "5 us", step = "500 ns"}``, they are in the unit of `start`.
+    """
     if table.keys() not in ({"start", "stop", "step"}, {"start", "stop", "count"}):
         raise InputError(f"{where}: a range has start and stop and either step or count, not {', '.join(table)}", where)
+    ends = {key: value for key, value in table.items() if key != "count"}
+    if any(isinstance(value, str) for value in ends.values()):
+        return _range_of_quantities(where, table, ends)
     for key, number in table.items():
         if isinstance(number, bool) or not isinstance(number, int | float) or not math.isfinite(number):
             raise InputError(f"{where}.{key} = {quoted(number)}: expected a number", f"{where}.{key}")
@@ -369,7 +379,7 @@ def expand_range(where: str, table: Mapping[str, Any]) -> list[int | float]:
             raise InputError(f"{where}.step = {quoted(table['step'])}: {reason}", f"{where}.step")
         count = math.floor((stop - start) / step + Fraction(1, 10**9)) + 1
         whole = all(isinstance(number, int) for number in table.values())
-    if count > 1_000_000:
+    if count > MOST_VALUES:
         raise InputError(f"{where}: a range of {count} values; expected at most a million", where)
     if whole:
         return [int(start + i * step) for i in range(count)]
@@ -386,6 +396,35 @@ def between(low: float, high: float) -> float:
 def _exact(number: int | float) -> Fraction:
     """The number that the decimals of a floating-point number say."""
     return Fraction(number) if isinstance(number, int) else Fraction(repr(float(number)))
+
+
+def _range_of_quantities(where: str, table: Mapping[str, Any], ends: Mapping[str, Any]) -> list[str]:
+    """The same between quantities."""
+    found: dict[str, Amount] = {}
+    for key, value in ends.items():
+        quantity = amount(value)
+        first = next(iter(found.values()), quantity)
+        if quantity is None or first is None or quantity.kind != first.kind:
+            expected = f"a {first.kind} as for start" if first is not None else 'a quantity such as "200 ns"'
+            raise InputError(f"{where}.{key} = {quoted(value)}: expected {expected}", f"{where}.{key}")
+        found[key] = quantity
+    unit = found["start"]
+    numbers = {key: quantity.value / unit.size for key, quantity in found.items()}
+    if "count" in table:
+        count = table["count"]
+        if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= MOST_VALUES:
+            expected = f"expected a whole number from 1 to {MOST_VALUES}"
+            raise InputError(f"{where}.count = {quoted(count)}: {expected}", f"{where}.count")
+        step = (numbers["stop"] - numbers["start"]) / max(count - 1, 1)
+    else:
+        step = numbers["step"]
+        if step == 0 or numbers["stop"] < numbers["start"]:
+            leads = f"does not lead from {table['start']} to {table['stop']}"
+            raise InputError(f"{where}.step = {quoted(table['step'])}: {leads}", f"{where}.step")
+        count = math.floor((numbers["stop"] - numbers["start"]) / step) + 1
+        if count > MOST_VALUES:
+            raise InputError(f"{where}: a range of {count} values; expected at most {MOST_VALUES:,}", where)
+    return [unit.of(numbers["start"] + i * step) for i in range(count)]
 
 
 def _product(sweep: Document) -> list[list[Values]]:

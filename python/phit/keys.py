@@ -13,6 +13,11 @@ REQUIRED, NONE = "required", "none"
 
 UNITS = {
     "cycles": "cycles",
+    "router cycles": "router cycles",
+    "units of time": "units of time",
+    "nanoseconds": "ns",
+    "bits": "bits",
+    "bytes/nanosecond": "bytes/ns",
     "phits": "phits",
     "phits/cycle": "phits/cycle",
     "bytes": "bytes",

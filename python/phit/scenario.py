@@ -325,6 +325,9 @@ def _with_graph(document: Document) -> Document:
     else:
         section, links = graphs.inlined(topology)
     found["topology"] = section
+    if get_path(document, "router.links.endpoint.bandwidth", None) is not None:
+        # What is said of all endpoints takes the place of what the file says of each.
+        section.pop("endpoint_bandwidth", None)
     router = found.get("router", {})
     if isinstance(router, str):
         router = found["router"] = {"kind": router}

@@ -36,6 +36,12 @@ def _path() -> str:
     return rf"^({'|'.join(_engine()['properties'])})(\.|$)"
 
 
+NUMBER_OR_QUANTITY: list[Schema] = [
+    {"type": "number"},
+    *({"$ref": f"#/$defs/{kind}"} for kind in ("time", "size", "rate")),
+]
+
+
 def _definitions() -> Schema:
     from phit.traces.options import OPTIONS
 
@@ -43,7 +49,7 @@ def _definitions() -> Schema:
         "sweep_range": {
             "description": "Numbers from `start` to `stop`, in steps or so many.",
             "type": "object",
-            "properties": {name: {"type": "number"} for name in ("start", "stop", "step")}
+            "properties": {name: {"anyOf": NUMBER_OR_QUANTITY} for name in ("start", "stop", "step")}
             | {"count": {"type": "integer", "minimum": 1}},
             "additionalProperties": False,
             "oneOf": [{"required": ["start", "stop", "step"]}, {"required": ["start", "stop", "count"]}],

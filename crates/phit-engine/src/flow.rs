@@ -1,13 +1,14 @@
 //! What bounds of the throughput are computed from: links with their bandwidth, where the packets of every endpoint go,
 //! and the ports of minimal routes.
 
+use crate::bandwidth::Bandwidth;
 use crate::engine::poll;
 use crate::error::ScenarioError;
 use crate::fabric::LinkClasses;
 use crate::fabric::seams::queueing::Division;
 use crate::scenario::Scenario;
 use crate::topology::{HopState, Hops, Leg, Peer, Topology};
-use crate::traffic::{Destinations, WeightedPattern};
+use crate::traffic::{Destinations, LoadUnit, WeightedPattern};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 
@@ -18,7 +19,9 @@ use std::collections::HashSet;
 /// * `attachment`: the router of every endpoint;
 /// * `links`: links between routers, those of all planes as one, each as `[router, port, router at the other end,
 ///   class, phits per cycle]`;
-/// * `injection` and `ejection`: phits per cycle between an endpoint and its router, `null` if unlimited;
+/// * `injection` and `ejection`: phits per cycle between an endpoint and its router, the first `null` if unlimited, as
+///   the class of endpoints' links says;
+/// * `endpoints`: the same of every endpoint, and as `load` phits per cycle of a load of 1;
 /// * `demand`: of every endpoint the [`Destinations`] of its packets.
 ///
 /// Refuses traffic that has no such distribution: a trace, a pattern that changes, one that does not say.
@@ -26,7 +29,7 @@ pub fn network(scenario: &Scenario) -> Result<Value, ScenarioError> {
     let topology = scenario.network()?;
     let links = LinkClasses::new(
         scenario.router.params().links(),
-        topology.classes(),
+        &*topology,
         scenario.router.params().ticks_per_cycle(),
         Division::WHOLE,
     );
@@ -42,14 +45,26 @@ pub fn network(scenario: &Scenario) -> Result<Value, ScenarioError> {
             }
         })
     };
+    let all = 0..topology.endpoints();
+    let at_once = scenario.planes_at_once();
+    let injection = |endpoint| links.injection_of(endpoint).map(|bandwidth| bandwidth.times(at_once));
+    let load = |endpoint| match scenario.traffic.load_unit {
+        LoadUnit::Link => links.of_endpoint(endpoint),
+        LoadUnit::Phits | LoadUnit::Bisection => Bandwidth::ONE,
+    };
     Ok(json!({
         "classes": topology.classes(),
         "routers": topology.routers(),
         "names": topology.words().names().map(|names| &names.routers),
         "attachment": (0..topology.endpoints()).map(|e| topology.attachment(e).0).collect::<Vec<_>>(),
         "links": (0..topology.routers()).flat_map(of_router).collect::<Vec<_>>(),
-        "injection": links[0].injection_bandwidth.map(|bandwidth| bandwidth.times(scenario.planes_at_once())),
+        "injection": links[0].injection_bandwidth.map(|bandwidth| bandwidth.times(at_once)),
         "ejection": links[0].bandwidth.times(planes),
+        "endpoints": {
+            "injection": all.clone().map(injection).collect::<Vec<_>>(),
+            "ejection": all.clone().map(|endpoint| links.of_endpoint(endpoint).times(planes)).collect::<Vec<_>>(),
+            "load": all.map(load).collect::<Vec<_>>(),
+        },
         "demand": demand,
     }))
 }
@@ -98,7 +113,7 @@ fn demand(scenario: &Scenario, topology: &dyn Topology) -> Result<Vec<Destinatio
 pub fn minimal_ports(scenario: &Scenario) -> Result<Value, ScenarioError> {
     let topology = scenario.network()?;
     let router = scenario.router.params();
-    let links = LinkClasses::new(router.links(), topology.classes(), router.ticks_per_cycle(), Division::WHOLE);
+    let links = LinkClasses::new(router.links(), &*topology, router.ticks_per_cycle(), Division::WHOLE);
     let vcs = links.vcs(Division::WHOLE);
     let hosts = topology.hosts();
     let towards = |to: u32| hosts.contains(&to).then(|| ports_towards(&*topology, to, &vcs));

@@ -15,6 +15,8 @@ mod schema;
 
 mod registry;
 
+pub mod bandwidth;
+
 pub mod packet;
 
 pub mod topology;

@@ -14,7 +14,7 @@ mod snapshot;
 mod student;
 pub(crate) mod warmup;
 
-pub(crate) use collector::{Collector, Window};
+pub(crate) use collector::{Collector, Loads, Window};
 pub use confidence::Interval;
 pub(crate) use confidence::{LEAST_BATCHES, mean_of_batches};
 pub use declare::{Observable, Total};

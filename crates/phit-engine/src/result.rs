@@ -95,7 +95,9 @@ impl Outcome {
 
     /// Calls `see` with all that quantities are computed from.
     fn read<T>(&self, cost: Cost, see: impl FnOnce(&Reading<'_>) -> T) -> T {
-        let bandwidth: Vec<f64> = self.links.iter().map(|link| link.bandwidth.to_f64()).collect();
+        // Phits per cycle of a load of 1, the mean of endpoints.
+        let one = self.collector.window().load.of_all() / f64::from(self.topology.endpoints());
+        let bandwidth = |router, port| self.links.of_port(&*self.topology, router, port).to_f64();
         let (measure, planes) = (&self.scenario.measure, self.scenario.plane_count());
         let probes: Vec<&'static str> = measure.probes.iter().map(|probe| probe.kind()).collect();
         see(&Reading {
@@ -112,7 +114,7 @@ impl Outcome {
             converged: self.converged,
             confidence: measure.confidence,
             precision: measure.precision.as_ref(),
-            bisection_load: self.links.bisection_load(&*self.topology).map(|load| load * f64::from(planes)),
+            bisection_load: self.links.bisection_load(&*self.topology).map(|load| load * f64::from(planes) / one),
             cycle_seconds: self.scenario.units.as_ref().and_then(UnitsParams::cycle_seconds),
             probes: &probes,
             links: measure.links,

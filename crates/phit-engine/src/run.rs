@@ -414,8 +414,7 @@ impl Simulation {
     fn precision_met(&self, cycles: u32) -> bool {
         let measure = &self.scenario.measure;
         let Some(asked) = &measure.precision else { return true };
-        let (window, endpoints) = (&self.blueprint.window, self.blueprint.topology.endpoints());
-        Precisions::met(&self.merged().counters, window, endpoints, cycles, asked, measure.confidence)
+        Precisions::met(&self.merged().counters, &self.blueprint.window, cycles, asked, measure.confidence)
     }
 
     fn advance_reporting(&mut self, end: Tick, planned: u32, progress: Progress<'_>) -> Result<(), RunError> {

@@ -53,8 +53,10 @@ pub struct Options {
     /// The algorithm of each collective; the usual one if it is not here.
     pub algorithms: BTreeMap<Collective, Algorithm>,
     /// Time before a collective begins, and again after what each of its steps receives, in nanoseconds.
+    #[schemars(extend("x-unit" = "nanoseconds"))]
     pub delay: u64,
     /// Time for each byte that a collective combines, in nanoseconds.
+    #[schemars(extend("x-unit" = "nanoseconds"))]
     pub combine: f64,
 }
 

@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from math import gcd
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from phit.errors import InputError
 from phit.graphs.listings import Link, Listing, Node, gigabits, lines
 from phit.graphs.names import distinct
 from phit.graphs.network import MOST_CLASSES
+from phit.graphs.rates import commonest, gigabits_per_second
 from phit.text import quoted, whole
 
 _TABLE = re.compile(r"^Unicast lids .*guid 0x([0-9a-fA-F]{1,16})\b")
@@ -125,12 +125,10 @@ class Fabric:
         rates = self._rates()
         names = sorted(set(rates.values()), key=lambda name: (-(gigabits(name) or 0), name))
         hosts = [self._rate(adapter.links[port]) for adapter, port in self.endpoints]
-        rounded = {name: round(gigabits(name) or 1) for name in {*names, *hosts}}
-        unit = gcd(*rounded.values())
-        links = {_class(name): {"bandwidth": rounded[name] // unit} for name in names}
+        rate = {name: gigabits_per_second(gigabits(name) or 1.0) for name in {*names, *hosts}}
+        links: dict[str, dict[str, Any]] = {_class(name): {"bandwidth": rate[name]} for name in names}
         if hosts:
-            # Endpoints are of one class; a slower one is as fast as the others.
-            links["endpoint"] = {"bandwidth": max(rounded[name] for name in hosts) // unit}
+            links["endpoint"] = {"bandwidth": rate[commonest(hosts, lambda name: gigabits(name) or 1.0)]}
         rows = [
             [
                 *(self.router[guid] for guid in (switch.guid, link.peer)),
@@ -146,6 +144,7 @@ class Fabric:
         section = {"kind": "graph", "routers": len(counts), "endpoints": counts, "links": rows}
         section |= {"classes": [_class(name) for name in names]} if names else {}
         section["names"] = self.names()
+        section |= {"endpoint_bandwidth": [rate[name] for name in hosts]} if len(set(hosts)) > 1 else {}
         lanes = [link.lanes for node in self.nodes.values() for link in node.links.values() if link.lanes]
         for name in names:
             links[_class(name)] |= {"vcs": min(lanes)} if lanes else {}

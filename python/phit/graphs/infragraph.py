@@ -8,10 +8,10 @@ network interface, is an endpoint. What is inside a device is left out, and coun
 import re
 from collections.abc import Mapping
 from itertools import product
-from math import gcd
 from typing import Any
 
 from phit.graphs.network import Network
+from phit.graphs.rates import gigabits_per_second
 from phit.text import quoted, shortened
 
 SWITCH = frozenset({"switch", "port"})
@@ -75,7 +75,7 @@ def _edge(
     edge: Any,
     where: str,
     instances: Mapping[str, tuple[int, dict[str, tuple[int, str]]]],
-    bandwidths: Mapping[str, int | None],
+    bandwidths: Mapping[str, str | None],
     network: Network,
     most: int,
 ) -> int:
@@ -182,9 +182,9 @@ def _is_router(components: Mapping[str, tuple[int, str]]) -> bool:
     return bool(choices & SWITCH) and not choices & HOST
 
 
-def _bandwidths(links: Any, network: Network) -> dict[str, int | None]:
-    """Bandwidths of links by name, in the largest unit of which all are multiples."""
-    gigabits: dict[str, int | None] = {}
+def _bandwidths(links: Any, network: Network) -> dict[str, str | None]:
+    """Bandwidths of links by name, as rates."""
+    rates: dict[str, str | None] = {}
     for index, link in enumerate(links if isinstance(links, list) else []):
         where = f"links[{index}]"
         said = link.get("physical", {}) if isinstance(link, dict) else {}
@@ -196,6 +196,5 @@ def _bandwidths(links: Any, network: Network) -> dict[str, int | None]:
         ]
         if found and (not 0.5 <= found[0] < 1e9):
             raise network.fail(where, f"{found[0]:g} Gb/s; expected a bandwidth of 1 Gb/s or more")
-        gigabits[_name(link, where, network)] = round(found[0]) if found else None
-    unit = gcd(*(number for number in gigabits.values() if number is not None)) or 1
-    return {name: None if number is None else number // unit for name, number in gigabits.items()}
+        rates[_name(link, where, network)] = gigabits_per_second(found[0]) if found else None
+    return rates

@@ -7,6 +7,7 @@ from typing import Any
 
 from phit.errors import InputError
 from phit.graphs.names import called, distinct
+from phit.graphs.rates import commonest, example, quantity, size
 from phit.left_out import LeftOut
 from phit.text import quoted
 
@@ -57,7 +58,7 @@ class Edge:
     ends: tuple[str, str]
     where: str
     kind: str
-    overrides: tuple[tuple[str, int | float], ...]
+    overrides: tuple[tuple[str, int | float | str], ...]
     parallel: int
 
 
@@ -105,9 +106,9 @@ class Network:
                 self.nodes[name] = Node(where, name, "", None)
         self._foreign(attributes, OF_LINKS, where)
         numbers = {
-            "latency": self._number(attributes, "latency", where, 0),
+            "latency": self._time_or_size(attributes, "latency", where, 0),
             "bandwidth": self._bandwidth(attributes, where),
-            "buffer": self._number(attributes, "buffer", where, 1),
+            "buffer": self._time_or_size(attributes, "buffer", where, 1),
         }
         overrides = tuple((name, number) for name, number in numbers.items() if number is not None)
         parallel = self._number(attributes, "parallel", where, 1) or 1
@@ -158,7 +159,12 @@ class Network:
                     where = f"row {a}, column {b} of the matrix"
                     self.edge(str(a), str(b), {"parallel": links}, where)
 
-    def _number(self, attributes: Mapping[str, Any], key: str, where: str, least: int) -> int | None:
+    def _time_or_size(self, attributes: Mapping[str, Any], key: str, where: str, least: int) -> int | str | None:
+        """A number of cycles or phits, or a quantity with its unit, which the engine reads."""
+        given = quantity(key, attributes.get(key))
+        return given if given is not None else self._number(attributes, key, where, least, f", or {example(key)}")
+
+    def _number(self, attributes: Mapping[str, Any], key: str, where: str, least: int, other: str = "") -> int | None:
         value = attributes.get(key)
         if value is None or value == "":
             return None
@@ -168,12 +174,14 @@ class Network:
         except (TypeError, ValueError, OverflowError):
             exact, number = False, 0
         if not exact or number < least:
-            raise self.fail(where, f"{key} = {quoted(value)}; expected a whole number of {least} or more")
+            raise self.fail(where, f"{key} = {quoted(value)}; expected a whole number of {least} or more{other}")
         return number
 
-    def _bandwidth(self, attributes: Mapping[str, Any], where: str) -> int | float | None:
-        """Phits per cycle; of a link that is slower than one, a ratio."""
+    def _bandwidth(self, attributes: Mapping[str, Any], where: str) -> int | float | str | None:
+        """Phits per cycle, a ratio if that is less than one; or a rate with its unit."""
         value = attributes.get("bandwidth")
+        if (rate := quantity("bandwidth", value)) is not None:
+            return rate
         if value is None or value == "" or isinstance(value, bool):
             return self._number(attributes, "bandwidth", where, 1)
         try:
@@ -181,7 +189,9 @@ class Network:
         except (TypeError, ValueError, OverflowError):
             number = math.nan
         if not 0 < number < math.inf:
-            raise self.fail(where, f"bandwidth = {quoted(value)}; expected phits per cycle, a number above 0")
+            raise self.fail(
+                where, f"bandwidth = {quoted(value)}; expected phits per cycle, a number above 0, or a rate"
+            )
         return int(number) if number == int(number) else number
 
     def section(self, endpoints: int | None, group: int) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
@@ -209,6 +219,9 @@ class Network:
         self._check_whole(routers, between)
         names, links = self._classes(between)
         links |= self._endpoint_links(number)
+        own = self._endpoint_bandwidths(number, routers)
+        if own:
+            links.setdefault("endpoint", {})["bandwidth"] = commonest(own, size)
         classes = {name: index for index, name in enumerate(names)}
         rows = [
             [number[edge.ends[0]], number[edge.ends[1]], *([classes[_class(edge)]] if classes[_class(edge)] else [])]
@@ -218,6 +231,7 @@ class Network:
         section = {"kind": "graph", "routers": len(routers), "endpoints": listed, "links": rows}
         section |= {"classes": names} if names != ["link"] else {}
         section |= {"names": known} if (known := self._names(routers, number, bool(attached))) else {}
+        section |= {"endpoint_bandwidth": own} if len(set(own)) > 1 else {}
         section |= {"group": group} if group != 1 else {}
         if self.foreign:
             names = sorted(self.foreign)
@@ -333,11 +347,28 @@ class Network:
     def _endpoint_links(self, number: Mapping[str, int]) -> dict[str, dict[str, Any]]:
         """What the links of endpoints that are nodes say for `router.links.endpoint`."""
         edges = [edge for edge in self.edges if not all(end in number for end in edge.ends)]
-        if unlike := next((edge for edge in edges if edge.overrides != edges[0].overrides), None):
-            said = [", ".join(f"{key} = {value}" for key, value in edge.overrides) for edge in (edges[0], unlike)]
+        rest = [{key: value for key, value in edge.overrides if key != "bandwidth"} for edge in edges]
+        unlike = next((place for place, keys in enumerate(rest) if keys != rest[0]), None)
+        if unlike is not None:
+            said = [", ".join(f"{key} = {value}" for key, value in rest[place].items()) for place in (0, unlike)]
             expected = f"{said[1] or 'nothing'} here and {said[0] or 'nothing'} at {edges[0].where}"
-            raise self.fail(unlike.where, f"links of endpoints of two kinds: {expected}; expected the same for all")
-        return {"endpoint": dict(edges[0].overrides)} if edges and edges[0].overrides else {}
+            raise self.fail(
+                edges[unlike].where, f"links of endpoints of two kinds: {expected}; expected the same for all"
+            )
+        return {"endpoint": rest[0]} if rest and rest[0] else {}
+
+    def _endpoint_bandwidths(self, number: Mapping[str, int], routers: list[str]) -> list[int | float | str]:
+        """Bandwidths of the links of endpoints that are nodes, router by router; none if no link says one."""
+        by_router: dict[str, list[int | float | str | None]] = {name: [] for name in routers}
+        for edge in self.edges:
+            for end, other in (edge.ends, edge.ends[::-1]):
+                if end not in number:
+                    by_router[other].append(dict(edge.overrides).get("bandwidth"))
+        all_of_them = [bandwidth for own in by_router.values() for bandwidth in own]
+        said = [bandwidth for bandwidth in all_of_them if bandwidth is not None]
+        usual = commonest(said, size) if said else None
+        # A link that says nothing is as most are.
+        return [] if usual is None else [usual if bandwidth is None else bandwidth for bandwidth in all_of_them]
 
     def _check_whole(self, routers: list[str], edges: list[Edge]) -> None:
         """Names two routers that no links join."""

@@ -168,8 +168,7 @@ def _limit(proof: Proof, flow: Flow | None) -> Limit:
 
 
 def _endpoints(network: Network) -> Fraction:
-    """Every endpoint that sends offers the load; the busiest receives so many times the load."""
-    limits = [network.ejection / network.busiest]
-    if network.injection is not None:
-        limits.append(network.injection)
-    return min(limits)
+    """Every endpoint that sends offers the load, and each receives what is sent to it."""
+    if network.endpoint_load is None:
+        raise InputError("traffic.pattern: nobody sends, so that nothing bounds the load")
+    return network.endpoint_load

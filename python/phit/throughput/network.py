@@ -39,17 +39,13 @@ class Network:
     capacity: Ints
     """Parts of a phit in a cycle, of all of them."""
     amounts: list[Fraction]
-    """What a router may ask for, in parts of a phit in a cycle at a load of 1 phit/(endpoint·cycle); the first is 0."""
+    """What a router may ask for, in parts of a phit in a cycle at a load of 1; the first is 0."""
     demand: Ints
     """Of router i (row) for router j (column), as an index of `amounts`; none within a router."""
-    injection: Fraction | None
-    """Phits per cycle from an endpoint; `None` if unlimited."""
-    ejection: Fraction
-    """Phits per cycle to an endpoint."""
     senders: int
     """Endpoints that send."""
-    busiest: Fraction
-    """What the endpoint that is sent most receives, in phits per cycle at a load of 1."""
+    endpoint_load: Fraction | None
+    """The load that the links of endpoints allow; `None` if nobody sends."""
     names: list[str] | None
     """What routers are called, if they have names."""
 
@@ -83,7 +79,11 @@ def read(document: Document) -> Network:
     # Parallel links of a class carry as much as one that is as wide as all of them.
     ends, first, inverse = np.unique(links[:, [0, 2, 3]], axis=0, return_index=True, return_inverse=True)
     inverse = inverse.reshape(-1)
-    amounts, demand, busiest, senders = _demand(found["demand"], attachment, found["routers"])
+    of_endpoints = [
+        [None if bandwidth is None else _bandwidth(bandwidth) for bandwidth in found["endpoints"][key]]
+        for key in ("load", "injection", "ejection")
+    ]
+    amounts, demand, endpoint_load, senders = _demand(found["demand"], attachment, found["routers"], *of_endpoints)
     return Network(
         document,
         int(found["routers"]),
@@ -96,10 +96,8 @@ def read(document: Document) -> Network:
         np.bincount(inverse, weights=links[:, 4], minlength=len(first)).astype(np.int64),
         [amount * scale for amount in amounts],
         demand,
-        None if found["injection"] is None else _bandwidth(found["injection"]),
-        _bandwidth(found["ejection"]),
         senders,
-        busiest,
+        endpoint_load,
         found["names"] or None,
     )
 
@@ -107,7 +105,7 @@ def read(document: Document) -> Network:
 LARGEST = 10**9
 """Most parts of a phit that a link carries in a cycle: sums over links stay exact."""
 
-MOST_CYCLES = 1000
+MOST_CYCLES = 1_000_000
 """The engine's bandwidths are ratios of whole numbers with at most this below."""
 
 
@@ -162,15 +160,29 @@ def _fraction(value: float) -> Fraction:
     return Fraction(str(value))
 
 
-def _demand(destinations: list[Any], attachment: Ints, routers: int) -> tuple[list[Fraction], Ints, Fraction, int]:
-    """Amounts, their indices by router and router, what the busiest endpoint receives, and the number of senders."""
+def _demand(
+    destinations: list[Any],
+    attachment: Ints,
+    routers: int,
+    load: list[Fraction | None],
+    injection: list[Fraction | None],
+    ejection: list[Fraction | None],
+) -> tuple[list[Fraction], Ints, Fraction | None, int]:
+    """Amounts, their indices by router and router, the load that endpoints' links allow, and the number of senders.
+
+    By endpoint, `load` is a load of 1 in phits per cycle, `injection` and `ejection` what its link carries.
+    """
     endpoints = len(attachment)
     received: dict[Fraction, Ints] = {}
     sent: dict[Fraction, list[list[int]]] = {}
     senders = 0
+    limits: list[Fraction] = []
     for source, where in enumerate(destinations):
-        runs = list(_runs(where, Fraction(1)))
+        one = load[source] or Fraction(1)
+        runs = list(_runs(where, one))
         senders += bool(runs)
+        if runs and (most := injection[source]) is not None:
+            limits.append(most / one)
         for first, end, share in runs:
             sent.setdefault(share, []).append([int(attachment[source]), first, end])
             changes = received.setdefault(share, np.zeros(endpoints + 1, dtype=np.int64))
@@ -180,10 +192,15 @@ def _demand(destinations: list[Any], attachment: Ints, routers: int) -> tuple[li
     shares = list(sent)
     counts = [_counts(np.array(sent[share], dtype=np.int64), attachment, routers) for share in shares]
     amounts, demand = _amounts(shares, counts, routers)
+    kinds = list(dict.fromkeys(ejection))
+    place = {kind: index for index, kind in enumerate(kinds)}
     totals = [np.cumsum(changes[:-1]) for changes in received.values()]
-    columns = np.unique(np.array(totals).T, axis=0) if totals else np.zeros((0, 0), dtype=np.int64)
-    inflow = (sum((share * int(n) for share, n in zip(received, row, strict=True)), Fraction(0)) for row in columns)
-    return amounts, demand, max(inflow, default=Fraction(0)), senders
+    totals.append(np.array([place[kind] for kind in ejection], dtype=np.int64))
+    for row in np.unique(np.array(totals).T, axis=0):
+        inflow = sum((share * int(n) for share, n in zip(received, row[:-1], strict=True)), Fraction(0))
+        if inflow and (most := kinds[int(row[-1])]) is not None:
+            limits.append(most / inflow)
+    return amounts, demand, min(limits, default=None), senders
 
 
 def _counts(runs: Ints, attachment: Ints, routers: int) -> Ints:

@@ -1,16 +1,21 @@
 //! Links, by class: what a scenario says of them, and the same in ticks. Every kernel has them.
 
+use crate::bandwidth::{Bandwidth, Injection};
 use crate::engine::Tick;
-use crate::fabric::bandwidth::{Bandwidth, Injection};
 use crate::fabric::seams::queueing::Division;
-use crate::topology::Topology;
+use crate::topology::{Peer, Topology};
+use crate::traffic::Rates;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::ops::Deref;
+use std::sync::Arc;
 
 /// The longest times of a router and of a link, in cycles.
 pub(crate) const LONGEST: u32 = 1_000_000;
+
+/// Most ticks that a router cycle is divided into.
+const MOST_PARTS: Tick = 64;
 
 /// A buffer size: a number of phits, or `"infinite"`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,8 +128,7 @@ pub struct LinkParams {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-unit" = "phits"))]
     pub ejection_buffer: Option<Phits>,
-    /// Phits per cycle. A ratio such as 0.25 is a link that is slower than a phit in a cycle; a packet, or flit, takes
-    /// whole cycles.
+    /// Phits per cycle. A ratio such as 0.25 is a link that is slower than a phit in a cycle.
     #[schemars(extend("x-unit" = "phits/cycle"))]
     pub bandwidth: Bandwidth,
     /// Phits per cycle from an endpoint into its router where it differs from `bandwidth` (class `endpoint` only);
@@ -182,6 +186,8 @@ pub struct LinkClass {
     pub bandwidth: Bandwidth,
     /// Phits per cycle from an endpoint into its router; `None` if unlimited.
     pub injection_bandwidth: Option<Bandwidth>,
+    /// An endpoint injects as fast as its link is.
+    pub injects_as_link: bool,
     /// Queues of an input port: those of all virtual channels.
     pub queues: u16,
     /// Phits of the queues' memory: of each one, or of all of a virtual channel if they share it.
@@ -194,6 +200,12 @@ pub struct LinkClasses {
     /// Ticks per link cycle.
     pub ticks_per_cycle: Tick,
     classes: Vec<LinkClass>,
+    /// Phits per cycle of the link of every endpoint; none if all are as their class says.
+    endpoints: Arc<[Bandwidth]>,
+    /// Ticks of a router cycle, where some link carries several flits in a cycle.
+    fine: Tick,
+    /// Phits of a flit, as a rate: a link that carries more in a cycle is a fast one.
+    flit: Bandwidth,
 }
 
 impl Deref for LinkClasses {
@@ -206,7 +218,7 @@ impl Deref for LinkClasses {
 
 impl LinkClasses {
     /// Ticks and phits of the links of `classes`, with buffers divided as `division` says.
-    pub fn new(table: &LinkTable, classes: &[String], ticks_per_cycle: Tick, division: Division) -> Self {
+    pub fn new(table: &LinkTable, topology: &dyn Topology, ticks_per_cycle: Tick, division: Division) -> Self {
         let parts = division.parts();
         let class = |class: &String| {
             let link = link(table, class);
@@ -218,11 +230,98 @@ impl LinkClasses {
                 ejection_buffer: link.ejection_buffer.and_then(Phits::finite),
                 bandwidth: link.bandwidth,
                 injection_bandwidth: link.injection_bandwidth.map_or(Some(link.bandwidth), Injection::finite),
+                injects_as_link: link.injection_bandwidth.is_none(),
                 queues: (u32::from(link.vcs) * division.queues) as u16,
                 buffer: link.buffer.or_huge() / parts,
             }
         };
-        Self { ticks_per_cycle, classes: classes.iter().map(class).collect() }
+        let classes: Vec<LinkClass> = topology.classes().iter().map(class).collect();
+        let own = |endpoint: u32| topology.endpoint_bandwidth(endpoint).unwrap_or(classes[0].bandwidth);
+        let endpoints: Arc<[Bandwidth]> = match topology.endpoint_bandwidth(0) {
+            None => Arc::default(),
+            Some(_) => (0..topology.endpoints()).map(own).collect(),
+        };
+        Self { ticks_per_cycle, classes, endpoints, fine: 1, flit: Bandwidth::UNLIMITED }
+    }
+
+    /// Divides ticks so that every link carries at most one flit of `flit` phits in a tick, as far as it carries no more
+    /// than `fills` phits in a cycle; into `most` ticks at most.
+    pub(crate) fn divided(self, flit: u32, fills: f64, most: Tick) -> Self {
+        let of_classes = self.iter().map(|link| link.bandwidth);
+        let fastest = of_classes.chain(self.endpoints.iter().copied()).max().unwrap_or(Bandwidth::ONE);
+        let flit = Bandwidth::whole(flit);
+        let fine = (fastest.to_f64().min(fills) / flit.to_f64()).ceil().clamp(1.0, f64::from(most.clamp(1, MOST_PARTS)))
+            as Tick;
+        if fine == 1 {
+            return self;
+        }
+        let class = |link: &LinkClass| LinkClass {
+            latency: link.latency * fine,
+            credit_latency: link.credit_latency * fine,
+            ejection_latency: link.ejection_latency * fine,
+            ..link.clone()
+        };
+        let classes = self.iter().map(class).collect();
+        Self { ticks_per_cycle: self.ticks_per_cycle * fine, classes, fine, flit, ..self }
+    }
+
+    /// What the slowest link carries, a phit in each cycle at most.
+    pub(crate) fn slowest(&self) -> Bandwidth {
+        let injection = self[0].injection_bandwidth;
+        let all = self.iter().map(|link| link.bandwidth).chain(self.endpoints.iter().copied()).chain(injection);
+        all.fold(Bandwidth::ONE, Ord::min)
+    }
+
+    /// Ticks of a router cycle: more than one where some link carries several flits in a cycle.
+    pub(crate) fn fine(&self) -> Tick {
+        self.fine
+    }
+
+    /// Phits of a flit, as a rate: a link that carries more in a cycle is a fast one.
+    pub(crate) fn flit(&self) -> Bandwidth {
+        self.flit
+    }
+
+    /// Phits per cycle of the link of `endpoint`.
+    pub(crate) fn of_endpoint(&self, endpoint: u32) -> Bandwidth {
+        self.endpoints.get(endpoint as usize).copied().unwrap_or(self.classes[0].bandwidth)
+    }
+
+    /// Phits per cycle from `endpoint` into its router; `None` if unlimited.
+    pub(crate) fn injection_of(&self, endpoint: u32) -> Option<Bandwidth> {
+        match self.classes[0].injects_as_link {
+            true => Some(self.of_endpoint(endpoint)),
+            false => self.classes[0].injection_bandwidth,
+        }
+    }
+
+    /// Phits per cycle of the link behind `port` of `router`.
+    pub(crate) fn of_port(&self, topology: &dyn Topology, router: u32, port: u16) -> Bandwidth {
+        let there = topology.port(router, port);
+        match there.peer {
+            Peer::Endpoint(endpoint) => self.of_endpoint(endpoint),
+            Peer::Router { .. } | Peer::None => self.classes[usize::from(there.class)].bandwidth,
+        }
+    }
+
+    /// What endpoints can send.
+    pub(crate) fn rates(&self, topology: &dyn Topology, planes: u32) -> Rates {
+        let of = |endpoint: u32| {
+            let injection = self.injection_of(endpoint).unwrap_or(self.of_endpoint(endpoint));
+            (self.of_endpoint(endpoint).to_f64(), injection.to_f64() * f64::from(planes))
+        };
+        match self.endpoints.is_empty() {
+            true => Rates::alike(of(0)),
+            false => Rates::new((0..topology.endpoints()).map(of)),
+        }
+    }
+
+    /// True if every link carries a phit in each cycle.
+    pub(crate) fn are_alike(&self) -> bool {
+        let ones = |link: &LinkClass| link.bandwidth == Bandwidth::ONE;
+        self.iter().all(ones)
+            && self.endpoints.iter().all(|bandwidth| *bandwidth == Bandwidth::ONE)
+            && self[0].injection_bandwidth.is_none_or(|bandwidth| bandwidth == Bandwidth::ONE)
     }
 
     /// Virtual channels by class.
@@ -260,7 +359,7 @@ impl LinkClasses {
     /// Ticks for `phits` over a link of this bandwidth.
     #[inline]
     pub fn serialisation(&self, phits: u32, bandwidth: Bandwidth) -> Tick {
-        bandwidth.cycles(phits) * self.ticks_per_cycle
+        bandwidth.cycles(phits).saturating_mul(self.ticks_per_cycle)
     }
 
     /// `tick` or the next start of a link cycle.

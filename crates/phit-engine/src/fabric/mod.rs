@@ -26,8 +26,6 @@ use std::sync::Arc;
 
 pub(crate) mod seams;
 
-mod bandwidth;
-
 mod links;
 
 mod incoming;
@@ -45,7 +43,7 @@ pub mod packet_node;
 pub(crate) mod joint;
 pub(crate) mod planes;
 
-pub(crate) use bandwidth::Bandwidth;
+pub(crate) use crate::bandwidth::Bandwidth;
 pub(crate) use checks::described;
 
 pub(crate) use links::LinkClasses;
@@ -287,6 +285,11 @@ pub trait FabricParams {
         1
     }
 
+    /// Phits per cycle up to which links are filled with flits of any size, by dividing ticks further.
+    fn fills(&self) -> f64 {
+        0.0
+    }
+
     /// Cycles of the fastest clock per link cycle, or rounds of allocation: both are counted in 32 bits.
     fn router_cycles(&self) -> u32 {
         1
@@ -377,7 +380,8 @@ const SAMPLED: u32 = 192;
 /// Ticks in which some flit must move if any can: ten times the longest of all latencies added up, and no less than
 /// 2000 cycles. `inside` are the latencies of a router, `packets` the packets that may share a link.
 pub(crate) fn longest_wait(links: &LinkClasses, inside: &[Tick], packets: u32, packet_size: u32) -> Tick {
-    let transfers = packet_size.saturating_mul(packets * links.ticks_per_cycle);
+    let transfer = links.serialisation(packet_size, links.slowest());
+    let transfers = transfer.saturating_mul(packets);
     let ways = [links.longest(), links.longest(), transfers];
     let sum = inside.iter().chain(&ways).fold(0, |sum: Tick, ticks| sum.saturating_add(*ticks));
     sum.saturating_mul(10).max(2000 * links.ticks_per_cycle)

@@ -1,7 +1,7 @@
 //! How long the way from one endpoint to another is when nothing else is in the network.
 
-use super::Blueprint;
-use super::bandwidth::Bandwidth;
+use super::{Blueprint, LinkClasses};
+use crate::bandwidth::Bandwidth;
 use crate::engine::{Rng, Tick};
 use crate::topology::{HopState, Hops, Leg, Peer, Topology};
 use std::sync::Arc;
@@ -11,15 +11,11 @@ pub(crate) struct Ways {
     topology: Arc<dyn Topology>,
     /// By class: ticks from an output to the next input.
     latency: Vec<Tick>,
-    /// By class: phits per cycle.
-    bandwidth: Vec<Bandwidth>,
+    links: LinkClasses,
     vcs: Vec<u8>,
     /// Ticks inside a router.
     inside: Tick,
     ejection: Tick,
-    /// Phits per cycle from an endpoint into its router.
-    injected: Bandwidth,
-    ticks_per_cycle: Tick,
 }
 
 /// A way.
@@ -51,23 +47,21 @@ impl Ways {
         Self {
             topology: blueprint.topology.clone(),
             latency: links.iter().map(|link| link.latency).collect(),
-            bandwidth: links.iter().map(|link| link.bandwidth).collect(),
+            links: links.clone(),
             vcs: links.vcs(blueprint.division),
             inside,
             ejection: links[0].ejection_latency,
-            injected: links[0].injection_bandwidth.unwrap_or(Bandwidth::UNLIMITED),
-            ticks_per_cycle: links.ticks_per_cycle,
         }
     }
 
     /// Ticks in a link cycle.
     pub(crate) fn ticks_per_cycle(&self) -> Tick {
-        self.ticks_per_cycle
+        self.links.ticks_per_cycle
     }
 
-    /// Phits per cycle from an endpoint into its router.
-    pub(crate) fn injected(&self) -> Bandwidth {
-        self.injected
+    /// Phits per cycle from `endpoint` into its router.
+    pub(crate) fn injected(&self, endpoint: u32) -> Bandwidth {
+        self.links.injection_of(endpoint).unwrap_or(Bandwidth::UNLIMITED)
     }
 
     /// The way between two endpoints.
@@ -87,9 +81,9 @@ impl Ways {
     }
 
     fn follow(&self, from: u32, to: u32, mut see: impl FnMut(Step)) {
-        let Self { topology, latency, bandwidth, inside, .. } = self;
+        let Self { topology, latency, links, inside, .. } = self;
         let (mut at, (end, out)) = (topology.attachment(from).0, topology.attachment(to));
-        see(Step { link: (u32::MAX, from), latency: latency[0] + inside, bandwidth: self.injected });
+        see(Step { link: (u32::MAX, from), latency: latency[0] + inside, bandwidth: self.injected(from) });
         let mut rng = Rng::keyed(from.into(), to);
         let mut state = HopState { came_by: 0, came_in: 0, leg_hops: Hops::default() };
         // A graph whose routes lead nowhere has been refused.
@@ -101,11 +95,11 @@ impl Ways {
             let Peer::Router { router, .. } = port.peer else { break };
             let class = usize::from(port.class);
             let link = (at, u32::from(hop.port));
-            see(Step { link, latency: latency[class] + inside, bandwidth: bandwidth[class] });
+            see(Step { link, latency: latency[class] + inside, bandwidth: links[class].bandwidth });
             state.leg_hops.add(port.class);
             (state.came_by, state.came_in) = (port.class, hop.vc);
             at = router;
         }
-        see(Step { link: (end, out.into()), latency: self.ejection, bandwidth: bandwidth[0] });
+        see(Step { link: (end, out.into()), latency: self.ejection, bandwidth: links.of_endpoint(to) });
     }
 }

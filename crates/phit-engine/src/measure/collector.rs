@@ -4,12 +4,42 @@ use super::quantities::{Counters, Counts, Delivery};
 use crate::engine::{Tick, bytes_of};
 use crate::packet::Packet;
 use std::ops::Range;
+use std::sync::Arc;
+
+/// What loads are measured in: phits per cycle of a load of 1.
+#[derive(Debug, Clone)]
+pub struct Loads {
+    /// By endpoint; none if it is 1 for all.
+    each: Arc<[f64]>,
+    /// All endpoints together.
+    all: f64,
+}
+
+impl Loads {
+    /// Of so many endpoints with these phits per cycle, none if it is 1 for all.
+    pub fn new(endpoints: u32, each: Vec<f64>) -> Self {
+        let all = if each.is_empty() { f64::from(endpoints) } else { each.iter().sum() };
+        Self { each: each.into(), all }
+    }
+
+    /// Phits per cycle of a load of 1 of all endpoints.
+    pub fn of_all(&self) -> f64 {
+        self.all
+    }
+
+    /// The same of one endpoint.
+    pub fn of(&self, endpoint: u32) -> f64 {
+        self.each.get(endpoint as usize).copied().unwrap_or(1.0)
+    }
+}
 
 /// Which packets are recorded, and how.
 #[derive(Debug, Clone)]
 pub struct Window {
     /// Ticks per cycle.
     pub ticks_per_cycle: Tick,
+    /// What loads are measured in.
+    pub load: Loads,
     /// True: packets generated in the window, whenever they are delivered; false: packets delivered in it.
     pub by_generation: bool,
     /// Ticks per batch.

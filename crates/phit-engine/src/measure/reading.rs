@@ -18,8 +18,8 @@ pub struct Reading<'a> {
     pub topology: &'a dyn Topology,
     /// Networks of that graph, in each of which every endpoint has a port.
     pub planes: u32,
-    /// Phits per cycle of a link, by class.
-    pub bandwidth: &'a [f64],
+    /// Phits per cycle of the link behind a port of a router.
+    pub bandwidth: &'a dyn Fn(u32, u16) -> f64,
     /// Counters of links and endpoints when the measured time began.
     pub before: &'a Snapshot,
     /// Counters of links and endpoints when the measured time ended.
@@ -112,5 +112,10 @@ impl Reading<'_> {
         let words = self.topology.words();
         let there = words.names().is_some_and(|names| !names.endpoints.is_empty());
         named(endpoints.map(|endpoint| words.endpoint_name(endpoint)), there)
+    }
+
+    /// Phits of a load of 1 in the measured time.
+    pub fn full_load(&self) -> f64 {
+        self.window.load.of_all() * f64::from(self.cycles)
     }
 }

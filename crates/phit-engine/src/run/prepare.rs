@@ -4,7 +4,7 @@ use crate::engine::Tick;
 use crate::error::ScenarioError;
 use crate::fabric::seams::probe::Probes;
 use crate::fabric::{Bandwidth, Blueprint, LinkClasses};
-use crate::measure::Window;
+use crate::measure::{Loads, Window};
 use crate::needs::{self, Needs};
 use crate::proof::{Proof, tables};
 use crate::routing::detours;
@@ -56,11 +56,14 @@ pub(super) fn blueprint(scenario: &Scenario, memory: Option<u64>) -> Result<(Blu
     }
     let router = scenario.router.params();
     let division = scenario.queueing.params().division(&*topology);
-    let links = LinkClasses::new(router.links(), topology.classes(), router.ticks_per_cycle(), division);
+    let links = LinkClasses::new(router.links(), &*topology, router.ticks_per_cycle(), division);
+    let links = links.divided(smallest_flit(scenario)?, router.fills(), check::ticks_left(scenario));
     let cycle = links.ticks_per_cycle;
     let Drawn { traffic, planes, workload } = draw(scenario, &*topology, &links, scenario.seed)?;
     let measure = &scenario.measure;
+    let weights = links.rates(&*topology, 1).weights(scenario.traffic.load_unit, topology.endpoints());
     let window = Window {
+        load: Loads::new(topology.endpoints(), weights),
         ticks_per_cycle: cycle,
         by_generation: measure.count == Count::Generated,
         // A program has no batches.
@@ -90,6 +93,15 @@ pub(super) fn blueprint(scenario: &Scenario, memory: Option<u64>) -> Result<(Blu
     Ok((blueprint, graph))
 }
 
+/// Phits of the smallest flit that a link carries often: the end of a message may be a smaller one.
+fn smallest_flit(scenario: &Scenario) -> Result<u32, ScenarioError> {
+    let packet = match &scenario.workload {
+        Some(workload) => workload.largest_packet(),
+        None => scenario.traffic.packet_sizes().map_err(|e| e.under("traffic"))?.0.into(),
+    };
+    Ok(scenario.router.params().flit(packet.into()))
+}
+
 /// What endpoints send: all of a network that follows from the seed before it runs.
 struct Drawn {
     traffic: Traffic,
@@ -100,10 +112,9 @@ struct Drawn {
 /// What endpoints of a scenario send with this seed, its own or another.
 fn draw(scenario: &Scenario, topology: &dyn Topology, links: &LinkClasses, seed: u64) -> Result<Drawn, ScenarioError> {
     let count = scenario.plane_count();
-    let injection = links[0].injection_bandwidth.unwrap_or(links[0].bandwidth);
-    let max_load = injection.to_f64() * f64::from(scenario.planes_at_once());
+    let rates = links.rates(topology, scenario.planes_at_once());
     let bisection = links.bisection_load(topology).map(|load| load * f64::from(count));
-    let drawn = || Traffic::build(&scenario.traffic, topology, max_load, bisection, seed);
+    let drawn = || Traffic::build(&scenario.traffic, topology, &rates, bisection, seed);
     let (traffic, workload) = match &scenario.workload {
         None => (drawn()?, None),
         Some(params) => {
@@ -111,12 +122,16 @@ fn draw(scenario: &Scenario, topology: &dyn Topology, links: &LinkClasses, seed:
                 phit: units.phit_bits(),
                 nanosecond: units.nanosecond_cycles(),
             });
-            let loads = (max_load, bisection);
+            let loads = (&rates, bisection);
             let workload = params.build(topology, seed, links.ticks_per_cycle, loads, units)?;
             let sizes = workload.packet_sizes(params.largest_packet());
             (Traffic::silent(topology.endpoints(), sizes)?, Some(Arc::new(workload)))
         }
     };
+    if scenario.plane_count() > scenario.planes_at_once() && topology.endpoint_bandwidth(0).is_some() {
+        let expected = "expected links of one bandwidth at all endpoints, which send one packet after another";
+        return Err(ScenarioError::new("planes.injection", "\"serial\"", expected));
+    }
     let mut planes = Vec::new();
     for (params, number) in
         scenario.planes.iter().flat_map(|params| (0..params.count).map(move |number| (params, number)))

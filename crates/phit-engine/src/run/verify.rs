@@ -18,7 +18,7 @@ pub fn verify(scenario: &Scenario) -> Result<Value, ScenarioError> {
     let (routing, plan) = detours::around(scenario.routing.shared(), &topology)?;
     check::graph(scenario, &*topology, &*routing)?;
     let router = scenario.router.params();
-    let links = LinkClasses::new(router.links(), topology.classes(), router.ticks_per_cycle(), Division::WHOLE);
+    let links = LinkClasses::new(router.links(), &*topology, router.ticks_per_cycle(), Division::WHOLE);
     let vcs = links.vcs_but(Division::WHOLE, check::networks(scenario), routing.reserved());
     let messages = match &scenario.traffic.requests {
         // Endpoints take whatever comes, and in one queue replies may wait behind requests.

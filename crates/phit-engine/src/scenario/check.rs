@@ -301,6 +301,15 @@ fn channels(scenario: &Scenario, topology: &dyn Topology, routing: &dyn RoutingP
     Ok(())
 }
 
+/// Ticks that a router cycle can have so that those of the whole run are counted.
+pub(crate) fn ticks_left(scenario: &Scenario) -> u32 {
+    let cycles = match &scenario.workload {
+        Some(_) => 1,
+        None => scenario.measure.most_cycles() * u64::from(scenario.router.params().router_cycles()),
+    };
+    u32::try_from((MAX_CYCLES - 1) / cycles.max(1)).unwrap_or(u32::MAX)
+}
+
 fn duration(scenario: &Scenario) -> Result<(), ScenarioError> {
     if scenario.workload.is_some() {
         return Ok(());

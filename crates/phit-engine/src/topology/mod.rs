@@ -3,6 +3,7 @@
 //! One file per topology; a new one comes here. A topology is built once, is immutable, and is shared by every
 //! partition of a run.
 
+use crate::bandwidth::Bandwidth;
 use crate::engine::{Rng, Table};
 use crate::error::{ScenarioError, joined};
 use std::ops::Range;
@@ -116,6 +117,12 @@ pub trait Topology: Send + Sync + std::fmt::Debug {
     fn port(&self, router: u32, port: u16) -> Port;
     /// The router and the port to which `endpoint` is attached.
     fn attachment(&self, endpoint: u32) -> (u32, u16);
+
+    /// Phits per cycle of the link of `endpoint`, where endpoints have links of several bandwidths: `Some` for all of
+    /// them or for none, who have what the class says.
+    fn endpoint_bandwidth(&self, _endpoint: u32) -> Option<Bandwidth> {
+        None
+    }
 
     /// The routers that have endpoints, or more: where routes begin, end and break their journey. `to` in the calls
     /// below is one of them.

@@ -15,6 +15,7 @@ mod packet_size;
 mod patterns;
 mod planes;
 mod processes;
+mod rates;
 mod requests;
 mod source;
 mod trace;
@@ -27,6 +28,7 @@ pub use packet_size::{PacketSizeKind, PacketSizeParams};
 pub use patterns::{Pattern, PatternKind, PatternParams};
 pub use planes::{Plane, PlaneChoice, PlaneInjection, PlanesParams};
 pub use processes::{ProcessKind, ProcessParams};
+pub use rates::Rates;
 pub use requests::{RequestParams, Requests, SourceQueue};
 pub use source::{Generated, Source, Traffic};
 
@@ -37,12 +39,14 @@ pub struct TrafficParams {
     /// Where the packets of each endpoint go.
     #[serde(default)]
     pub pattern: PatternKind,
-    /// Offered load in phits/(endpoint·cycle), the mean over time and endpoints; zero or more, and at most what an
-    /// endpoint's injection port carries.
+    /// Offered load of every endpoint, the mean over time: the share of what its own link carries, which is
+    /// phits/(endpoint·cycle) where links carry a phit per cycle. A rate such as "40 Gb/s" is that of each endpoint,
+    /// whatever its link. Zero or more, and at most what an endpoint's injection port carries.
     #[schemars(range(min = 0))]
     #[schemars(extend("x-unit" = "load"))]
     pub load: f64,
-    /// What `load` is a multiple of, here and in `changes`. If left out, `"phits"`.
+    /// What `load` is a multiple of, here and in `changes`, and the loads of the results with it. If left out,
+    /// `"link"`, or `"phits"` if `load` is a rate.
     #[serde(default, skip_serializing_if = "is_default")]
     pub load_unit: LoadUnit,
     /// When each endpoint generates a packet, or a message.
@@ -78,10 +82,13 @@ pub struct TrafficParams {
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum LoadUnit {
-    /// One phit/(endpoint·cycle).
+    /// What the link of the endpoint carries.
     #[default]
+    Link,
+    /// One phit/(endpoint·cycle), whatever the link of the endpoint carries.
     Phits,
-    /// The load that saturates the bisection of a torus or mesh under uniform traffic.
+    /// The load that saturates the bisection of a torus or mesh under uniform traffic. Results have
+    /// phits/(endpoint·cycle).
     Bisection,
 }
 
@@ -119,7 +126,7 @@ pub struct Change {
     /// The new pattern; if left out, the pattern stays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pattern: Option<PatternKind>,
-    /// The new load in phits/(endpoint·cycle); if left out, the load stays.
+    /// The new load, as `load` beside says it; if left out, the load stays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     #[schemars(extend("x-unit" = "load"))]

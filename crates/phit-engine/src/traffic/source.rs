@@ -5,10 +5,11 @@ use super::packet_size::{PacketSizeKind, Sizes};
 use super::patterns::{Anyone, Pattern, part_seed};
 use super::planes::{Plane, Turn};
 use super::processes::{Geometric, HORIZON, Process, ProcessState};
+use super::rates::Rates;
 use super::requests::Requests;
 use super::trace::Trace;
 use super::{LoadUnit, TrafficParams};
-use crate::engine::{Rng, Stream};
+use crate::engine::{Rng, Stream, Table};
 use crate::error::{ScenarioError, join};
 use crate::topology::Topology;
 use std::sync::Arc;
@@ -46,6 +47,8 @@ pub struct Traffic {
     steady: Option<Steady>,
     /// The plane that gets some of the packets, if there are several.
     plane: Option<Plane>,
+    /// The kind of every endpoint, see [`Rates`]; none if all are of one.
+    kinds: Table<u8>,
 }
 
 /// The commonest traffic: packets of one size, each on its own, generated independently of one another at a load that
@@ -61,7 +64,8 @@ impl Steady {
     /// The traffic in short, if it is of this kind.
     fn of(loads: &[LoadPhase], patterns: &[PatternPhase], sizes: &dyn Sizes) -> Option<Self> {
         let ([load], [pattern], (size, largest)) = (loads, patterns, sizes.range()) else { return None };
-        let (gap, destinations) = (load.process.independent()?, pattern.pattern.uniform()?);
+        let [process] = &load.processes[..] else { return None };
+        let (gap, destinations) = (process.independent()?, pattern.pattern.uniform()?);
         (size == largest).then_some(Self { gap, destinations, size })
     }
 
@@ -74,12 +78,13 @@ impl Steady {
     }
 }
 
-/// Refuses a load, `given` as `load` phits/(endpoint·cycle), that an endpoint's injection port does not carry.
-fn check_load(path: &str, given: f64, load: f64, max_load: f64) -> Result<(), ScenarioError> {
-    if load > max_load {
+/// Refuses a load that an endpoint's injection port does not carry: `one` is a load of 1 in phits per cycle.
+fn check_load(path: &str, load: f64, (one, most): (f64, f64)) -> Result<(), ScenarioError> {
+    if load * one > most {
+        let most = most / one;
         let expected =
-            format!("expected at most {max_load} phits/(endpoint·cycle), what an endpoint's injection port carries");
-        return Err(ScenarioError::new(path, given, expected));
+            format!("expected at most {most} phits/(endpoint·cycle), what an endpoint's injection port carries");
+        return Err(ScenarioError::new(path, load, expected));
     }
     Ok(())
 }
@@ -88,9 +93,10 @@ fn check_load(path: &str, given: f64, load: f64, max_load: f64) -> Result<(), Sc
 #[derive(Debug)]
 struct LoadPhase {
     start: u64,
-    /// Phits/(endpoint·cycle).
+    /// Phits/(endpoint·cycle), the most of an endpoint.
     load: f64,
-    process: Box<dyn Process>,
+    /// By kind of endpoints, see [`Rates`].
+    processes: Vec<Box<dyn Process>>,
 }
 
 /// The pattern from cycle `start` on.
@@ -126,41 +132,42 @@ pub struct Source {
 }
 
 impl Traffic {
-    /// Fits the traffic to a topology. `max_load` is what an endpoint's injection port carries in phits/cycle, infinite
-    /// if nothing limits it; `bisection` is the load that saturates the network's bisection, in phits/(endpoint·cycle),
+    /// Fits the traffic to a topology. `rates` are those of its endpoints; `bisection` is the load that saturates the
+    /// network's bisection, in phits/(endpoint·cycle),
     /// if the network has one; `seed` is the scenario's. Error paths start with `traffic`.
     pub fn build(
         params: &TrafficParams,
         topology: &dyn Topology,
-        max_load: f64,
+        rates: impl Into<Rates>,
         bisection: Option<f64>,
         seed: u64,
     ) -> Result<Self, ScenarioError> {
         let unit = match (params.load_unit, bisection) {
-            (LoadUnit::Phits, _) => 1.0,
+            (LoadUnit::Link | LoadUnit::Phits, _) => 1.0,
             (LoadUnit::Bisection, Some(load)) => load,
             (LoadUnit::Bisection, None) => {
                 let reason = "needs a torus or mesh, whose bisection is known";
                 return Err(ScenarioError::new("traffic.load_unit", "\"bisection\"", reason));
             }
         };
-        Self::fit(params, topology, max_load, unit, seed).map_err(|e| e.under("traffic"))
+        Self::fit(params, topology, &rates.into(), unit, seed).map_err(|e| e.under("traffic"))
     }
 
     fn fit(
         params: &TrafficParams,
         topology: &dyn Topology,
-        max_load: f64,
-        unit: f64,
+        rates: &Rates,
+        bisection: f64,
         seed: u64,
     ) -> Result<Self, ScenarioError> {
         params.check()?;
-        let of_class = |own: &TrafficParams, seed: u64| Self::fit(own, topology, max_load, unit, seed);
+        let of_class = |own: &TrafficParams, seed: u64| Self::fit(own, topology, rates, bisection, seed);
+        let units: Vec<(f64, f64)> = rates.units(params.load_unit, bisection).collect();
         if let Some(classes) = Classes::build(params, of_class, seed)? {
             let changes = params.changes.iter().enumerate();
             let changes = changes.filter_map(|(i, change)| Some((format!("changes[{i}].load"), change.load?)));
             for (path, load) in std::iter::once(("load".to_owned(), params.load)).chain(changes) {
-                check_load(&path, load, load * unit, max_load)?;
+                units.iter().try_for_each(|unit| check_load(&path, load, *unit))?;
             }
             let none = Self::silent(topology.endpoints(), params.packet_sizes()?)?;
             return Ok(Self { classes: Some(classes), ..none });
@@ -175,19 +182,26 @@ impl Traffic {
         };
         // Endpoints that wait for replies inject no more than they can.
         let waits = requests.as_ref().is_some_and(|requests| requests.outstanding.is_some());
-        let max_load = if waits { f64::INFINITY } else { max_load };
         let load_phase = |path: &str, start: u32, given: f64| {
-            let load = given * unit;
             let refuse = |reason: String| ScenarioError::new(path, given, reason);
-            check_load(path, given, load, max_load)?;
-            if load > burst {
-                return Err(refuse(format!(
-                    "expected at most {} phits/(endpoint·cycle): one packet per cycle of the mean packet size",
-                    burst
-                )));
-            }
-            let process = params.process.params().build(load, burst).map_err(refuse)?;
-            Ok(LoadPhase { start: u64::from(start), load, process })
+            let of_kind = |&(one, most): &(f64, f64)| {
+                if !waits {
+                    check_load(path, given, (one, most))?;
+                }
+                // Who only waits for replies generates as often as can be, whatever its link carries.
+                let load = if waits && given == burst { burst } else { given * one };
+                if load > burst {
+                    return Err(refuse(format!(
+                        "expected at most {} phits/(endpoint·cycle): one packet per cycle of the mean packet size",
+                        burst / one
+                    )));
+                }
+                let peaks = if params.load_unit == LoadUnit::Link { one } else { 1.0 };
+                params.process.params().build_in(peaks, load, burst).map_err(refuse)
+            };
+            let processes = units.iter().map(of_kind).collect::<Result<_, _>>()?;
+            let most = units.iter().map(|(one, _)| one).fold(0.0, |most: f64, one| most.max(*one));
+            Ok(LoadPhase { start: u64::from(start), load: given * most, processes })
         };
         let mut loads = vec![load_phase("load", 0, params.load)?];
         let first = params.pattern.build(topology, seed).map_err(|e| e.under("pattern"))?;
@@ -211,7 +225,9 @@ impl Traffic {
             (None, None) => Steady::of(&loads, &patterns, &*sizes),
             _ => None,
         };
-        Ok(Self { loads, patterns, sizes, messages, trace, end: 1, requests, classes: None, steady, plane: None })
+        let kinds = rates.by_endpoint().into();
+        let (classes, plane) = (None, None);
+        Ok(Self { loads, patterns, sizes, messages, trace, end: 1, requests, classes, steady, plane, kinds })
     }
 
     /// No traffic at all, of packets of so many phits at least and at most: what endpoints draw that execute a program.
@@ -230,6 +246,7 @@ impl Traffic {
             classes: None,
             steady: None,
             plane: None,
+            kinds: Table::default(),
         })
     }
 
@@ -247,7 +264,7 @@ impl Traffic {
         let seed = self.plane.as_ref().map_or(seed, |plane| plane.of_sources(seed));
         let mut rng = Rng::new(seed, Stream::Source, u64::from(endpoint));
         let state = match self.trace {
-            None => self.loads[0].process.start(0, &mut rng),
+            None => self.process(&self.loads[0], endpoint).start(0, &mut rng),
             Some(_) => ProcessState::default(),
         };
         let message = match &self.plane {
@@ -348,7 +365,7 @@ impl Traffic {
     #[inline]
     fn drawn(&self, endpoint: u32, source: &mut Source, number: Option<u32>) -> Option<Generated> {
         loop {
-            let cycle = self.next_cycle(source)?;
+            let cycle = self.next_cycle(endpoint, source)?;
             while let Some(later) = self.patterns.get(source.pattern as usize + 1) {
                 if u64::from(cycle) < later.start {
                     break;
@@ -371,12 +388,19 @@ impl Traffic {
         }
     }
 
+    /// The process of an endpoint.
+    #[inline]
+    fn process<'a>(&self, phase: &'a LoadPhase, endpoint: u32) -> &'a dyn Process {
+        let kind = self.kinds.get(endpoint as usize).map_or(0, |kind| usize::from(*kind));
+        &*phase.processes[kind]
+    }
+
     /// The cycle of the next packet.
     #[inline]
-    fn next_cycle(&self, source: &mut Source) -> Option<u32> {
+    fn next_cycle(&self, endpoint: u32, source: &mut Source) -> Option<u32> {
         loop {
             let phase = self.loads.get(source.load as usize)?;
-            let cycle = phase.process.next(&mut source.state, &mut source.rng);
+            let cycle = self.process(phase, endpoint).next(&mut source.state, &mut source.rng);
             let Some(later) = self.loads.get(source.load as usize + 1) else {
                 if cycle >= HORIZON {
                     source.load += 1;
@@ -388,11 +412,11 @@ impl Traffic {
             }
             // What the old load would have generated from here on does not happen.
             source.load += 1;
-            source.state = later.process.start(later.start, &mut source.rng);
+            source.state = self.process(later, endpoint).start(later.start, &mut source.rng);
         }
     }
 
-    /// Offered load in `cycle` in phits/(endpoint·cycle), the mean over all endpoints that ever send.
+    /// Offered load in `cycle` in phits/(endpoint·cycle), the most of an endpoint that ever sends.
     pub fn expected_load(&self, cycle: u32) -> f64 {
         if let Some(classes) = &self.classes {
             return classes.traffic.iter().map(|class| class.expected_load(cycle)).sum();

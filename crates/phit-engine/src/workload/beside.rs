@@ -1,9 +1,10 @@
 //! Traffic beside programs: endpoints that draw packets for one another while others execute a program.
 
+use crate::bandwidth::Bandwidth;
 use crate::engine::{Rng, Tick};
 use crate::error::ScenarioError;
 use crate::topology::{Hop, HopState, Leg, Peer, Port, Topology};
-use crate::traffic::{Generated, Source, Traffic, TrafficParams};
+use crate::traffic::{Generated, Rates, Source, Traffic, TrafficParams};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -20,14 +21,14 @@ pub struct Beside {
 }
 
 impl Beside {
-    /// Fits the traffic to the endpoints of a job, of which each injects `max_load` phits/cycle at most; `bisection` is
-    /// the load that saturates the network's bisection. Error paths are relative to the job.
+    /// Fits the traffic to the endpoints of a job, which send at `rates`; `bisection` is the load that saturates the
+    /// network's bisection. Error paths are relative to the job.
     pub(super) fn new(
         params: &TrafficParams,
         (job, start): (u32, u32),
         endpoints: &[u32],
         topology: &dyn Topology,
-        (max_load, bisection): (f64, Option<f64>),
+        (rates, bisection): (&Rates, Option<f64>),
         seed: u64,
     ) -> Result<Self, ScenarioError> {
         if params.requests.is_some() {
@@ -37,7 +38,7 @@ impl Beside {
         let own = Part { whole: topology, endpoints };
         // Jobs of one pattern draw differently.
         let seed = seed ^ u64::from(job) << 32;
-        let traffic = Traffic::build(params, &own, max_load, bisection, seed)?;
+        let traffic = Traffic::build(params, &own, rates.of_some(endpoints), bisection, seed)?;
         Ok(Self { job, start, endpoints: endpoints.into(), traffic })
     }
 
@@ -76,6 +77,9 @@ impl Topology for Part<'_> {
     }
     fn endpoints(&self) -> u32 {
         self.endpoints.len() as u32
+    }
+    fn endpoint_bandwidth(&self, endpoint: u32) -> Option<Bandwidth> {
+        self.whole.endpoint_bandwidth(self.endpoints[endpoint as usize])
     }
     fn ports(&self, router: u32) -> u16 {
         self.whole.ports(router)

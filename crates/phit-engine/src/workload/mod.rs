@@ -7,6 +7,7 @@ use crate::engine::Tick;
 use crate::error::{Findings, ScenarioError};
 use crate::schema;
 use crate::topology::Topology;
+use crate::traffic::Rates;
 use phit_workload::host::HostParams;
 use phit_workload::rails::{Choice, Rails};
 use phit_workload::{Executable, Ranks};
@@ -130,7 +131,7 @@ impl WorkloadParams {
         topology: &dyn Topology,
         seed: u64,
         ticks_per_cycle: Tick,
-        (max_load, bisection): (f64, Option<f64>),
+        (rates, bisection): (&Rates, Option<f64>),
         units: Units,
     ) -> Result<Workload, ScenarioError> {
         let Around { packet_size, header, time_unit, ref host, ref placement } = self.around;
@@ -140,8 +141,7 @@ impl WorkloadParams {
         let (job, free) = (0, &free[..]);
         let chosen = host.rails();
         let rails = chosen.map_or(1, |rails| rails.count.into());
-        let site =
-            Site { topology, seed, ticks_per_cycle, max_load, bisection, nanosecond, free, job, placement, rails };
+        let site = Site { topology, seed, ticks_per_cycle, rates, bisection, nanosecond, free, job, placement, rails };
         let Made { program, endpoints, jobs, traffic } = self.program.make(&site).map_err(|e| e.under("workload"))?;
         fits(chosen, &program)?;
         let mut slots = vec![NO_SLOT; topology.endpoints() as usize];

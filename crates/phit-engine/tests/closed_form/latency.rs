@@ -36,44 +36,60 @@ type Link = (u64, Bandwidth);
 type Bandwidth = (u64, u64);
 
 impl Model {
-    /// Cycles for a path over `links`. Every flit is followed through every resource that its predecessors used.
+    /// Cycles for a path over `links`. Every flit is followed through every resource that its predecessors used. Times
+    /// are exact to a part of a tick; a flit is granted, arrives and is delivered in whole ticks.
     fn cycles(&self, links: &[Link]) -> u64 {
-        let t = if self.crossbar_clock { self.speedup } else { 1 };
+        const PARTS: u64 = 1 << 16;
+        let fast = |(phits, cycles): Bandwidth| phits > self.flit * cycles;
+        let several = |(phits, cycles): Bandwidth| phits.div_ceil(self.flit * cycles);
+        // Ticks of a router cycle: a link carries at most a flit in a tick.
+        let fine = links.iter().chain([&self.ejection]).map(|link| several(link.1)).max().unwrap_or(1);
+        let t = fine * if self.crossbar_clock { self.speedup } else { 1 };
         let sizes: Vec<u64> =
             (0..self.size).step_by(self.flit as usize).map(|at| self.flit.min(self.size - at)).collect();
-        let serialisation = |phits: u64, bandwidth: Bandwidth| (phits * bandwidth.1).div_ceil(bandwidth.0) * t;
+        let time = |phits: u64, (over, under): Bandwidth| (phits * under * t * PARTS).div_ceil(over);
         // When each flit's first phit is at the input of the router, and the bandwidth with which it comes.
-        let mut came = self.injection.1;
-        let mut sent = t;
+        let (mut came, mut own) = (self.injection.1, self.ejection.1);
+        let mut sent = t * PARTS;
         let mut at: Vec<u64> = Vec::new();
         for &phits in &sizes {
-            at.push(sent + self.injection.0 * t);
-            sent += serialisation(phits, came);
+            at.push(sent / PARTS + self.injection.0 * t);
+            sent += time(phits, came);
         }
         for (hop, &(latency, bandwidth)) in links.iter().chain([&self.ejection]).enumerate() {
+            // Ports of slow links ask in the first tick of a router cycle.
+            let asks = |tick: u64| if fast(came) || fast(bandwidth) { tick } else { tick.next_multiple_of(fine) };
             let (mut crossbar, mut link) = (0, 0);
-            let mut starts = Vec::new();
+            let (mut starts, mut ends) = (Vec::new(), 0);
             for (flit, &phits) in sizes.iter().enumerate() {
-                let mut grant = at[flit].max(crossbar);
-                let arrives = at[flit] + serialisation(phits, came);
+                let mut grant = at[flit].max(crossbar / PARTS);
+                let arrives = at[flit] * PARTS + time(phits, came);
                 if flit == 0 {
                     if self.store_and_forward {
-                        grant = grant.max(arrives);
+                        grant = grant.max(arrives.div_ceil(PARTS));
                     }
-                    grant += self.allocation_delay + u64::from(self.stage);
+                    grant = asks(grant + self.allocation_delay * fine);
+                    grant += u64::from(self.stage);
                 }
-                let crossing = (phits * t).div_ceil(self.speedup).max(arrives.saturating_sub(grant));
-                crossbar = grant + crossing;
-                let enters = grant + self.latency;
-                let start = enters.max(link).max((enters + crossing).saturating_sub(serialisation(phits, bandwidth)));
-                let start = start.next_multiple_of(t);
-                link = start + serialisation(phits, bandwidth);
-                starts.push(start + latency * t);
+                grant = asks(grant);
+                let begins = (grant * PARTS).max(crossbar);
+                let serialisation = time(phits, bandwidth);
+                let mut needed = time(phits, own).min(serialisation).div_ceil(self.speedup);
+                if own.0.max(bandwidth.0) == 1 && own.1.min(bandwidth.1) == 1 {
+                    needed = needed.next_multiple_of(PARTS);
+                }
+                crossbar = (begins + needed).max(arrives);
+                let enters = (begins + serialisation).max(crossbar) - serialisation + self.latency * fine * PARTS;
+                // A link that has rested starts with a cycle.
+                let start = if link >= enters { link } else { enters.next_multiple_of(t * PARTS) };
+                link = start + serialisation;
+                starts.push(start.div_ceil(PARTS) + latency * t);
+                ends = link.div_ceil(PARTS) + latency * t;
             }
             if hop == links.len() {
-                return (starts[sizes.len() - 1] + serialisation(sizes[sizes.len() - 1], bandwidth)) / t;
+                return ends / t;
             }
-            (at, came) = (starts, bandwidth);
+            (at, came, own) = (starts, bandwidth, bandwidth);
         }
         unreachable!("the last hop is the ejection")
     }
@@ -185,7 +201,7 @@ fn settings() -> Vec<(Model, Value)> {
             } } }),
         ),
         (
-            Model { injection: (0, (8, 1)), ejection: (0, (1, 1)), ..base },
+            Model { injection: (0, (1, 1)), ejection: (0, (1, 1)), ..base },
             json!({ "links": { "endpoint": { "latency": 0, "injection_bandwidth": "infinite" } } }),
         ),
         (

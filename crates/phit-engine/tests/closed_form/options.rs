@@ -10,7 +10,7 @@ fn switch(router: Value, trace: &[[u32; 4]]) -> Value {
         "router": with(
             json!({ "links": { "endpoint": {
                 "vcs": 4, "buffer": 64, "latency": 0, "injection_bandwidth": "infinite", "bandwidth": 8,
-            } }, "injection_queue": "round_robin" }),
+            } }, "injection_queue": "round_robin", "crossbar_bandwidth": 1 }),
             router,
         ),
         "traffic": { "load": 0, "packet_size": PACKET, "trace": trace },

@@ -274,10 +274,12 @@ fn the_crossbar_carries_its_speedup() {
                 let value = json!({
                     "topology": { "kind": "single", "endpoints": 5 },
                     "router": {
-                        "speedup": speedup, "clock": clock,
+                        "speedup": speedup, "clock": clock, "crossbar_bandwidth": 1,
                         "links": { "endpoint": { "bandwidth": 8, "buffer": 96 } },
                     },
-                    "traffic": { "load": 4, "packet_size": 12, "pattern": pattern, "process": "periodic" },
+                    "traffic": {
+                        "load": 4, "load_unit": "phits", "packet_size": 12, "pattern": pattern, "process": "periodic",
+                    },
                     "measure": { "warmup": 1000, "cycles": 6000 },
                 });
                 let expected = f64::from(speedup) * receivers / 5.0;

@@ -380,7 +380,8 @@ pub fn random(choices: &[u32]) -> Value {
         "router": router,
         "queueing": queueing,
         "traffic": {
-            "pattern": pattern, "load": load, "process": process, "packet_size": size, "changes": changes,
+            "pattern": pattern, "load": load, "load_unit": "phits", "process": process, "packet_size": size,
+            "changes": changes,
             "classes": classes,
         },
         "measure": measure,

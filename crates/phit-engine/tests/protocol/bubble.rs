@@ -21,7 +21,9 @@ fn node(dims: &[u32], routing: Value, pattern: &str) -> Value {
             },
         },
         "routing": routing,
-        "traffic": { "pattern": pattern, "load": 0.9, "packet_size": 8, "message": { "packets": 12 } },
+        "traffic": {
+            "pattern": pattern, "load": 0.9, "load_unit": "phits", "packet_size": 8, "message": { "packets": 12 },
+        },
         "measure": { "warmup": 2000, "cycles": 20_000 },
     })
 }

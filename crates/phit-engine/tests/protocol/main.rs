@@ -25,6 +25,7 @@ mod planes;
 mod possible;
 mod processes;
 mod requests;
+mod speeds;
 mod sums;
 mod tables;
 mod topology;

@@ -55,6 +55,7 @@ pub enum Compute {
         /// Operations in a nanosecond.
         peak: f64,
         /// Bytes in a nanosecond.
+        #[schemars(extend("x-unit" = "bytes/nanosecond"))]
         bandwidth: f64,
     },
 }
@@ -65,8 +66,10 @@ pub enum Compute {
 #[schemars(inline)]
 pub struct Memory {
     /// Nanoseconds.
+    #[schemars(extend("x-unit" = "nanoseconds"))]
     pub latency: f64,
     /// Bytes in a nanosecond.
+    #[schemars(extend("x-unit" = "bytes/nanosecond"))]
     pub bandwidth: f64,
 }
 
@@ -90,8 +93,10 @@ pub struct Options {
     #[schemars(range(min = 1))]
     pub chunks: u32,
     /// Time before a collective begins, and again after what each of its steps receives, in nanoseconds.
+    #[schemars(extend("x-unit" = "nanoseconds"))]
     pub delay: u64,
     /// Time for each byte that a collective combines, in nanoseconds.
+    #[schemars(extend("x-unit" = "nanoseconds"))]
     pub combine: f64,
     /// The ranks of each group that a collective may name; all of them if it names none.
     pub groups: BTreeMap<String, Vec<u32>>,

@@ -13,6 +13,7 @@ use std::sync::Arc;
 #[schemars(inline)]
 pub struct CalcParams {
     /// How long.
+    #[schemars(extend("x-unit" = "units of time"))]
     pub time: u64,
 }
 

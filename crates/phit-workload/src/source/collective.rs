@@ -68,6 +68,7 @@ pub struct CollectiveParams {
     pub groups: Vec<u32>,
     /// Bytes of an all_to_all by source (row) and destination (column), in place of `bytes`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-unit" = "bytes"))]
     pub matrix: Vec<Vec<u64>>,
     /// Skew of an all_to_all, as among the experts of a mixture: the k-th destination in demand gets a share in
     /// proportion to 1/k^`skew` (Zipf's law) of what each member has in all; which one that is, is drawn at random. 0
@@ -78,9 +79,11 @@ pub struct CollectiveParams {
     /// Time for each byte that is combined, by a reduction.
     #[serde(default)]
     #[schemars(range(min = 0))]
+    #[schemars(extend("x-unit" = "units of time"))]
     pub combine: f64,
     /// Time before the first step, and again after what each step receives: of the software at the endpoint.
     #[serde(default)]
+    #[schemars(extend("x-unit" = "units of time"))]
     pub delay: u64,
     /// How many times it is done, one after the other.
     #[serde(default = "once")]
@@ -88,6 +91,7 @@ pub struct CollectiveParams {
     pub times: u32,
     /// Time of a calculation before each.
     #[serde(default)]
+    #[schemars(extend("x-unit" = "units of time"))]
     pub calc: u64,
 }
 

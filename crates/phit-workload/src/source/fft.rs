@@ -31,6 +31,7 @@ pub struct FftParams {
     pub algorithm: Algorithm,
     /// Time of a rank's transforms along one axis.
     #[serde(default)]
+    #[schemars(extend("x-unit" = "units of time"))]
     pub calc: u64,
     /// Whether the inverse transform follows, with the transposes in the other order.
     #[serde(default)]

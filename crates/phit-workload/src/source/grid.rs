@@ -1,6 +1,10 @@
 //! Ranks in a grid, the first coordinate fastest.
 
 use crate::error::Error;
+use schemars::{Schema, SchemaGenerator, json_schema};
+use serde::de::{SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use std::fmt;
 
 /// A grid of so many ranks in each dimension.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,4 +58,32 @@ pub(crate) fn for_each(key: &'static str, values: &[u64], dims: &[u32]) -> Resul
             Err(Error::key(key, format!("{values:?}"), expected))
         }
     }
+}
+
+/// Reads one number, or a list of one for each dimension.
+pub(crate) fn one_or_each<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<u64>, D::Error> {
+    struct Numbers;
+    impl<'de> Visitor<'de> for Numbers {
+        type Value = Vec<u64>;
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a whole number, or a list of one for each dimension")
+        }
+        fn visit_u64<E: serde::de::Error>(self, one: u64) -> Result<Vec<u64>, E> {
+            Ok(vec![one])
+        }
+        fn visit_i64<E: serde::de::Error>(self, one: i64) -> Result<Vec<u64>, E> {
+            let number = u64::try_from(one).map(|one| vec![one]);
+            number.map_err(|_| E::invalid_value(serde::de::Unexpected::Signed(one), &self))
+        }
+        fn visit_seq<A: SeqAccess<'de>>(self, row: A) -> Result<Vec<u64>, A::Error> {
+            Vec::deserialize(serde::de::value::SeqAccessDeserializer::new(row))
+        }
+    }
+    d.deserialize_any(Numbers)
+}
+
+/// The schema of what [`one_or_each`] reads as bytes.
+pub(crate) fn one_or_each_schema(_: &mut SchemaGenerator) -> Schema {
+    let number = || json_schema!({ "type": "integer", "minimum": 0, "x-unit": "bytes" });
+    json_schema!({ "anyOf": [number(), { "type": "array", "items": number(), "minItems": 1 }], "x-unit": "bytes" })
 }

@@ -1,6 +1,6 @@
 //! Halo exchange: every rank of a grid with its neighbours.
 
-use super::grid::{Grid, for_each, size};
+use super::grid::{Grid, for_each, one_or_each, one_or_each_schema, size};
 use super::{Setting, Source, once, repeated};
 use crate::collective::{Blocks, Part, Step};
 use crate::error::Error;
@@ -22,10 +22,12 @@ pub struct HaloParams {
     #[serde(default)]
     pub periodic: bool,
     /// Bytes of a face: one number, or one for each dimension.
-    #[schemars(length(min = 1))]
+    #[serde(deserialize_with = "one_or_each")]
+    #[schemars(schema_with = "one_or_each_schema")]
     pub bytes: Vec<u64>,
     /// Time of the calculation before each exchange.
     #[serde(default)]
+    #[schemars(extend("x-unit" = "units of time"))]
     pub calc: u64,
     /// Iterations.
     #[serde(default = "once")]

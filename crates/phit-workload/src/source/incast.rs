@@ -33,6 +33,7 @@ pub struct IncastParams {
     pub messages: u32,
     /// Time of a calculation before.
     #[serde(default)]
+    #[schemars(extend("x-unit" = "units of time"))]
     pub calc: u64,
     /// How many times: the root goes on when it has received all.
     #[serde(default = "once")]

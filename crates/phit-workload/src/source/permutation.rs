@@ -34,6 +34,7 @@ pub struct PermutationParams {
     pub messages: u32,
     /// Time of a calculation before.
     #[serde(default)]
+    #[schemars(extend("x-unit" = "units of time"))]
     pub calc: u64,
     /// How many times: a rank goes on when it has sent and received all.
     #[serde(default = "once")]

@@ -1,6 +1,6 @@
 //! Sweep: a wave through a grid of ranks.
 
-use super::grid::{Grid, for_each, size};
+use super::grid::{Grid, for_each, one_or_each, one_or_each_schema, size};
 use super::{Setting, Source, once, repeated};
 use crate::collective::{Blocks, Part, Parts, Step};
 use crate::error::Error;
@@ -31,10 +31,12 @@ pub struct SweepParams {
     #[schemars(range(min = 1))]
     pub corners: u32,
     /// Bytes of a plane's edge: one number, or one for each dimension.
-    #[schemars(length(min = 1))]
+    #[serde(deserialize_with = "one_or_each")]
+    #[schemars(schema_with = "one_or_each_schema")]
     pub bytes: Vec<u64>,
     /// Time of the calculation of a plane.
     #[serde(default)]
+    #[schemars(extend("x-unit" = "units of time"))]
     pub calc: u64,
     /// Iterations.
     #[serde(default = "once")]

@@ -52,12 +52,15 @@ pub struct TrainingParams {
     #[serde(default)]
     pub schedule: Schedule,
     /// Time of a layer's forward pass of one micro-batch on a rank.
+    #[schemars(extend("x-unit" = "units of time"))]
     pub forward: u64,
     /// Time of a layer's backward pass; twice that of the forward pass if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-unit" = "units of time"))]
     pub backward: Option<u64>,
     /// Time of the optimizer.
     #[serde(default)]
+    #[schemars(extend("x-unit" = "units of time"))]
     pub optimizer: u64,
     /// Bytes of the activations of one micro-batch: what goes from stage to stage, and is all-reduced in a layer.
     #[serde(default)]
@@ -102,6 +105,7 @@ pub struct TrainingParams {
     /// Time for each byte that is combined, by a reduction.
     #[serde(default)]
     #[schemars(range(min = 0))]
+    #[schemars(extend("x-unit" = "units of time"))]
     pub combine: f64,
     /// Training steps, one after the other.
     #[serde(default = "once")]

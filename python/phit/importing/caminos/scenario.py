@@ -188,6 +188,11 @@ def _router(given: Fields, configuration: Fields, classes: list[str], packet: in
     link = {"vcs": vcs, "buffer": buffer}
     *others, servers = _links(configuration, len(classes))
     servers["latency"] = max(servers["latency"] - 1, 0)
+    if any("bandwidth" in own for own in (servers, *others)):
+        # Its crossbars are as fast as ever, and so are its servers.
+        given.findings.put("router.crossbar_bandwidth", 1)
+    if "bandwidth" in servers:
+        given.findings.put("traffic.load_unit", "phits")
     for key, values in zip(("endpoint", *classes), (servers, *others), strict=True):
         values |= link
         given.findings.put(f"router.links.{key}", values)

@@ -141,7 +141,7 @@ impl Network for ZeroLoad<'_> {
         let free = &mut self.free[from as usize];
         // As every packet, in the cycle after that of its generation.
         let start = now.div_ceil(cycle).saturating_add(1).saturating_mul(cycle).max(*free);
-        *free = start.saturating_add(time(self.ways.injected()).max(cycle));
+        *free = start.saturating_add(time(self.ways.injected(from)).max(cycle));
         Hop::Arrives(start.saturating_add(way.latency.into()).saturating_add(time(way.bandwidth)))
     }
 

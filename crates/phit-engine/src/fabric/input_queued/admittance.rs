@@ -4,7 +4,7 @@ use super::events::kind;
 use super::kernel::{General, Kernel};
 use super::partition::Partition;
 use crate::engine::NONE;
-use crate::fabric::links::{Phits, align};
+use crate::fabric::links::Phits;
 use crate::traffic::Generated;
 
 /// A packet that waits, and the place of the one behind it.
@@ -252,7 +252,7 @@ impl Partition {
         loop {
             self.admit(e);
             let endpoint = &self.endpoints[e];
-            let free = align(endpoint.free, cycle);
+            let free = endpoint.free;
             // A packet generated in one cycle can be sent in the next.
             let generated = endpoint.next.map(|packet| (packet.cycle + 1) * cycle);
             let admittance = &self.admittances[e as usize];

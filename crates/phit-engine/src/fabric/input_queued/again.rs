@@ -8,7 +8,6 @@ use super::exchange::Kind;
 use super::kernel::Kernel;
 use super::partition::Partition;
 use crate::engine::{NONE, Tick};
-use crate::fabric::links::align;
 use crate::packet::{Packet, repeated};
 use crate::topology::Retransmit;
 use crate::traffic::Generated;
@@ -249,7 +248,7 @@ impl Partition {
         loop {
             let Some(repeats) = &self.repeats else { return };
             let (endpoint, cycle) = (&self.endpoints[e], self.settings.ticks_per_cycle);
-            let free = align(endpoint.free, cycle);
+            let free = endpoint.free;
             let again = repeats.next(e, Kind::Request);
             // A packet generated in one cycle can be sent in the next.
             let due = [again.map(|again| again.at), endpoint.next.map(|packet| (packet.cycle + 1) * cycle)];

@@ -16,6 +16,7 @@ use super::partition::Partition;
 use super::paths::Paths;
 use super::pools::Pools;
 use super::ports::{Ports, check_links, neighbours};
+use super::rates::PortRates;
 use super::rounds;
 use super::settings::{Policies, Settings, Times};
 use super::state::{Input, Output, OutputTables, OutputVc, Progress, Queue};
@@ -420,6 +421,10 @@ impl<'a> Plan<'a> {
                 false => neighbours(topology, &routers),
             }
             .into(),
+            rates: settings.unequal.then(|| {
+                let own = endpoints.iter().map(|endpoint| endpoint.number);
+                Box::new(PortRates::new(config, topology, routers.iter(), own, self.largest_flit))
+            }),
             paths: settings.several_paths.then(|| Box::new(Paths::new(config.paths.0, config.paths.1, ports))),
             pools,
             connections: settings.connects_packets.then(|| Box::new(Connections::new(config.paths, ports))),

@@ -2,6 +2,7 @@
 
 use super::build::Plan;
 use super::network::InputQueued;
+use super::pace::Pace;
 use super::params::{
     Admittance, Clock, Connection, CreditRelease, HoldLimit, RouterParams, Sharing, Speculation, Switching,
     VcAllocation, VcEligible, VcPreferred, VcReuse, VcTurns,
@@ -29,6 +30,14 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> FabricParams for RouterParams
         match self.clock {
             Clock::Link => 1,
             Clock::Crossbar => self.speedup.rounded_up(),
+        }
+    }
+
+    fn fills(&self) -> f64 {
+        match (Pace::new(self.speedup).filter(|_| self.clock == Clock::Crossbar), self.crossbar_bandwidth) {
+            (Some(_), _) => 0.0,
+            (None, Some(rate)) => rate.to_f64() * f64::from(self.speedup.rounded_up()),
+            (None, None) => f64::INFINITY,
         }
     }
 

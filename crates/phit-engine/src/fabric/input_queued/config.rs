@@ -20,6 +20,8 @@ pub(crate) struct Config {
     pub allocation_delay: Tick,
     /// Crossbar frequency over link frequency.
     pub speedup: Speedup,
+    /// The crossbar's own rate, in phits per cycle, if it does not follow the links.
+    pub crossbar: Option<Bandwidth>,
     /// The steps of routers that rest in some ticks, in which their times are counted then.
     pub pace: Option<Pace>,
     /// Arrival of a credit to its use.
@@ -85,9 +87,10 @@ impl Config {
         let parts = division.parts();
         let ticks_per_cycle = links.ticks_per_cycle;
         Self {
-            latency: params.latency,
-            allocation_delay: params.allocation_delay,
+            latency: params.latency * links.fine(),
+            allocation_delay: params.allocation_delay * links.fine(),
             speedup: params.speedup,
+            crossbar: params.crossbar_bandwidth,
             pace: Pace::new(params.speedup).filter(|_| params.clock == Clock::Crossbar),
             credit_delay: params.credit_delay * ticks_per_cycle,
             switching: params.switching,
@@ -142,12 +145,23 @@ impl Config {
     pub(super) fn endpoints_never_fill(&self, room: u32, largest: u16, ideal: bool) -> bool {
         let link = &self.links[0];
         let single_phits = self.buffers.flit_size == 1 || largest == 1;
-        let cycle_apart =
-            self.links.ticks_per_cycle == 1 && self.links.iter().all(|link| link.bandwidth == Bandwidth::ONE);
+        let cycle_apart = self.links.ticks_per_cycle == 1 && !self.follows_links();
         let consumed = self.latency + 1 + link.ejection_latency + 1;
         let round_trip = consumed + link.credit_latency + self.credit_delay;
         let in_step = single_phits && cycle_apart && !ideal && self.paths == (1, 1) && self.vc_stage;
         in_step && room >= round_trip
+    }
+
+    /// True if ports have rates of their own, see [`super::rates`]: some link, or the crossbar, carries more or less than
+    /// a phit in each cycle.
+    pub(crate) fn follows_links(&self) -> bool {
+        !self.links.are_alike() || self.crossbar.is_some_and(|rate| rate != Bandwidth::ONE)
+    }
+
+    /// What takes so long at the rate of the links takes so long in the crossbar.
+    #[inline]
+    pub(super) fn sped_up(&self, time: u64) -> u64 {
+        (time * u64::from(Speedup::PARTS)).div_ceil(self.speedup.parts().into())
     }
 
     /// Ticks for `phits` through the crossbar; steps where routers rest in some ticks.

@@ -189,10 +189,11 @@ impl Partition {
         if phits == 0 {
             return self.now;
         }
+        let time = self.link_time(output, phits);
         let output = &mut self.tables.outputs[output];
         let class = output.class as usize % MOST_CLASSES;
         let start = self.config.links.align(self.now.max(output.free));
-        let leaves = start + self.config.links.serialisation(phits, self.settings.bandwidth[class]);
+        let leaves = start + time;
         output.free = leaves;
         output.phits += u64::from(phits);
         self.collector.counters.control.phits[class] += u64::from(phits);

@@ -140,7 +140,7 @@ impl Partition {
             let Some(packet) = endpoint.next else { return };
             let cycle = self.settings.ticks_per_cycle;
             // A packet generated in one cycle can be sent in the next.
-            let earliest = ((packet.cycle + 1) * cycle).max(self.settings.starts.align(endpoint.free));
+            let earliest = ((packet.cycle + 1) * cycle).max(endpoint.free);
             if earliest > self.now {
                 if endpoint.wake != earliest {
                     self.endpoints[e].wake = earliest;
@@ -250,17 +250,20 @@ impl Partition {
     pub(crate) fn send_flit<K: Kernel>(&mut self, e: u32, packet: Generated, lane: u16, size: u32, mark: u8) {
         let flits = if K::WHOLE { 1 } else { self.config.flits(packet.size) };
         let latency = self.settings.injection_latency;
-        let occupied = match (self.settings.injection_bandwidth, K::SIZED) {
-            (None, _) => self.settings.ticks_per_cycle,
-            (Some(_), true) => self.unit.arrival[0],
-            (Some(bandwidth), false) => self.config.links.serialisation(size, bandwidth),
+        let before = self.endpoints[e].free;
+        let starts = self.settings.starts;
+        let free = match (self.settings.injection_bandwidth, &mut self.rates, K::SIZED) {
+            (None, ..) => starts.align(self.now + self.settings.ticks_per_cycle),
+            (Some(_), Some(rates), _) if K::EXTRAS => rates.send(e, (self.now, before), size, starts),
+            (Some(_), _, true) => starts.align(self.now + self.unit.arrival[0]),
+            (Some(bandwidth), _, false) => starts.align(self.now + self.config.links.serialisation(size, bandwidth)),
         };
         let endpoint = &mut self.endpoints[e];
         let queue = endpoint.queues + u32::from(lane);
         let channel = endpoint.channel + u32::from(lane);
         let router = endpoint.router;
         endpoint.blocked = false;
-        endpoint.free = self.now + occupied;
+        endpoint.free = free;
         endpoint.lane = lane;
         endpoint.phits += u64::from(size);
         let (head, tail) = match K::WHOLE {

@@ -296,9 +296,8 @@ impl Partition {
         let later = |from: Tick| self.config.pace.map_or(from + delay, |pace| pace.after(from, delay));
         let mut eligible = later(from);
         if self.config.switching == Switching::StoreAndForward {
-            let class = self.inputs[self.queues[queue].port].class as usize % MOST_CLASSES;
             let Packet { size, entry, .. } = self.packets[packet];
-            let transfer = self.config.links.serialisation(size.into(), self.settings.arrival_bandwidth[class]);
+            let transfer = self.arrival_time(self.queues[queue].port, size.into());
             eligible = eligible.max(later(entry + transfer));
         }
         self.progress[queue].eligible = eligible;
@@ -306,6 +305,28 @@ impl Partition {
             self.file(eligible, kind::READY, queue, 0);
         } else {
             self.make_ready::<K>(queue);
+        }
+    }
+
+    /// Ticks until the last phit of a flit has arrived at input `port`.
+    pub(super) fn arrival_time(&self, port: u32, phits: u32) -> Tick {
+        match &self.rates {
+            Some(rates) => rates.arrival(port, phits),
+            None => {
+                let class = self.inputs[port].class as usize % MOST_CLASSES;
+                self.config.links.serialisation(phits, self.settings.arrival_bandwidth[class])
+            }
+        }
+    }
+
+    /// Ticks of a flit or a message over the link behind `port`.
+    pub(super) fn link_time(&self, port: u32, phits: u32) -> Tick {
+        match &self.rates {
+            Some(rates) => rates.onto_link(port, phits),
+            None => {
+                let class = self.tables.outputs[port].class as usize % MOST_CLASSES;
+                self.config.links.serialisation(phits, self.settings.bandwidth[class])
+            }
         }
     }
 

@@ -10,7 +10,6 @@ use super::events::{kind, pack_credit};
 use super::kernel::{General, Kernel};
 use super::partition::Partition;
 use crate::engine::Tick;
-use crate::fabric::links::align;
 use crate::packet::{Packet, REPLY};
 use crate::traffic::{Generated, Requests};
 use std::cmp::Reverse;
@@ -325,7 +324,7 @@ impl Partition {
         loop {
             let Some(exchange) = &self.exchange else { return };
             let (it, endpoint) = (&exchange.loops[e as usize], &self.endpoints[e]);
-            let free = align(endpoint.free, self.settings.ticks_per_cycle);
+            let free = endpoint.free;
             let first = match it.sending[Kind::Request as usize].sent {
                 0 => [Kind::Reply, Kind::Request],
                 _ => [Kind::Request, Kind::Reply],

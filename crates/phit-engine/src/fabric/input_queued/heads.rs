@@ -190,7 +190,7 @@ impl Partition {
                 }
                 latest = router;
             }
-            if packet == NONE || busy > self.now {
+            if packet == NONE || busy > self.now || K::EXTRAS && self.settings.fine > 1 && self.rests(queue) {
                 continue;
             }
             if self.settings.progress::<K>() {

@@ -162,7 +162,7 @@ impl Partition {
         let before = match hosted.executor.notes_messages() {
             true => {
                 let last = u32::from(packet.size).saturating_sub(1);
-                self.config.links.serialisation(last, self.settings.bandwidth[0])
+                self.config.links.serialisation(last, self.config.links.of_endpoint(packet.destination))
             }
             false => 0,
         };

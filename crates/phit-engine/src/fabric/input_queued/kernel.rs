@@ -147,6 +147,8 @@ impl Compiled {
             queues: _,
             router_latency: _,
             ticks_per_cycle: _,
+            // With rates of ports.
+            fine: _,
             starts: _,
             cycles: _,
             ejection_vcs: _,
@@ -193,6 +195,7 @@ impl Compiled {
             full_is_taken,
             turns,
             shares,
+            unequal,
             // What the kernels for packets that are alike know.
             size: _,
             backlog,
@@ -212,6 +215,7 @@ impl Compiled {
             || full_is_taken
             || turns > 0
             || shares
+            || unequal
             || ranked != (false, false);
         let odd = odder || speculates || credits_in_turn || endpoints_fill;
         let asked = wants.ejects || wants.sends || wants.after_grants || wants.alternatives;

@@ -131,8 +131,7 @@ impl Partition {
             Tick::MAX => self.put_on_link(port, phits.max(1)),
             // No link goes that way: a wire of its own, as for credits, as wide as the link.
             free => {
-                let bandwidth = self.settings.bandwidth[self.tables.outputs[port].class as usize % MOST_CLASSES];
-                let leaves = free.max(self.now) + self.config.links.serialisation(phits.max(1), bandwidth);
+                let leaves = free.max(self.now) + self.link_time(port, phits.max(1));
                 self.ways_back[port] = leaves;
                 self.collector.counters.control.messages += 1;
                 leaves

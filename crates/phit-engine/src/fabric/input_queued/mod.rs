@@ -38,6 +38,7 @@ mod partition;
 mod paths;
 mod pools;
 mod ports;
+mod rates;
 mod rounds;
 mod settings;
 mod severed;

@@ -1,5 +1,6 @@
 //! `[router]` with `kind = "input_queued"`: the one configurable router and its links.
 
+use crate::bandwidth::Bandwidth;
 use crate::fabric::links::{LONGEST, LinkTable, Phits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -369,15 +370,20 @@ pub struct RouterParams<A> {
     /// Router cycles from the grant of the crossbar to the output (buffer). 0: a flit may be on the link in the cycle
     /// in which it is granted; links between routers then take a cycle at least.
     #[schemars(range(max = LONGEST))]
-    #[schemars(extend("x-unit" = "cycles"))]
+    #[schemars(extend("x-unit" = "router cycles"))]
     pub latency: u32,
     /// Router cycles that a head spends at the front of its queue before it may first be allocated (its routing
     /// computation; the VC allocation stage, if any, comes after it). 0: in the cycle it arrives.
     #[schemars(range(max = LONGEST))]
-    #[schemars(extend("x-unit" = "cycles"))]
+    #[schemars(extend("x-unit" = "router cycles"))]
     pub allocation_delay: u32,
     /// Crossbar frequency over link frequency, of at most three decimals.
     pub speedup: Speedup,
+    /// Phits per cycle of the crossbar, before its speedup. If left out, it follows the links: a packet crosses at the
+    /// rate of the faster of the two links that it comes and goes by.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-unit" = "phits/cycle"))]
+    pub crossbar_bandwidth: Option<Bandwidth>,
     /// Whether the speedup shortens transfers or adds allocation rounds.
     pub clock: Clock,
     /// What the speedup is one of.
@@ -474,6 +480,7 @@ impl<A: Default> Default for RouterParams<A> {
             latency: 1,
             allocation_delay: 0,
             speedup: Speedup::default(),
+            crossbar_bandwidth: None,
             clock: Clock::Link,
             inputs: Inputs::Crossbar,
             input_speedup: 1,

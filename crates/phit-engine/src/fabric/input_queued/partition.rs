@@ -18,6 +18,7 @@ use super::kernel::{
 use super::mail::{Mail, SLICES, Slice, Slices, Timed};
 use super::paths::Paths;
 use super::pools::Pools;
+use super::rates::PortRates;
 use super::settings::{Settings, Times};
 use super::severed::Severed;
 use super::state::{Input, OutputTables, Progress, Queue};
@@ -98,6 +99,8 @@ pub struct Partition {
     pub(crate) next_credit: Table<Tick>,
     /// Paths of ports through the crossbar, where they have several.
     pub(crate) paths: Option<Box<Paths>>,
+    /// The rates of ports, where these differ.
+    pub(crate) rates: Option<Box<PortRates>>,
     /// Buffers that virtual channels share, where they do.
     pub(crate) pools: Option<Box<Pools>>,
     /// Ports that stay connected until a packet's tail has crossed, where they do.
@@ -414,7 +417,7 @@ impl Partition {
             index, config, topology, known, traffic, unit, routing, tabled, settings, queueing, manager, vc_allocator,
             admittances, widest, next_look, now, outbox, coming, slices, offered_phits, next_period, probes,
             next_probe,
-            messages, hosted, exchange, streams, repeats, discards, severed, outages, silent, paths,
+            messages, hosted, exchange, streams, repeats, discards, severed, outages, silent, paths, rates,
             connections, pools
         });
         tables.extend([
@@ -426,6 +429,7 @@ impl Partition {
             ("streams", self.streams.as_ref().map_or(0, |streams| streams.bytes())),
             ("exchange", self.exchange.as_ref().map_or(0, |exchange| exchange.bytes())),
             ("repeats", self.repeats.as_ref().map_or(0, |repeats| repeats.bytes())),
+            ("rates", self.rates.as_ref().map_or(0, |rates| rates.bytes())),
             ("paths", self.paths.as_ref().map_or(0, |paths| paths.bytes())),
             ("pools", self.pools.as_ref().map_or(0, |pools| pools.bytes())),
             ("connections", self.connections.as_ref().map_or(0, |connections| connections.bytes())),

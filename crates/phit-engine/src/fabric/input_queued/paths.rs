@@ -144,7 +144,7 @@ impl Partition {
         paths.asked = asked;
         self.paths = Some(paths);
         for run in requests.chunk_by_mut(|a, b| a.router == b.router) {
-            let turn = self.now as usize % run.len();
+            let turn = (self.now / self.settings.fine) as usize % run.len();
             for place in (turn..run.len()).chain(0..turn) {
                 if run[place].granted {
                     run[place].granted = self.still_fits(&run[place]);

@@ -55,6 +55,10 @@ pub(crate) struct Settings {
     pub admits: bool,
     /// Queues of a virtual channel.
     pub queues: u32,
+    /// Ports have rates of their own, see [`super::rates`].
+    pub unequal: bool,
+    /// Ticks of a router cycle: routers rest in all but the first of them, except for ports of fast links.
+    pub fine: Tick,
     /// Transfers take no time in the crossbar.
     pub ideal: bool,
     /// Every packet is one flit and no channel is ever held: the kernel is compiled for this case on its own.
@@ -285,7 +289,8 @@ impl Settings {
         let whole = u32::from(sizes.1) <= config.buffers.flit_size;
         let several_paths = config.paths != (1, 1);
         let plain_crossbar = !several_paths && config.rounds == 1;
-        let backlog = match whole && size > 0 && !messages && !managed && !several_paths {
+        let unequal = config.follows_links();
+        let backlog = match whole && size > 0 && !messages && !managed && !several_paths && !unequal {
             true => backlog(config, ideal, size, &arrival_bandwidth),
             false => None,
         };
@@ -325,6 +330,8 @@ impl Settings {
                 && !wants.batch,
             admits: config.admittance.is_some(),
             queues: config.buffers.division.queues,
+            unequal,
+            fine: config.links.fine(),
             ideal,
             single,
             router_latency: config.latency,

@@ -290,7 +290,7 @@ impl Partition {
             (usize::from(input.class) % MOST_CLASSES, input.upstream_partition, input.upstream);
         let lane = queue - input.queues;
         // Its last phit has to come.
-        let arriving = self.config.links.serialisation(phits, self.settings.arrival_bandwidth[class]);
+        let arriving = self.arrival_time(port, phits);
         let left = (self.now + 1).max(came + arriving);
         let mut released = match self.settings.credit_at_output {
             true => left.max(self.now + self.settings.router_latency),

@@ -4,6 +4,7 @@ use super::events::kind;
 use super::kernel::{General, Kernel};
 use super::lone::CHANNEL_ONLY;
 use super::partition::Partition;
+use super::rates::PortRates;
 use super::speculation::SPECULATIVE;
 use super::state::{Input, Output, Progress, Queue};
 use super::vc_allocation::Waiting;
@@ -220,7 +221,7 @@ impl Partition {
     #[inline(never)]
     fn grant_in_turn<K: Kernel>(&mut self, requests: &mut [Request]) {
         for run in requests.chunk_by_mut(|a, b| a.router == b.router) {
-            let turn = self.now as usize % run.len();
+            let turn = (self.now / self.settings.fine) as usize % run.len();
             for place in (turn..run.len()).chain(0..turn) {
                 if self.still_fits(&run[place]) {
                     run[place].granted = true;
@@ -276,6 +277,9 @@ impl Partition {
             return if later && self.settings.immediate::<K>() { Look::Again } else { Look::Done };
         }
         let port = q.port;
+        if K::EXTRAS && self.settings.fine > 1 && self.rests(queue) {
+            return Look::Again;
+        }
         // What of it is needed is read where it is needed: to keep it all at hand would take more instructions.
         let input = &self.inputs[port];
         if self.settings.managed::<K>() && self.held[queue] {
@@ -449,6 +453,16 @@ impl Partition {
         if (std::mem::replace(asked, now) == now) | (latest == port) {
             self.scratch.contended.push(*router);
         }
+    }
+
+    /// True if the head of `queue` asks for nothing in this tick: its router's cycle does not start here, and neither
+    /// does it come over a link of several flits a cycle, nor go over one.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn rests(&self, queue: u32) -> bool {
+        let &Queue { port, output, .. } = &self.queues[queue];
+        let fast = |rates: &PortRates| rates.comes_fast(port) || output != NONE && rates.leaves_fast(output);
+        !self.now.is_multiple_of(self.settings.fine) && !self.rates.as_ref().is_some_and(|rates| fast(rates))
     }
 
     /// Requests `output` for the first flit of `queue` of input `port`, of `size` phits, in virtual channel `vc` there.

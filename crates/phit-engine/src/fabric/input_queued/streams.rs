@@ -7,7 +7,6 @@ use super::exchange::Sending;
 use super::kernel::{General, Kernel};
 use super::partition::Partition;
 use crate::engine::Tick;
-use crate::fabric::links::align;
 use crate::fabric::sources::Sources;
 use crate::packet::{Packet, classified};
 use crate::traffic::{Classes, Generated, Source, Traffic};
@@ -163,7 +162,7 @@ impl Partition {
         loop {
             let Some(streams) = &self.streams else { return };
             let (endpoint, cycle) = (&self.endpoints[e], self.settings.ticks_per_cycle);
-            let free = align(endpoint.free, cycle);
+            let free = endpoint.free;
             let (own, last) = (streams.of(e), usize::from(streams.last[e as usize]));
             // Where the crossbar is held for a packet, so is the link: until it is through, only higher classes come
             // between.

@@ -9,6 +9,7 @@ use super::kernel::Kernel;
 use super::mail::{Brief, Timed};
 use super::pace::Pace;
 use super::partition::Partition;
+use super::rates::Granted;
 use super::settings::{Settings, Times};
 use super::state::{BROKEN, Input, Progress, SINK, TAIL_PENDING};
 use crate::engine::{NONE, Tick};
@@ -19,19 +20,21 @@ use crate::packet::{MOST_CLASSES, Packet};
 use std::hint::select_unpredictable;
 
 /// When a granted flit is where.
-struct Passage {
+pub(super) struct Passage {
     /// Its input may send the next from then on.
-    occupied: Tick,
+    pub(super) occupied: Tick,
     /// The crossbar side of its output is free from then on.
-    held: Tick,
+    pub(super) held: Tick,
     /// It has left the input buffer.
-    left: Tick,
+    pub(super) left: Tick,
     /// It starts on the link.
-    start: Tick,
+    pub(super) start: Tick,
+    /// The link is free from then on.
+    pub(super) free: Tick,
     /// The link has taken all of it.
-    end: Tick,
+    pub(super) end: Tick,
     /// Class of that link.
-    class: usize,
+    pub(super) class: usize,
 }
 
 impl Passage {
@@ -68,6 +71,7 @@ impl Passage {
             held: if settings.cut_through_holds_output { busy } else { now + needed },
             left: through.max(now + 1),
             start,
+            free: start + serialisation,
             end: start + serialisation,
             class,
         }
@@ -83,7 +87,7 @@ fn later(a: Tick, b: Tick) -> Tick {
 /// Ticks that so many steps take which begin at `now`.
 #[cold]
 #[inline(never)]
-fn paced(pace: Pace, now: Tick, steps: [Tick; 2]) -> (Tick, Tick) {
+pub(super) fn paced(pace: Pace, now: Tick, steps: [Tick; 2]) -> (Tick, Tick) {
     let [crossing, latency] = steps.map(|steps| pace.after(now, steps) - now);
     (crossing, latency)
 }
@@ -125,12 +129,20 @@ impl Partition {
             Some(times) => times,
             None => &Times::new(&self.config, settings, size),
         };
-        let passage = Passage::new::<K>(settings, times, (came_by, class), (now, entry, output.free), size);
+        let passage = match &mut self.rates {
+            Some(rates) if K::EXTRAS => {
+                let (input_free, output_free, link_free) = (input.busy, output.busy, output.free);
+                let (input, output) = (port, grant.output);
+                let granted = Granted { input, output, now, entry, input_free, output_free, link_free };
+                rates.pass(&self.config, settings, granted, (size, class, !settings.several_paths))
+            }
+            _ => Passage::new::<K>(settings, times, (came_by, class), (now, entry, output.free), size),
+        };
         (input.busy, output.busy) = match &mut self.paths {
             Some(paths) if K::EXTRAS => paths.take(grant, passage.occupied, passage.held),
             _ => (passage.occupied, passage.held),
         };
-        output.free = passage.end;
+        output.free = passage.free;
         if self.settings.wants::<K>().batch
             && let Some(ready) = self.tables.ready.get_mut(grant.output as usize)
         {

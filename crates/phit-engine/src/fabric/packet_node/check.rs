@@ -2,8 +2,8 @@
 
 use super::params::PacketNode;
 use super::state::{MOST_SLOTS, MOST_VCS, Network};
+use crate::bandwidth::Injection;
 use crate::error::ScenarioError;
-use crate::fabric::bandwidth::Injection;
 use crate::fabric::checks::{check, check_room};
 use crate::fabric::links::{LinkParams, LinkTable, Phits, link};
 use crate::fabric::{Blueprint, Demands, Fabric, FabricParams, Load, Options};

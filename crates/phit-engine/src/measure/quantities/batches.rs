@@ -89,7 +89,7 @@ impl Reading<'_> {
 
     /// The accepted load of each batch.
     fn batch_loads(&self) -> Vec<f64> {
-        let cycles = f64::from(self.window.batch / self.window.ticks_per_cycle) * f64::from(self.topology.endpoints());
+        let cycles = f64::from(self.window.batch / self.window.ticks_per_cycle) * self.window.load.of_all();
         self.batches().iter().map(|bin| bin.phits as f64 / cycles).collect()
     }
 }

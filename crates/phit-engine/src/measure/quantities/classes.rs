@@ -59,7 +59,7 @@ impl Reading<'_> {
     }
 
     fn class_load(&self, phits: u64) -> Value {
-        json!(phits as f64 / self.endpoint_cycles())
+        json!(phits as f64 / self.full_load())
     }
 }
 

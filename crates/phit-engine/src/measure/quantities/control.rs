@@ -34,10 +34,10 @@ impl Counts for Control {
             shape: Shape::ByClass,
             value: |at| {
                 let classes = at.topology.classes();
-                let mut links = vec![0u64; classes.len()];
-                at.links().for_each(|link| links[link.class as usize] += 1);
+                let mut links = vec![0.0; classes.len()];
+                at.links().for_each(|link| links[link.class as usize] += link.bandwidth);
                 let share = |class: usize| {
-                    let capacity = (links[class] * u64::from(at.cycles)) as f64 * at.bandwidth[class];
+                    let capacity: f64 = links[class] * f64::from(at.cycles);
                     let phits = at.after.control.0[class] - at.before.control.0[class];
                     (capacity > 0.0).then(|| phits as f64 / capacity)
                 };

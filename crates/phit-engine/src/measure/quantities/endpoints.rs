@@ -14,9 +14,13 @@ pub struct Endpoints;
 impl Reading<'_> {
     /// The injected load of each endpoint.
     fn injected_loads(&self) -> impl Iterator<Item = f64> + '_ {
-        let cycles = f64::from(self.cycles);
-        let loads = self.before.injected.iter().zip(&self.after.injected);
-        loads.map(move |(before, after)| (after - before) as f64 / cycles)
+        let loads = self.before.injected.iter().zip(&self.after.injected).zip(0..);
+        loads.map(move |((before, after), endpoint)| (after - before) as f64 / self.full_load_of(endpoint))
+    }
+
+    /// Phits of a load of 1 of an endpoint in the measured time.
+    fn full_load_of(&self, endpoint: u32) -> f64 {
+        self.window.load.of(endpoint) * f64::from(self.cycles)
     }
 
     /// The load delivered to each endpoint.
@@ -24,7 +28,7 @@ impl Reading<'_> {
         let mut loads = vec![0.0; self.topology.endpoints() as usize];
         for ((router, port), (before, after)) in self.ports() {
             if let Peer::Endpoint(endpoint) = self.topology.port(router % self.topology.routers(), port).peer {
-                loads[endpoint as usize] += (after - before) as f64 / f64::from(self.cycles);
+                loads[endpoint as usize] += (after - before) as f64 / self.full_load_of(endpoint);
             }
         }
         loads

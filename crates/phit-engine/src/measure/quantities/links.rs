@@ -19,6 +19,8 @@ pub(super) struct Link {
     port: u16,
     pub(super) class: u8,
     peer: Peer,
+    /// Phits per cycle.
+    pub(super) bandwidth: f64,
     /// Share of its capacity that was used in the measured time.
     used: f64,
 }
@@ -40,13 +42,14 @@ impl Reading<'_> {
         let routers = self.topology.routers();
         self.ports().filter_map(move |((router, port), (before, after))| {
             let there = self.topology.port(router % routers, port);
-            let carried = f64::from(self.cycles) * self.bandwidth[there.class as usize];
+            let bandwidth = (self.bandwidth)(router % routers, port);
+            let carried = f64::from(self.cycles) * bandwidth;
             let used = (after - before) as f64 / carried;
             let peer = match there.peer {
                 Peer::Router { router: to, port } => Peer::Router { router: router / routers * routers + to, port },
                 other => other,
             };
-            (peer != Peer::None).then_some(Link { router, port, class: there.class, peer, used })
+            (peer != Peer::None).then_some(Link { router, port, class: there.class, peer, bandwidth, used })
         })
     }
 

@@ -64,11 +64,11 @@ impl Counts for Load {
 impl crate::measure::Reading<'_> {
     /// Generated load in the measured window, in phits/(endpoint·cycle).
     pub fn offered_load(&self) -> f64 {
-        self.after.offered as f64 / self.endpoint_cycles()
+        self.after.offered as f64 / self.full_load()
     }
 
     /// Delivered load in the measured window, in phits/(endpoint·cycle).
     pub fn accepted_load(&self) -> f64 {
-        self.counters.load.delivered_phits as f64 / self.endpoint_cycles()
+        self.counters.load.delivered_phits as f64 / self.full_load()
     }
 }

@@ -140,16 +140,9 @@ impl Precisions {
     }
 
     /// What is reached after so many measured cycles, of all that is asked for.
-    fn reached(
-        &self,
-        window: &Window,
-        endpoints: u32,
-        cycles: u32,
-        asked: &Precision,
-        confidence: f64,
-    ) -> Vec<Reached> {
+    fn reached(&self, window: &Window, cycles: u32, asked: &Precision, confidence: f64) -> Vec<Reached> {
         let complete = (cycles * window.ticks_per_cycle / window.batch) as usize;
-        let time = u64::from(window.batch / window.ticks_per_cycle) * u64::from(endpoints);
+        let time = (f64::from(window.batch / window.ticks_per_cycle) * window.load.of_all()).round() as u64;
         // A batch in which nothing was delivered at the end of the window is not there, but counts.
         let bins = (0..complete).map(|i| self.bins.get(i).copied().unwrap_or_default());
         let of = |mean: &Mean| {
@@ -161,15 +154,8 @@ impl Precisions {
     }
 
     /// True if all means are known as precisely as asked for.
-    pub(crate) fn met(
-        counters: &Counters,
-        window: &Window,
-        endpoints: u32,
-        cycles: u32,
-        asked: &Precision,
-        confidence: f64,
-    ) -> bool {
-        let reached = counters.precision.reached(window, endpoints, cycles, asked, confidence);
+    pub(crate) fn met(counters: &Counters, window: &Window, cycles: u32, asked: &Precision, confidence: f64) -> bool {
+        let reached = counters.precision.reached(window, cycles, asked, confidence);
         reached.iter().all(Reached::met)
     }
 }
@@ -177,8 +163,7 @@ impl Precisions {
 impl Reading<'_> {
     fn precision(&self) -> Vec<Reached> {
         let Some(asked) = self.precision else { return Vec::new() };
-        let endpoints = self.topology.endpoints();
-        self.counters.precision.reached(self.window, endpoints, self.cycles, asked, self.confidence)
+        self.counters.precision.reached(self.window, self.cycles, asked, self.confidence)
     }
 }
 

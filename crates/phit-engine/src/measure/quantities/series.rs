@@ -147,7 +147,7 @@ impl Counts for Series {
                 about: "Phits delivered in the bin, whenever they were generated.",
                 cell: Cell::Number,
                 values: |at| {
-                    let per_cycle = f64::from(at.bin_cycles()) * f64::from(at.topology.endpoints());
+                    let per_cycle = f64::from(at.bin_cycles()) * at.window.load.of_all();
                     list(at.series().iter().map(|bin| bin.phits as f64 / per_cycle))
                 },
             },

@@ -16,6 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 fn window(by_generation: bool) -> Window {
     Window {
         ticks_per_cycle: 2,
+        load: Loads::new(2, Vec::new()),
         by_generation,
         batch: 50,
         histogram: true,

@@ -71,6 +71,7 @@ pub struct Fbicm {
     pub timer: u32,
     /// Bits of a phit: a notification takes as many phits as hold its bits, at least one.
     #[schemars(range(min = 1))]
+    #[schemars(extend("x-unit" = "bits"))]
     pub phit_bits: u32,
     /// Bits of a destination in a notification: 1 to 64.
     #[schemars(range(min = 1, max = 64))]

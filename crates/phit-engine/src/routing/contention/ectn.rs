@@ -78,6 +78,7 @@ pub struct Ectn {
     pub counter_bits: u32,
     /// Bits per phit.
     #[schemars(range(min = 1, max = 1_000_000))]
+    #[schemars(extend("x-unit" = "bits"))]
     pub phit_bits: u32,
     /// With asynchronous updates: cycles between two looks for abrupt changes; a divisor of the period.
     #[schemars(extend("x-unit" = "cycles"))]

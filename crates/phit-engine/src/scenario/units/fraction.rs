@@ -14,6 +14,8 @@ pub(super) fn gcd(a: u128, b: u128) -> u128 {
 }
 
 impl Fraction {
+    pub(super) const ONE: Self = Self { over: 1, under: 1 };
+
     /// `None` if it does not fit.
     pub(super) fn new(over: u128, under: u128) -> Option<Self> {
         let common = gcd(over, under);

@@ -7,16 +7,17 @@
 //! whole number. All of this is exact: quantities are fractions.
 
 use crate::error::{Findings, ScenarioError, join};
-use crate::fabric::Bandwidth;
 use crate::schema::{applying, parse};
 use fraction::Fraction;
 use quantity::{Kind, Quantity, looks_like_one, read};
+use scales::Scales;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 mod fraction;
 mod quantity;
+mod scales;
 
 /// `[units]`: what cycles and phits stand for, for scenarios with quantities such as `"200 ns"`.
 ///
@@ -76,28 +77,60 @@ struct Found {
     path: String,
     quantity: Quantity,
     counts: Counts,
+    /// The most that the key may be.
+    most: Option<f64>,
+}
+
+/// A plain number of a document, with what its key counts.
+struct Plain {
+    path: String,
+    number: serde_json::Number,
+    counts: Counts,
+}
+
+/// What a document says in quantities, and in numbers of what depends on `[units]`.
+#[derive(Default)]
+struct Gathered {
+    quantities: Vec<Found>,
+    numbers: Vec<Plain>,
+    wrong: Findings,
 }
 
 /// What a key counts, by its `x-unit`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Counts {
     Cycles,
+    /// Of the router, of which a link cycle has as many as the crossbar's clock is faster.
+    RouterCycles,
+    /// The times of a program, in its own unit.
+    UnitsOfTime,
+    /// Nanoseconds, however long a cycle is; they need not be whole.
+    Nanoseconds,
     Phits,
     PhitsPerCycle,
     /// Phits per cycle, for keys that need not be whole.
     Load,
     /// Bytes, whatever a phit is.
     Bytes,
+    /// Bits, likewise.
+    Bits,
+    /// Bytes per nanosecond, likewise; they need not be whole.
+    BytesPerNanosecond,
 }
 
 impl Counts {
     fn named(name: &str) -> Option<Self> {
         match name {
             "cycles" => Some(Self::Cycles),
+            "router cycles" => Some(Self::RouterCycles),
+            "units of time" => Some(Self::UnitsOfTime),
+            "nanoseconds" => Some(Self::Nanoseconds),
             "phits" => Some(Self::Phits),
             "phits/cycle" => Some(Self::PhitsPerCycle),
             "load" => Some(Self::Load),
             "bytes" => Some(Self::Bytes),
+            "bits" => Some(Self::Bits),
+            "bytes/nanosecond" => Some(Self::BytesPerNanosecond),
             _ => None,
         }
     }
@@ -113,10 +146,15 @@ impl Counts {
 
     fn kind(self) -> Kind {
         match self {
-            Self::Cycles => Kind::Time,
-            Self::Phits | Self::Bytes => Kind::Size,
-            Self::PhitsPerCycle | Self::Load => Kind::Rate,
+            Self::Cycles | Self::RouterCycles | Self::UnitsOfTime | Self::Nanoseconds => Kind::Time,
+            Self::Phits | Self::Bytes | Self::Bits => Kind::Size,
+            Self::PhitsPerCycle | Self::Load | Self::BytesPerNanosecond => Kind::Rate,
         }
+    }
+
+    /// True if it is a number of cycles.
+    fn in_cycles(self) -> bool {
+        matches!(self, Self::Cycles | Self::RouterCycles | Self::UnitsOfTime)
     }
 }
 
@@ -146,10 +184,11 @@ pub(super) fn allow(schema: &mut Value) {
             let Some(counts) = counts else { return };
             let quantity = json!({ "$ref": counts.definition() });
             // Of a list that counts something the elements do.
-            let place = match table.get_mut("items") {
-                Some(Value::Object(items)) => items,
-                _ => table,
-            };
+            let mut place = table;
+            while place.get("items").is_some_and(Value::is_object) {
+                let Some(Value::Object(items)) = place.get_mut("items") else { return };
+                place = items;
+            }
             let about = ["description", "default", "x-unit"];
             let number: Map<String, Value> = place
                 .iter()
@@ -166,11 +205,49 @@ pub(super) fn allow(schema: &mut Value) {
 /// The document with every quantity turned into the number that its key counts, and with the `units` that were used; as
 /// it is if there are none.
 pub(super) fn resolve(document: &Value) -> Result<Value, ScenarioError> {
+    let given = given(document)?;
+    if !contains_quantity(document) {
+        return Ok(document.clone());
+    }
+    let schema = super::document::numbers();
+    let mut resolved = document.clone();
+    if let Some(table) = resolved.as_object_mut() {
+        table.remove("units");
+    }
+    let mut gathered = Gathered::default();
+    gather(&resolved, &[schema], schema, "", &mut gathered);
+    let Gathered { quantities: found, numbers, wrong } = gathered;
+    wrong.into_result()?;
+    if found.is_empty() {
+        return Ok(document.clone());
+    }
+    let scales = Scales::new(document, &found, given)?;
+    scales.refuse_plain(&numbers, &found)?;
+    mark_rates(&mut resolved, &found)?;
+    for it in &found {
+        let number = scales.number(it).ok_or_else(|| scales.uneven(it, &found))?;
+        if let (Some(most), Some(value)) = (it.most, number.as_f64())
+            && value > most
+        {
+            return Err(scales.too_many(it, value, most, &found));
+        }
+        if let Some(place) = resolved.pointer_mut(&it.path) {
+            *place = number;
+        }
+    }
+    if let (Some(units), Some(table)) = (scales.said(&found)?, resolved.as_object_mut()) {
+        table.insert("units".into(), units);
+    }
+    Ok(resolved)
+}
+
+/// Cycle and phit as `[units]` says them.
+fn given(document: &Value) -> Result<[Option<Fraction>; 2], ScenarioError> {
     let given = match document.get("units") {
         Some(units) => parse::<UnitsParams>("units", units)?,
         None => UnitsParams::default(),
     };
-    let given = [("cycle", &given.cycle, Kind::Time), ("phit", &given.phit, Kind::Size)].map(|(key, text, kind)| {
+    let one = |key: &str, text: &Option<String>, kind: Kind| {
         let quantity = text.as_deref().map(|text| {
             let wrong = |reason: String| ScenarioError::new(format!("units.{key}"), format!("{text:?}"), reason);
             match read(text) {
@@ -180,54 +257,47 @@ pub(super) fn resolve(document: &Value) -> Result<Value, ScenarioError> {
             }
         });
         quantity.transpose()
-    });
-    let [cycle, phit] = given;
-    let (cycle, phit) = (cycle?, phit?);
-    let said = phit.is_some();
-    if !contains_quantity(document) {
-        return Ok(document.clone());
-    }
-    let schema = super::document::numbers();
-    let mut found = Vec::new();
-    let mut resolved = document.clone();
-    if let Some(table) = resolved.as_object_mut() {
-        table.remove("units");
-    }
-    let mut wrong = Findings::default();
-    gather(&resolved, &[schema], schema, "", &mut found, &mut wrong);
-    wrong.into_result()?;
-    if found.is_empty() {
-        return Ok(document.clone());
-    }
-    let in_bisections = document.pointer("/traffic/load_unit").is_some_and(|unit| unit == "bisection");
-    if let Some(load) = found.iter().find(|f| in_bisections && f.counts == Counts::Load && f.path.ends_with("/load")) {
-        let (path, given) = (dotted(&load.path), document.pointer(&load.path));
-        let reason = "with traffic.load_unit = \"bisection\" a load is a multiple: expected a number without a unit";
-        return Err(ScenarioError::new(path, given.unwrap_or(&Value::Null), reason));
-    }
-    let too_fine =
-        || ScenarioError::missing("units", "the quantities have no common cycle and phit that fit; say them here");
-    let cycle = cycle.or_else(|| longest_cycle(&found)).ok_or_else(too_fine)?;
-    let phit = phit.or_else(|| largest_phit(&found, cycle)).ok_or_else(too_fine)?;
-    for Found { path, quantity, counts } in &found {
-        let number =
-            number(*quantity, *counts, cycle, phit).ok_or_else(|| uneven(path, *quantity, *counts, cycle, phit))?;
-        if let Some(place) = resolved.pointer_mut(path) {
-            *place = number;
+    };
+    Ok([one("cycle", &given.cycle, Kind::Time)?, one("phit", &given.phit, Kind::Size)?])
+}
+
+/// Says of every table whose loads are rates that they are. Rates and shares of links do not stand together.
+fn mark_rates(resolved: &mut Value, found: &[Found]) -> Result<(), ScenarioError> {
+    let loads = found.iter().filter(|it| it.counts == Counts::Load);
+    for it in loads {
+        let below = ["/process/peak", "/load"].iter().find_map(|end| it.path.strip_suffix(end));
+        let Some(below) = below else { continue };
+        let table = below.rsplit_once("/changes/").map_or(below, |(table, _)| table).to_owned();
+        let value = resolved.pointer(&it.path).cloned().unwrap_or_default();
+        let refuse = |reason: &str| Err(ScenarioError::new(dotted(&it.path), &value, reason));
+        match resolved.pointer(&format!("{table}/load_unit")).and_then(Value::as_str) {
+            Some("bisection") => {
+                return refuse(
+                    "with traffic.load_unit = \"bisection\" a load is a multiple: expected a number without a unit",
+                );
+            }
+            Some("link") => {
+                return refuse(
+                    "with traffic.load_unit = \"link\" a load is a share of the endpoint's link: expected a number \
+                     without a unit",
+                );
+            }
+            _ => {}
+        }
+        let shares = [format!("{table}/load"), format!("{table}/process/peak")];
+        let changes = resolved.pointer(&format!("{table}/changes")).and_then(Value::as_array).map_or(0, Vec::len);
+        let shares = shares.into_iter().chain((0..changes).map(|index| format!("{table}/changes/{index}/load")));
+        let is_share = |path: &String| resolved.pointer(path).and_then(Value::as_f64).is_some_and(|load| load != 0.0);
+        let marked = resolved.pointer(&format!("{table}/load_unit")).is_some_and(|unit| unit == "phits");
+        if let Some(share) = shares.filter(|_| !marked).find(is_share) {
+            let reason = format!("a rate here and a number at {}: expected rates for both, or numbers", dotted(&share));
+            return refuse(&reason);
+        }
+        if let Some(table) = resolved.pointer_mut(&table).and_then(Value::as_object_mut) {
+            table.insert("load_unit".into(), "phits".into());
         }
     }
-    if let Some(table) = resolved.as_object_mut() {
-        let per_nanosecond = Fraction { over: 1_000_000_000, under: 1 };
-        let nanoseconds = cycle.times(per_nanosecond).ok_or_else(too_fine)?;
-        let mut units = json!({ "cycle": format!("{nanoseconds} ns"), "phit": format!("{phit} bit") });
-        // Bytes alone say nothing of phits.
-        let in_bytes = found.iter().all(|f| matches!(f.counts, Counts::Bytes | Counts::Cycles));
-        if !said && in_bytes && found.iter().any(|f| f.counts == Counts::Bytes) {
-            units.as_object_mut().map(|units| units.shift_remove("phit"));
-        }
-        table.insert("units".into(), units);
-    }
-    Ok(resolved)
+    Ok(())
 }
 
 fn contains_quantity(value: &Value) -> bool {
@@ -239,16 +309,10 @@ fn contains_quantity(value: &Value) -> bool {
     }
 }
 
-/// Collects the quantities below `value`, which fulfils one of `schemas`, with their JSON pointers.
-fn gather<'a>(
-    value: &Value,
-    schemas: &[&'a Value],
-    root: &'a Value,
-    pointer: &str,
-    found: &mut Vec<Found>,
-    wrong: &mut Findings,
-) {
+/// Collects the quantities below `value`, which fulfils one of `schemas`, with their JSON pointers, and plain numbers.
+fn gather<'a>(value: &Value, schemas: &[&'a Value], root: &'a Value, pointer: &str, into: &mut Gathered) {
     let schemas = applying(value, schemas, root);
+    let counted = || schemas.iter().find_map(|schema| Counts::named(schema.get("x-unit")?.as_str()?));
     match value {
         Value::Object(table) => {
             for (key, child) in table {
@@ -257,31 +321,38 @@ fn gather<'a>(
                     named.or_else(|| schema.get("additionalProperties"))
                 };
                 let below: Vec<&Value> = schemas.iter().filter_map(of).collect();
-                gather(child, &below, root, &format!("{pointer}/{key}"), found, wrong);
+                gather(child, &below, root, &format!("{pointer}/{key}"), into);
             }
         }
-        Value::Array(items) => {
+        // Of a list that counts something the elements do.
+        Value::Array(items) if !items.iter().all(Value::is_u64) || counted().is_some() => {
             let below: Vec<&Value> =
                 schemas.iter().filter_map(|schema| schema.get("items")).chain(schemas.iter().copied()).collect();
             for (index, item) in items.iter().enumerate() {
-                gather(item, &below, root, &format!("{pointer}/{index}"), found, wrong);
+                gather(item, &below, root, &format!("{pointer}/{index}"), into);
+            }
+        }
+        Value::Number(number) => {
+            if let Some(counts) = counted().filter(|_| number.as_f64() != Some(0.0)) {
+                into.numbers.push(Plain { path: pointer.to_owned(), number: number.clone(), counts });
             }
         }
         Value::String(text) if looks_like_one(text) => {
-            let counts = schemas.iter().find_map(|schema| Counts::named(schema.get("x-unit")?.as_str()?));
+            let counts = counted();
             // Names, files and texts may begin with a digit.
             if counts.is_none() && schemas.iter().any(takes_text) {
                 return;
             }
             let reason = match (read(text), counts) {
                 (Ok(quantity), Some(counts)) if counts.kind() == quantity.kind => {
-                    return found.push(Found { path: pointer.to_owned(), quantity, counts });
+                    let most = schemas.iter().find_map(|schema| schema.get("maximum")?.as_f64());
+                    return into.quantities.push(Found { path: pointer.to_owned(), quantity, counts, most });
                 }
                 (Err(reason), _) => reason,
                 (Ok(_), Some(counts)) => format!("expected {}", counts.kind().examples()),
                 (Ok(_), None) => "this key takes no quantity with a unit".into(),
             };
-            wrong.add(ScenarioError::new(dotted(pointer), format!("{text:?}"), reason));
+            into.wrong.add(ScenarioError::new(dotted(pointer), format!("{text:?}"), reason));
         }
         _ => {}
     }
@@ -301,65 +372,6 @@ fn dotted(pointer: &str) -> String {
         Ok(index) => format!("{path}[{index}]"),
         Err(_) => join(&path, part),
     })
-}
-
-fn values(found: &[Found], counts: Counts) -> impl Iterator<Item = Fraction> + '_ {
-    found.iter().filter(move |f| f.counts == counts && f.quantity.value.over > 0).map(|f| f.quantity.value)
-}
-
-fn greatest(values: impl Iterator<Item = Option<Fraction>>) -> Option<Fraction> {
-    values.reduce(|a, b| a?.common(b?)).flatten()
-}
-
-fn longest_cycle(found: &[Found]) -> Option<Fraction> {
-    let times = values(found, Counts::Cycles).map(Some);
-    let sizes: Vec<Fraction> = values(found, Counts::Phits).collect();
-    let transfers = values(found, Counts::PhitsPerCycle).flat_map(|rate| sizes.iter().map(move |size| size.per(rate)));
-    greatest(times.chain(transfers)).or(Fraction::new(1, 1_000_000_000))
-}
-
-fn largest_phit(found: &[Found], cycle: Fraction) -> Option<Fraction> {
-    let carried = values(found, Counts::PhitsPerCycle).map(|rate| rate.times(cycle));
-    greatest(values(found, Counts::Phits).map(Some).chain(carried)).or(Fraction::new(1, 1))
-}
-
-fn counted(quantity: Quantity, counts: Counts, cycle: Fraction, phit: Fraction) -> Option<Fraction> {
-    match counts {
-        Counts::Cycles => quantity.value.per(cycle),
-        Counts::Phits => quantity.value.per(phit),
-        Counts::Bytes => quantity.value.per(Fraction { over: 8, under: 1 }),
-        Counts::PhitsPerCycle | Counts::Load => quantity.value.times(cycle)?.per(phit),
-    }
-}
-
-/// A bandwidth may be a ratio with so many below the line.
-const MOST_CYCLES: u128 = Bandwidth::MOST_CYCLES as u128;
-
-fn number(quantity: Quantity, counts: Counts, cycle: Fraction, phit: Fraction) -> Option<Value> {
-    let value = counted(quantity, counts, cycle, phit)?;
-    match (counts, value.under) {
-        (Counts::Load, _) => Some(Value::from(value.to_f64())),
-        (Counts::PhitsPerCycle, 2..=MOST_CYCLES) => Some(Value::from(value.to_f64())),
-        (_, 1) => u64::try_from(value.over).ok().map(Value::from),
-        _ => None,
-    }
-}
-
-fn uneven(pointer: &str, quantity: Quantity, counts: Counts, cycle: Fraction, phit: Fraction) -> ScenarioError {
-    let number = counted(quantity, counts, cycle, phit).map_or(f64::NAN, Fraction::to_f64);
-    let (nanoseconds, bits) = (cycle.to_f64() * 1e9, phit.to_f64());
-    let of = match counts {
-        Counts::Cycles => format!("cycles of {nanoseconds} ns"),
-        Counts::Phits => format!("phits of {bits} bit"),
-        Counts::Bytes => "bytes".into(),
-        Counts::PhitsPerCycle | Counts::Load => format!("phits of {bits} bit per cycle of {nanoseconds} ns"),
-    };
-    let expected = match counts {
-        Counts::PhitsPerCycle => format!("a whole number, or a ratio with at most {MOST_CYCLES} below"),
-        _ => "a whole number".into(),
-    };
-    let reason = format!("comes to {number} {of}; expected {expected}: choose other [units], or leave them out");
-    ScenarioError::missing(dotted(pointer), reason)
 }
 
 #[cfg(test)]
@@ -420,21 +432,46 @@ mod tests {
                 "endpoint": { "latency": "80 ns", "bandwidth": "64 Gb/s" },
             } },
             "traffic": { "load": "2 Gb/s", "packet_size": "512 B" },
-            "measure": { "warmup": "2 us", "cycles": 100 },
+            "measure": { "warmup": "2 us", "cycles": "800 ns" },
         })
     }
 
     #[test]
     fn the_longest_cycle_and_the_largest_phit_are_found() {
-        // 204.8, 64, 200, 80 and 2000 ns: 1.6 ns. In it 32 and 102.4 bits: 6.4 bits.
+        // 64 ns for a packet and 512 for a buffer over an endpoint's link, 200, 80, 2000 and 800 ns: 8 ns, and 64 bytes.
         let resolved = resolve(&node()).unwrap();
+        assert_eq!(resolved["units"], json!({ "cycle": "8 ns", "phit": "512 bit" }));
+        let links = &resolved["router"]["links"];
+        assert_eq!(links["default"], json!({ "latency": 25, "bandwidth": 0.3125, "vcs": 3, "buffer": 64 }));
+        assert_eq!(links["endpoint"], json!({ "latency": 10, "bandwidth": 1 }));
+        let load = json!({ "load": 0.03125, "packet_size": 8, "load_unit": "phits" });
+        assert_eq!(resolved["traffic"], load);
+        assert_eq!(resolved["measure"], json!({ "warmup": 250, "cycles": 100 }));
+        assert_eq!(resolve(&resolved).unwrap(), resolved, "what is resolved stays as it is");
+    }
+
+    #[test]
+    fn links_of_packet_level_nodes_take_whole_cycles() {
+        let mut document = node();
+        document["router"]["node"] = json!({ "answer": "64 B" });
+        // 204.8 ns for a packet over a link between routers: 1.6 ns. In it 32 and 102.4 bits: 6.4 bits.
+        let resolved = resolve(&document).unwrap();
         assert_eq!(resolved["units"], json!({ "cycle": "8/5 ns", "phit": "32/5 bit" }));
         let links = &resolved["router"]["links"];
         assert_eq!(links["default"], json!({ "latency": 125, "bandwidth": 5, "vcs": 3, "buffer": 5120 }));
         assert_eq!(links["endpoint"], json!({ "latency": 50, "bandwidth": 16 }));
-        assert_eq!(resolved["traffic"], json!({ "load": 0.5, "packet_size": 640 }));
-        assert_eq!(resolved["measure"], json!({ "warmup": 1250, "cycles": 100 }));
-        assert_eq!(resolve(&resolved).unwrap(), resolved, "what is resolved stays as it is");
+    }
+
+    #[test]
+    fn a_router_cycle_is_as_short_as_its_clock_is_fast() {
+        let mut document = node();
+        document["router"]["latency"] = json!("20 ns");
+        document["router"]["speedup"] = json!(2);
+        assert_eq!(resolve(&document).unwrap()["router"]["latency"], json!(5));
+        document["router"]["clock"] = json!("crossbar");
+        assert_eq!(resolve(&document).unwrap()["router"]["latency"], json!(5));
+        let resolved = resolve(&document).unwrap();
+        assert_eq!(resolved["units"]["cycle"], json!("8 ns"));
     }
 
     #[test]

@@ -108,3 +108,43 @@ fn decimal(text: &str) -> Option<Fraction> {
     }
     Fraction::new(digits.parse().ok()?, 10u128.checked_pow(part.len() as u32)?)
 }
+
+/// A value as it may be written, in the largest unit in which it is no less than 1.
+pub(super) fn shown(value: Fraction, kind: Kind) -> String {
+    const TIMES: [(&str, u128); 5] =
+        [("s", 1), ("ms", 1_000), ("us", 1_000_000), ("ns", 1_000_000_000), ("ps", 1_000_000_000_000)];
+    let times = |unit: &str, factor: Option<Fraction>| {
+        let number = factor.and_then(|factor| value.times(factor))?;
+        (number.over >= number.under || unit == "ps" || unit == "bit" || unit == "b/s")
+            .then(|| (number, unit.to_owned()))
+    };
+    let per = |factor: u128| Fraction::new(1, factor);
+    let found = match kind {
+        Kind::Time => TIMES.iter().find_map(|(unit, factor)| times(unit, Fraction::new(*factor, 1))),
+        Kind::Size => [("MiB", 8 << 20), ("KiB", 8 << 10), ("B", 8), ("bit", 1)]
+            .into_iter()
+            .filter(|(unit, factor)| {
+                matches!(*unit, "B" | "bit")
+                    || value.per(Fraction { over: *factor, under: 1 }).is_some_and(|n| n.under == 1)
+            })
+            .find_map(|(unit, factor)| times(unit, per(factor))),
+        Kind::Rate => THOUSANDS.iter().rev().find_map(|(prefix, factor)| times(&format!("{prefix}b/s"), per(*factor))),
+    };
+    let (number, unit) = found.unwrap_or((value, String::new()));
+    format!("{} {unit}", written(number))
+}
+
+/// A fraction as a decimal number, if it is one.
+fn written(number: Fraction) -> String {
+    let power = (0..9).find(|power| 10u128.pow(*power).is_multiple_of(number.under));
+    match power {
+        None => number.to_string(),
+        Some(0) => number.over.to_string(),
+        Some(power) => {
+            let digits = number.over.saturating_mul(10u128.pow(power) / number.under).to_string();
+            let digits = format!("{digits:0>width$}", width = power as usize + 1);
+            let (whole, part) = digits.split_at(digits.len() - power as usize);
+            format!("{whole}.{part}")
+        }
+    }
+}

@@ -100,7 +100,13 @@ impl TopologyParams for DragonflyPlus {
             }
         }
         let endpoints = (0..count).map(|router| if router % group < leaves { each } else { 0 }).collect();
-        let wiring = Wiring { classes: vec!["local".into(), "global".into()], endpoints, links: wiring, group };
+        let wiring = Wiring {
+            classes: vec!["local".into(), "global".into()],
+            endpoints,
+            bandwidth: Vec::new(),
+            links: wiring,
+            group,
+        };
         Ok(Arc::new(wiring.build()?))
     }
 }

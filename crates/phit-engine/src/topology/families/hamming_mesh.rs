@@ -143,6 +143,6 @@ impl TopologyParams for HammingMesh {
         }
         let endpoints = (0..count).map(|router| u32::from(router < columns * rows)).collect();
         let classes = ["board", "line", "tree"].map(str::to_owned).to_vec();
-        Ok(Arc::new(Wiring { classes, endpoints, links, group: 1 }.build()?))
+        Ok(Arc::new(Wiring { classes, endpoints, bandwidth: Vec::new(), links, group: 1 }.build()?))
     }
 }

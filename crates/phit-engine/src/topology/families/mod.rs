@@ -66,7 +66,7 @@ fn regular(
 ) -> Result<Arc<dyn Topology>, ScenarioError> {
     let links = links.map(|ends| Link { ends, class: 1, ports: None }).collect();
     let endpoints = vec![endpoints; routers as usize];
-    let wiring = Wiring { classes: vec!["link".into()], endpoints, links, group };
+    let wiring = Wiring { classes: vec!["link".into()], endpoints, bandwidth: Vec::new(), links, group };
     Ok(Arc::new(wiring.build()?))
 }
 

@@ -120,6 +120,6 @@ impl TopologyParams for RailOptimised {
         }
         let endpoints = (0..count).map(|router| u32::from(router < accelerators)).collect();
         let classes = ["host", "rail", "spine"].map(str::to_owned).to_vec();
-        Ok(Arc::new(Wiring { classes, endpoints, links, group: 1 }.build()?))
+        Ok(Arc::new(Wiring { classes, endpoints, bandwidth: Vec::new(), links, group: 1 }.build()?))
     }
 }

@@ -118,6 +118,6 @@ impl TopologyParams for Xgft {
         let hosts = nodes(lowest) as u32;
         let endpoints = (0..firsts[levels + 1]).map(|router| if router < hosts { each } else { 0 }).collect();
         let names = (lowest..levels.max(lowest + 1)).take(CLASSES).map(|level| format!("level{level}"));
-        Ok(Arc::new(Wiring { classes: names.collect(), endpoints, links, group: 1 }.build()?))
+        Ok(Arc::new(Wiring { classes: names.collect(), endpoints, bandwidth: Vec::new(), links, group: 1 }.build()?))
     }
 }

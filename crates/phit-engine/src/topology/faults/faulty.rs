@@ -4,6 +4,7 @@ use super::super::{Breakdown, Hop, HopState, Leg, Peer, Port, Topology, Tree, Wi
 use super::Retransmit;
 use super::lost::Lost;
 use super::outage::Outage;
+use crate::bandwidth::Bandwidth;
 use crate::engine::{NONE, Rng, poll};
 use std::ops::Range;
 use std::sync::Arc;
@@ -163,6 +164,9 @@ impl Topology for Faulty {
     }
     fn endpoints(&self) -> u32 {
         self.graph.endpoints()
+    }
+    fn endpoint_bandwidth(&self, endpoint: u32) -> Option<Bandwidth> {
+        self.graph.endpoint_bandwidth(endpoint)
     }
     fn ports(&self, router: u32) -> u16 {
         self.graph.ports(router)

@@ -5,6 +5,7 @@ mod network;
 
 use super::faults::Faults;
 use super::{Names, Topology, TopologyParams};
+use crate::bandwidth::Bandwidth;
 use crate::error::ScenarioError;
 use crate::packet::MOST_CLASSES;
 pub(super) use distances::MOST_ROUTERS;
@@ -41,6 +42,11 @@ pub struct Graph {
     /// Endpoints at each router: one number for all, or a list of one for each.
     #[serde(default)]
     pub endpoints: Endpoints,
+    /// Phits per cycle of the link of every endpoint, in their order. If left out, all are as `router.links.endpoint`
+    /// says.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-unit" = "phits/cycle"))]
+    pub endpoint_bandwidth: Vec<Bandwidth>,
     /// Links, each as two routers, then, where they are needed: the number of its class among `classes`, the port at
     /// the first router, and that at the second. A pair that stands there twice has two parallel links.
     pub links: Vec<GraphLink>,
@@ -233,7 +239,8 @@ impl TopologyParams for Graph {
             }
         };
         let links = self.links.iter().enumerate().map(link).collect::<Result<_, _>>()?;
-        let wiring = Wiring { classes: self.classes.clone(), endpoints, links, group: self.group };
+        let bandwidth = self.endpoint_bandwidth.clone();
+        let wiring = Wiring { classes: self.classes.clone(), endpoints, bandwidth, links, group: self.group };
         Ok(Arc::new(wiring.named(self.names.clone().unwrap_or_default())?))
     }
 }

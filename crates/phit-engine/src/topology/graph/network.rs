@@ -1,6 +1,7 @@
 //! A graph as a topology: ports, shortest paths, and a virtual channel for each hop.
 
 use super::distances::{Distances, Failure, LONGEST, MOST_ROUTERS};
+use crate::bandwidth::Bandwidth;
 use crate::engine::{Rng, Table};
 use crate::error::ScenarioError;
 use crate::topology::{Hop, HopState, Leg, Names, Peer, Port, Topology, Words, limits};
@@ -25,6 +26,8 @@ pub(in crate::topology) struct Wiring {
     pub classes: Vec<String>,
     /// Endpoints of each router.
     pub endpoints: Vec<u32>,
+    /// Phits per cycle of the link of every endpoint; none if all are as their class says.
+    pub bandwidth: Vec<Bandwidth>,
     /// The links.
     pub links: Vec<Link>,
     /// Routers of a group.
@@ -38,6 +41,9 @@ struct Far {
     port: u16,
     class: u8,
 }
+
+/// Most different bandwidths of endpoints' links: they and those of classes are numbered in a byte.
+const MOST_BANDWIDTHS: usize = 64;
 
 /// No router.
 const NOWHERE: Far = Far { router: u32::MAX, port: 0, class: 0 };
@@ -60,6 +66,21 @@ impl Wiring {
         if all == 0 || all > limits::MOST {
             let expected = format!("expected 1 to {} endpoints in all", limits::MOST);
             return Err(ScenarioError::new("endpoints", all, expected));
+        }
+        if !self.bandwidth.is_empty() && self.bandwidth.len() as u64 != all {
+            let expected = format!("expected {all} bandwidths, one for each endpoint");
+            return Err(ScenarioError::new(
+                "endpoint_bandwidth",
+                format!("a list of {}", self.bandwidth.len()),
+                expected,
+            ));
+        }
+        let mut kinds = self.bandwidth.clone();
+        kinds.sort_unstable();
+        kinds.dedup();
+        if kinds.len() > MOST_BANDWIDTHS {
+            let expected = format!("expected at most {MOST_BANDWIDTHS} different bandwidths");
+            return Err(ScenarioError::new("endpoint_bandwidth", kinds.len(), expected));
         }
         if self.group == 0 || !routers.is_multiple_of(u64::from(self.group)) {
             let expected = format!("expected a divisor of {routers}, the number of routers");
@@ -99,6 +120,7 @@ impl Wiring {
             hosts,
             group: self.group,
             names,
+            bandwidth: self.bandwidth,
         };
         if let Some(names) = &network.names {
             names.check(&network).map_err(|error| error.under("names"))?;
@@ -205,6 +227,8 @@ pub(in crate::topology) struct GraphNetwork {
     hosts: Range<u32>,
     group: u32,
     names: Option<Arc<Names>>,
+    /// Phits per cycle of the link of every endpoint; none if all are as their class says.
+    bandwidth: Vec<Bandwidth>,
 }
 
 impl GraphNetwork {
@@ -268,6 +292,9 @@ impl Topology for GraphNetwork {
                 Port { class, peer: Peer::Router { router, port } }
             }
         }
+    }
+    fn endpoint_bandwidth(&self, endpoint: u32) -> Option<Bandwidth> {
+        self.bandwidth.get(endpoint as usize).copied()
     }
     fn attachment(&self, endpoint: u32) -> (u32, u16) {
         let router = self.attached[endpoint];

@@ -46,6 +46,11 @@ pub trait ProcessParams {
     /// The process whose mean load is `load` phits/(endpoint·cycle) with packets of `mean_size` phits on average, where
     /// `load <= mean_size`; or why there is none.
     fn build(&self, load: f64, mean_size: f64) -> Result<Box<dyn Process>, String>;
+
+    /// The same for loads, its own among them, that are given in units of `one` phit/(endpoint·cycle): `load` is not.
+    fn build_in(&self, _one: f64, load: f64, mean_size: f64) -> Result<Box<dyn Process>, String> {
+        self.build(load, mean_size)
+    }
 }
 
 crate::registry::registry! {

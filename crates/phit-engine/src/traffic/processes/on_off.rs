@@ -17,7 +17,8 @@ pub struct OnOff {
     #[schemars(range(min = 1))]
     #[schemars(extend("x-unit" = "cycles"))]
     pub burst: f64,
-    /// Load within a burst in phits/(endpoint·cycle), more than 0 and at least `traffic.load`.
+    /// Load within a burst, a share or a rate as `traffic.load` is (in phits/(endpoint·cycle) with
+    /// `load_unit = "bisection"`): more than 0 and at least `traffic.load`.
     #[serde(default = "one")]
     #[schemars(extend("exclusiveMinimum" = 0))]
     #[schemars(extend("x-unit" = "load"))]
@@ -54,6 +55,10 @@ impl ProcessParams for OnOff {
         }
         let packet = Geometric::new(peak / mean_size);
         Ok(Box::new(TwoStates { duty, packet, stop: Geometric::new(stop), go: Geometric::new(go) }))
+    }
+
+    fn build_in(&self, one: f64, load: f64, mean_size: f64) -> Result<Box<dyn Process>, String> {
+        Self { burst: self.burst, peak: self.peak * one }.build(load, mean_size)
     }
 }
 

@@ -155,7 +155,7 @@ impl Job {
     /// The traffic at its endpoints. Error paths are relative to the job.
     fn place_traffic(&self, params: &TrafficParams, site: &Site<'_>) -> Result<Beside, ScenarioError> {
         let site = &Site { rails: 1, ..*site };
-        let &Site { topology, seed, free, job, max_load, bisection, .. } = site;
+        let &Site { topology, seed, free, job, rates, bisection, .. } = site;
         let endpoints = self.endpoints.unwrap_or(free.len() as u32);
         if endpoints as usize > free.len() {
             let expected = format!("expected at most {}: so many are left by the jobs before it", free.len());
@@ -168,7 +168,7 @@ impl Job {
             let reason = "the end of a program is not known beside traffic where links break during the run";
             return Err(ScenarioError::missing("traffic", reason));
         }
-        Beside::new(params, (job, self.start), &site.place(endpoints)?, topology, (max_load, bisection), seed)
+        Beside::new(params, (job, self.start), &site.place(endpoints)?, topology, (rates, bisection), seed)
     }
 }
 

@@ -5,6 +5,7 @@ use super::placement::{Free, PlacementKind};
 use crate::engine::Tick;
 use crate::error::ScenarioError;
 use crate::topology::Topology;
+use crate::traffic::Rates;
 use crate::traffic::TrafficParams;
 use phit_workload::source::{self, Source};
 use phit_workload::{Executable, Program};
@@ -27,8 +28,8 @@ pub struct Site<'a> {
     pub seed: u64,
     /// Ticks in a cycle.
     pub ticks_per_cycle: Tick,
-    /// What an endpoint's injection port carries, in phits/cycle.
-    pub max_load: f64,
+    /// What endpoints can send.
+    pub rates: &'a Rates,
     /// The load that saturates the network's bisection, if it has one, in phits/(endpoint·cycle).
     pub bisection: Option<f64>,
     /// Units of time of calculations in a nanosecond, as a fraction, if it is known how long a cycle is.

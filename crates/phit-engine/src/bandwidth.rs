@@ -21,8 +21,8 @@ impl Bandwidth {
     /// More than any link carries.
     pub(crate) const UNLIMITED: Self = Self { phits: u32::MAX, cycles: 1 };
     const LARGEST: u32 = 1_000_000_000;
-    /// Most cycles of a ratio: what three decimals say is one.
-    pub(crate) const MOST_CYCLES: u32 = 1000;
+    /// Most cycles of a ratio: the ratios of all links that are sold have fewer.
+    pub(crate) const MOST_CYCLES: u32 = 1_000_000;
 
     fn new(phits: u64, cycles: u32) -> Option<Self> {
         let whole = |cycles| u32::try_from(phits).ok().map(|phits| Self { phits, cycles });
@@ -31,10 +31,23 @@ impl Bandwidth {
 
     /// The ratio of the fewest cycles that is this number.
     fn of_number(number: f64) -> Option<Self> {
-        // Decimals are no binary fractions: what is meant is the ratio that is written alike.
-        let is_it = |&(phits, cycles): &(f64, u32)| phits / f64::from(cycles) == number;
-        let mut ratios = (1..=Self::MOST_CYCLES).map(|cycles| ((number * f64::from(cycles)).round(), cycles));
-        ratios.find(is_it).and_then(|(phits, cycles)| Self::new(phits as u64, cycles))
+        // Decimals are no binary fractions: what is meant is the ratio that is written alike. It is one of the
+        // convergents of the number's continued fraction (Legendre), as long as it has so few cycles.
+        let (mut before, mut ratio, mut rest) = ((1.0, 0.0), (number.floor(), 1.0), number);
+        while ratio.1 <= f64::from(Self::MOST_CYCLES) && ratio.0.is_finite() {
+            if ratio.0 / ratio.1 == number {
+                return Self::new(ratio.0 as u64, ratio.1 as u32);
+            }
+            rest = 1.0 / (rest - rest.floor());
+            let next = rest.floor();
+            (before, ratio) = (ratio, (next * ratio.0 + before.0, next * ratio.1 + before.1));
+        }
+        None
+    }
+
+    /// So many phits in each cycle, at least one.
+    pub(crate) fn whole(phits: u32) -> Self {
+        Self { phits: phits.max(1), cycles: 1 }
     }
 
     /// Cycles that so many phits take: whole ones.
@@ -59,8 +72,7 @@ impl Bandwidth {
 
     /// That of so many links together.
     pub(crate) fn times(self, links: u32) -> Self {
-        let divides = |number: &u32| links.is_multiple_of(*number) && self.cycles.is_multiple_of(*number);
-        let common = (1..=self.cycles).rev().find(divides).unwrap_or(1);
+        let common = gcd(links, self.cycles);
         Self { phits: self.phits.saturating_mul(links / common), cycles: self.cycles / common }
     }
 
@@ -68,6 +80,11 @@ impl Bandwidth {
     pub fn to_f64(self) -> f64 {
         f64::from(self.phits) / f64::from(self.cycles)
     }
+}
+
+/// The greatest common divisor.
+fn gcd(a: u32, b: u32) -> u32 {
+    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 impl Ord for Bandwidth {
@@ -213,11 +230,12 @@ mod tests {
     proptest! {
         /// Every ratio of small numbers is read as itself, whichever way it is written, and written as it was.
         #[test]
-        fn ratios_are_exact(phits in 1..5000u32, cycles in 1..=Bandwidth::MOST_CYCLES, size in 0..100_000u32) {
+        fn ratios_are_exact(phits in 1..5_000_000u32, cycles in 1..=Bandwidth::MOST_CYCLES, size in 0..100_000u32) {
             let number = f64::from(phits) / f64::from(cycles);
             let found = read(json!(number)).unwrap();
             prop_assert_eq!(u64::from(found.phits) * u64::from(cycles), u64::from(phits) * u64::from(found.cycles));
-            prop_assert_eq!(found.cycles(size), (u64::from(size) * u64::from(cycles)).div_ceil(phits.into()) as u32);
+            let expected = (u64::from(size) * u64::from(cycles)).div_ceil(phits.into());
+            prop_assert_eq!(u64::from(found.cycles(size)), expected.min(u32::MAX.into()));
             prop_assert_eq!(read(serde_json::to_value(found).unwrap()), Ok(found));
             prop_assert_eq!(found.cmp(&Bandwidth::ONE), phits.cmp(&cycles));
         }
@@ -227,9 +245,9 @@ mod tests {
     fn whole_numbers_stay_whole_and_others_say_what_is_expected() {
         assert_eq!(serde_json::to_value(read(json!(3.0)).unwrap()).unwrap(), json!(3));
         assert_eq!(read(json!(0.125)), Ok(Bandwidth { phits: 1, cycles: 8 }));
-        for wrong in [json!(0), json!(-1), json!(0.0), json!(0.0001), json!(std::f64::consts::PI), json!("infinite")] {
+        for wrong in [json!(0), json!(-1), json!(0.0), json!(1e-7), json!(std::f64::consts::PI), json!("infinite")] {
             let error = read(wrong.clone()).unwrap_err();
-            assert!(error.contains("or a ratio of whole numbers, such as 0.25, with at most 1000 below"), "{error}");
+            assert!(error.contains("or a ratio of whole numbers, such as 0.25, with at most 1000000 below"), "{error}");
         }
         let infinite: Injection = serde_json::from_value(json!("infinite")).unwrap();
         assert_eq!((infinite, infinite.finite()), (Injection::Infinite, None));
