@@ -68,6 +68,11 @@ soak: $(STAMPS)/packages ## Run all fast tests with random cases that differ, RO
 		PHIT_SOAK=1 $(PYTEST) --timeout=600 --hypothesis-seed=$$seed || exit 1; \
 	done
 
+RUNS ?= 200
+.PHONY: coverage
+coverage: $(STAMPS)/build ## Count how many intervals of short runs hold, RUNS of each network and load (200), on all cores; writes the table of docs/measuring.md
+	$(BIN)/python benches/coverage.py docs/measuring.md --runs $(RUNS)
+
 MINUTES ?= 10
 fuzz: $(STAMPS)/packages ## Answer random scenarios, programs, networks, folders, traces for MINUTES (10); SEED=n: those of before
 	PHIT_FUZZ_MINUTES=$(MINUTES) PHIT_FUZZ_SEED=$(SEED) cargo test -p phit-tests --test fuzz -- --nocapture

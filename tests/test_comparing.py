@@ -25,8 +25,9 @@ LATENCY, ACCEPTED = QUANTITIES["latency_mean"], QUANTITIES["accepted_load"]
 
 
 def summary(latency: float, half: float | None = None, seed: int = 1, **keys: Any) -> dict[str, Any]:
-    scenario = {"seed": seed, "measure": {"batches": 20}, **keys}
-    return {"latency_mean": latency, "latency_ci": half, "confidence": 0.95, "scenario": scenario}
+    scenario = {"seed": seed, **keys}
+    interval = {"latency_ci": half, "latency_ci_batches": None if half is None else 20, "latency_ci_reason": None}
+    return {"latency_mean": latency, **interval, "confidence": 0.95, "scenario": scenario}
 
 
 def row(a: list[dict[str, Any]], b: list[dict[str, Any]]) -> dict[str, Any]:
@@ -54,7 +55,9 @@ def test_single_runs_are_compared_by_their_batches() -> None:
     assert found["p"] == pytest.approx(2 * stats.t.sf(4 / error, freedom))
     assert found["verdict"] == "open"
     assert row([summary(100.0, 0.1)], [summary(90.0, 0.1)])["verdict"] == "lower"
-    assert row([summary(100.0)], [summary(90.0)])["verdict"] == "unknown"
+    without = summary(90.0) | {"latency_ci_reason": "saturated"}
+    found = row([summary(100.0, 0.1)], [without])
+    assert (found["verdict"], found["reason"], found["half_width"]) == ("undecided", "B: saturated", None)
     assert row([summary(100.0, 1.0)], [summary(100.0, 1.0)])["verdict"] == "same"
 
 

@@ -266,24 +266,21 @@ def test_means_over_seeds() -> None:
             "latency_mean": [100.0, 110.0, 90.0],
             "saturated": [False, True, False],
             "cpu_seconds": [1.0, 1.0, 1.0],
+            # Seeds that are far apart carry the interval of their mean, the run's own that of a single one.
+            "latency_ci": [0.1, 0.1, 3.0],
+            "latency_ci_batches": [20, 20, 4],
+            "accepted_ci": [None, None, 0.0],
+            "accepted_ci_batches": [None, None, 4],
+            "confidence": [0.95, 0.95, 0.95],
         }
     )
-    batches = pl.DataFrame(
-        {
-            "point": ["z"] * 4,
-            "batch": [0, 1, 2, 3],
-            "packets": [10] * 4,
-            "latency_mean": [88.0, 92.0, 88.0, 92.0],
-            "accepted_load": [0.5] * 4,
-        }
-    )
-    first, second = steady(labels, Done(points=points, batches=batches)).iter_rows(named=True)
+    first, second = steady(labels, Done(points=points)).iter_rows(named=True)
     assert (first["seeds"], first["latency_mean"], first["saturated"]) == (2, 105.0, True)
     # Student's t with one degree of freedom, of a standard deviation of 7.07 over the root of 2.
     assert first["latency_mean_half"] == pytest.approx(12.706 * 5.0, rel=1e-4)
     assert (second["seeds"], second["accepted_load_half"], second["saturated"]) == (1, 0.0, False)
-    # From its batches, with three degrees of freedom: a standard deviation of 2.31 over the root of 4.
-    assert second["latency_mean_half"] == pytest.approx(3.1824 * (16 / 3) ** 0.5 / 2, rel=1e-4)
+    # Its run's own interval, whose level is the same.
+    assert second["latency_mean_half"] == pytest.approx(3.0)
     assert first["runs"] == ["x", "y"]
 
 

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
 from phit.errors import InputError
-from phit.studies.kit import batches, budget, uncertain
+from phit.studies.kit import budget, spreads, uncertain
 from phit.studies.kit.claim import (
     Claim,
     Fact,
@@ -93,43 +92,29 @@ def test_combined_checks_take_the_margin_of_the_one_that_decides() -> None:
     assert math.isnan(any_of([check(-3), unknown]).margin)
 
 
-def autoregressive(rho: float, count: int, rng: np.random.Generator) -> list[float]:
-    values = [0.0]
-    for noise in rng.normal(size=count + 50):
-        values.append(rho * values[-1] + noise)
-    return values[-count:]
+def test_the_error_of_a_run_is_that_of_its_interval() -> None:
+    half, level = 4.0, 0.9
+    points = pl.DataFrame(
+        {
+            "point": ["x", "y"],
+            "latency_ci": [half, None],
+            "latency_ci_batches": [12, None],
+            "accepted_ci": [None, 0.0],
+            "confidence": [level, level],
+        }
+    )
+    found = spreads.spreads(points, "latency_mean")
+    assert list(found) == ["x"]
+    assert found["x"].freedom == 11
+    assert math.sqrt(found["x"].variance) == pytest.approx(half / 1.7959, rel=1e-4)
+    # A folder of before has no number of batches.
+    assert spreads.spreads(points, "accepted_load") == {}
 
 
-@pytest.mark.parametrize(("rho", "least"), [(0.0, 0.93), (0.3, 0.87), (0.6, 0.81)])
-def test_the_interval_of_correlated_batches_covers_the_truth(rho: float, least: float) -> None:
-    rng = np.random.default_rng(1)
-    covered = plain = 0
-    for _ in range(500):
-        values = autoregressive(rho, 20, rng)
-        spread = batches.spread(values)
-        assert spread is not None
-        mean = abs(float(np.mean(values)))
-        covered += mean < t_quantile(spread.freedom + 1) * math.sqrt(spread.variance)
-        plain += mean < t_quantile(20) * float(np.std(values, ddof=1)) / math.sqrt(20)
-    assert covered / 500 > least
-    # Without the test of their correlation they would cover far less.
-    assert rho < 0.6 or plain / 500 < 0.75
-
-
-def test_batches_count_by_their_packets() -> None:
-    spread = batches.spread([3.0, 4.4, 9.0, 5.0], [10, 11, 0, 10])
-    mean = (30 + 48.4 + 50) / 31
-    squares = sum((w * (x - mean)) ** 2 for x, w in ((3.0, 10), (4.4, 11), (5.0, 10)))
-    assert spread is not None
-    assert spread.freedom == 2
-    assert math.sqrt(spread.variance) == pytest.approx(math.sqrt(squares / 6) / (31 / 3))
-    assert batches.spread([1.0]) is None
-
-
-def test_seeds_and_batches_are_pooled_unless_seeds_are_further_apart() -> None:
-    within = batches.Spread(0.01, 19)
+def test_seeds_and_runs_are_pooled_unless_seeds_are_further_apart() -> None:
+    within = spreads.Spread(0.01, 19)
     assert pooled(None, [within]) == pytest.approx(t_quantile(20) * 0.1)
-    # Two seeds that agree: the batches carry the interval, which Student's t alone would make 12.7 times as wide.
+    # Two seeds that agree: their runs' errors carry the interval; by Student's t alone it would be 12.7 times as wide.
     few = pooled(0.1, [within, within])
     assert few == pytest.approx(t_quantile(40) * math.sqrt(0.005), rel=0.01)
     # Two that do not: their distance alone counts.

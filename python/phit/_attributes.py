@@ -32,6 +32,7 @@ TYPES = {
     "number": "float",
     "whole": "int",
     "flag": "bool",
+    "text": "str",
     "parts": "Mapping[str, float]",
     "by_class": "Mapping[str, float | None]",
     "parts_by_class": "Mapping[str, Mapping[str, float]]",

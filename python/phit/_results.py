@@ -76,9 +76,27 @@ class Quantities:
     def accepted_ci(self) -> float | None:
         """Half width of the interval of the accepted load (phits/(endpoint·cycle)).
 
-        `None` if not there; it is there if two batches are complete.
+        `None` if not there; it is there if the run is long enough and its backlog does not grow, or grows steadily.
         """
         value: float | None = self._value("accepted_ci")
+        return value
+
+    @property
+    def accepted_ci_batches(self) -> int | None:
+        """Batches of the interval of the accepted load.
+
+        `None` if not there; it is there with `accepted_ci`.
+        """
+        value: int | None = self._value("accepted_ci_batches")
+        return value
+
+    @property
+    def accepted_ci_reason(self) -> str | None:
+        """Why the accepted load has no interval.
+
+        `None` if not there; it is there without `accepted_ci`.
+        """
+        value: str | None = self._value("accepted_ci_reason")
         return value
 
     @property
@@ -94,9 +112,27 @@ class Quantities:
     def latency_ci(self) -> float | None:
         """Half width of the interval of the mean latency (cycles).
 
-        `None` if not there; it is there if packets were recorded in two batches.
+        `None` if not there; it is there if the run is steady and long enough.
         """
         value: float | None = self._value("latency_ci")
+        return value
+
+    @property
+    def latency_ci_batches(self) -> int | None:
+        """Batches of the interval of the mean latency.
+
+        `None` if not there; it is there with `latency_ci`.
+        """
+        value: int | None = self._value("latency_ci_batches")
+        return value
+
+    @property
+    def latency_ci_reason(self) -> str | None:
+        """Why the mean latency has no interval.
+
+        `None` if not there; it is there without `latency_ci`.
+        """
+        value: str | None = self._value("latency_ci_reason")
         return value
 
     @property
@@ -289,9 +325,30 @@ class Quantities:
         return value
 
     @property
-    def converged(self) -> bool:
-        """Converged."""
-        value: bool = self._value("converged")
+    def converged(self) -> bool | None:
+        """Converged.
+
+        `None` if not there; it is there if the run was asked for one of these, or was stopped.
+        """
+        value: bool | None = self._value("converged")
+        return value
+
+    @property
+    def steady(self) -> str | None:
+        """Steady.
+
+        `None` if not there; it is there of runs of traffic.
+        """
+        value: str | None = self._value("steady")
+        return value
+
+    @property
+    def steady_reason(self) -> str | None:
+        """Why the run is not known to be steady.
+
+        `None` if not there; it is there of runs of traffic that are not steady, or not known to be.
+        """
+        value: str | None = self._value("steady_reason")
         return value
 
     @property

@@ -1,8 +1,9 @@
 """Two sets of results side by side: by what their scenarios differ, and what in their results, with significance.
 
-A mean over seeds has the standard error of independent runs. A single run has that of its batch means, for those
-quantities that have an interval. Means differ if Welch's test says so, at 5 % over all points of a quantity together
-(Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 1979).
+A mean over seeds has the standard error of independent runs. A single run has that of its own interval, for those
+quantities that have one: without it nothing is decided. Means differ if Welch's test says so, at 5 % over all points
+of a quantity together (Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of
+Statistics 1979).
 """
 
 import math
@@ -18,7 +19,7 @@ import polars as pl
 from phit.errors import InputError, ResultsError
 from phit.experiment import label
 from phit.labels import label_of
-from phit.quantities import QUANTITIES, Quantity
+from phit.quantities import QUANTITIES, Quantity, error_of
 from phit.report import Folder
 from phit.result import run
 from phit.results import MANIFEST, POINTS
@@ -38,7 +39,13 @@ MOST_VALUES = 6
 Key = tuple[tuple[str, str], ...]
 """What a point is found by on the other side: keys with their values."""
 
-WORDS = {"higher": "higher in B", "lower": "lower in B", "same": "the same", "open": "not told apart", "unknown": "?"}
+WORDS = {
+    "higher": "higher in B",
+    "lower": "lower in B",
+    "same": "the same",
+    "open": "not told apart",
+    "undecided": "undecided",
+}
 """Verdicts on a quantity of a point, as a person reads them."""
 
 
@@ -61,7 +68,8 @@ class Comparison:
     results: pl.DataFrame
     """A row per point that both sides have, and quantity: the keys that tell points apart, `quantity`, means `a` and
     `b`, their `difference`, b - a, `relative` to a, the `half_width` of its 95 % interval, `p` by Welch's test, and
-    `verdict`: higher, lower, same (exactly), open (not told apart) or unknown (there are no intervals)."""
+    `verdict`: higher, lower, same (exactly), open (not told apart) or undecided (a mean has no interval: `reason` says
+    which, and why)."""
     keys: tuple[str, ...]
     """Columns of `results` that tell points apart."""
     unmatched: tuple[int, int]
@@ -183,7 +191,7 @@ def compared(a: Side, b: Side, quantities: Sequence[Quantity]) -> Comparison:
     ]
     return Comparison(
         tuple(_differences(a, b)),
-        pl.DataFrame(rows, schema=schema | {"verdict": pl.String}),
+        pl.DataFrame(rows, schema=schema | {"verdict": pl.String, "reason": pl.String}),
         tuple(shown),
         (lost[0], lost[1]),
     )
@@ -229,6 +237,8 @@ class _Mean:
     """Standard error; `None` if it is not known."""
     freedom: float
     """Degrees of freedom of the error."""
+    reason: str | None = None
+    """Why the error is not known."""
 
 
 def _mean(summaries: Sequence[Mapping[str, Any]], quantity: Quantity) -> _Mean | None:
@@ -239,14 +249,8 @@ def _mean(summaries: Sequence[Mapping[str, Any]], quantity: Quantity) -> _Mean |
     if len(values) > 1:
         variance = math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
         return _Mean(mean, math.sqrt(variance / len(values)), len(values) - 1)
-    from scipy import stats
-
-    half = summaries[0].get(quantity.interval) if quantity.interval else None
-    batches = int(summaries[0]["scenario"].get("measure", {}).get("batches") or 0)
-    if half is None or batches < 2:
-        return _Mean(mean, None, 1)
-    confidence = float(summaries[0].get("confidence") or 0.95)
-    return _Mean(mean, float(half / stats.t.ppf((1 + confidence) / 2, batches - 1)), batches - 1)
+    error = error_of(summaries[0], quantity.name)
+    return _Mean(mean, None, 1, error) if isinstance(error, str) else _Mean(mean, error.standard, error.freedom)
 
 
 def _difference(a: _Mean, b: _Mean) -> dict[str, Any]:
@@ -256,6 +260,8 @@ def _difference(a: _Mean, b: _Mean) -> dict[str, Any]:
     difference = b.value - a.value
     found: dict[str, Any] = {"a": a.value, "b": b.value, "difference": difference, "half_width": None, "p": None}
     found["relative"] = difference / a.value if a.value else None
+    why = [f"{side}: {one.reason}" for side, one in (("A", a), ("B", b)) if one.reason is not None]
+    found["reason"] = "; ".join(why) or None
     if a.error is None or b.error is None:
         return found
     error = math.hypot(a.error, b.error)
@@ -282,7 +288,7 @@ def _verdict(row: Mapping[str, Any], different: bool) -> str:
     if row["difference"] == 0.0:
         return "same"
     if row["p"] is None:
-        return "unknown"
+        return "undecided"
     if not different:
         return "open"
     return "higher" if row["difference"] > 0 else "lower"

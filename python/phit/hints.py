@@ -326,10 +326,17 @@ def _unfair(seen: _Seen) -> Iterator[Hint]:
 
 
 def _unsteady(seen: _Seen) -> Iterator[Hint]:
-    if seen.summary.get("converged") is False and not seen.saturated:
+    if seen.saturated:
+        return
+    if seen.summary.get("steady") in ("no", "unknown"):
+        known = "not steady" if seen.summary["steady"] == "no" else "not known to be steady"
         yield Hint(
-            "not-steady", "the run had not settled: its numbers belong to this length of warm-up and measurement only"
+            "not-steady",
+            f"the run is {known}: {seen.summary.get('steady_reason')}; its numbers belong to this length of warm-up "
+            "and measurement: measure more cycles",
         )
+    elif seen.summary.get("converged") is False:
+        yield Hint("not-steady", "the run ended before it had got as far as it was asked to")
 
 
 _RULES = (

@@ -31,6 +31,9 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 T95 = (12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131)
 """Student's t for a two-sided 95 % interval, by degrees of freedom from 1."""
 
+HOLLOW = "hollow: not known to be steady"
+"""What the mark of a point means whose run is not steady, or too short to tell."""
+
 THIS_RUN = "this run"
 """The name of the only point of a table."""
 
@@ -102,9 +105,15 @@ def _colours(points: pl.DataFrame, swept: Sequence[str], taken: set[str | None])
 
 
 def curves(points: pl.DataFrame, y: str) -> pl.DataFrame:
-    """One row per series, panel and x: mean of `y` over seeds, its confidence interval, whether it saturated."""
+    """One row per series, panel and x: mean of `y` over seeds, its confidence interval, whether it saturated.
+
+    Where there is no interval, `half`, `low` and `high` are null. `unsteady`: a run is not known to be steady.
+    """
     half = interval(y)
     single = pl.col(half).first() if half is not None and half in points.columns else pl.lit(None)
+    # Of a saturated point the curve itself tells.
+    known = pl.col("steady") if "steady" in points.columns else pl.lit(None, dtype=pl.String)
+    unsteady = known.is_in(["no", "unknown"]).fill_null(False) & ~pl.col("saturated").fill_null(False)
     grouped = (
         points.filter(pl.col(y).is_not_null())
         .group_by("panel", "series", "x", maintain_order=True)
@@ -113,13 +122,11 @@ def curves(points: pl.DataFrame, y: str) -> pl.DataFrame:
             pl.col(y).cast(pl.Float64).alias("values"),
             pl.col("saturated").any(),
             single.cast(pl.Float64).alias("single"),
+            unsteady.any().alias("unsteady"),
             pl.len().alias("seeds"),
         )
     )
-    widths = [
-        half_width(row["values"]) if row["seeds"] > 1 else (row["single"] or 0.0)
-        for row in grouped.iter_rows(named=True)
-    ]
+    widths = [half_width(row["values"]) if row["seeds"] > 1 else row["single"] for row in grouped.iter_rows(named=True)]
     return grouped.with_columns(half=pl.Series(widths, dtype=pl.Float64)).with_columns(
         low=pl.col("y") - pl.col("half"), high=pl.col("y") + pl.col("half")
     )
@@ -153,6 +160,11 @@ def curve_table(points: pl.DataFrame, y: str, swept: Sequence[str], plot: Mappin
             "saturated",
         )
     )
+
+
+def above_zero(rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows of `curves` that axes with logarithms can show, with their intervals if they have any."""
+    return rows.filter(pl.col("x") > 0, pl.col("y") > 0, (pl.col("low") > 0).fill_null(True))
 
 
 def latency_limit(rows: pl.DataFrame) -> float:
@@ -194,7 +206,7 @@ def load_curves(
     rows = curves(drawn, y)
     log = bool(plot.get("log"))
     if log:
-        rows = rows.filter(pl.col("x") > 0, pl.col("low") > 0)
+        rows = above_zero(rows)
     if rows.is_empty():
         raise InputError(f"plot: no point has a value of {quoted(y)}{' above 0, as plot.log needs' * log}")
     names = rows["series"].unique(maintain_order=True).to_list()
@@ -210,6 +222,7 @@ def load_curves(
     notes = [
         "▲ saturated: the curve goes on above" if clipped else "dashed: accepted = offered" * (y == "accepted_load")
     ]
+    notes += [HOLLOW] if rows["unsteady"].any() else []
     notes += [unseen] if clipped and (unseen := without_finite_points(drawn, rows)) else []
     text = plot.get("title") or {"latency_mean": "Latency", "accepted_load": "Throughput"}.get(y, title_of(y))
     return styled(_with_legend(charts, chosen), str(text), notes[0] if len(notes) == 1 else notes)
@@ -222,7 +235,10 @@ def x_title_of(points: pl.DataFrame, plot: Mapping[str, Any]) -> str:
 
 def top_of(rows: pl.DataFrame, y: str, *, log: bool = False) -> float:
     """Where the vertical axis of curves ends: the same in all panels, which are read side by side."""
-    return latency_limit(rows) if diverges(y) and not log else float(rows["high"].max() or 1) * 1.06  # type: ignore[arg-type]
+    if diverges(y) and not log:
+        return latency_limit(rows)
+    top = rows.select(pl.max_horizontal(pl.col("high").max(), pl.col("y").max())).item()
+    return float(top or 1) * 1.06
 
 
 def without_finite_points(drawn: pl.DataFrame, rows: pl.DataFrame) -> str:
@@ -248,7 +264,7 @@ def _with_legend(charts: list[Any], chosen: Any) -> Any:
 
 def _log(*columns: pl.Series) -> "alt.Scale":
     """A logarithmic axis for so many values."""
-    values = [float(value) for column in columns for value in column]
+    values = [float(value) for column in columns for value in column.drop_nulls()]
     return alt.Scale(type="log", domain=[min(values), max(values)], nice=True)
 
 
@@ -286,7 +302,7 @@ def panel_of(
     if log:
         ticks = alt.Axis(format="~s", tickCount=7)
         x = alt.X("x:Q", title=x_title, scale=_log(rows["x"]), axis=ticks)
-        axis = alt.Y("y:Q", title=title_of(y), scale=_log(rows["low"], rows["high"]), axis=ticks)
+        axis = alt.Y("y:Q", title=title_of(y), scale=_log(rows["y"], rows["low"], rows["high"]), axis=ticks)
     scale = alt.Scale(domain=names, range=[COLOURS[i % len(COLOURS)] for i in range(len(names))])
     key = alt.Legend(title=None, symbolSize=90, symbolStrokeWidth=2) if legend and len(names) > 1 else None
     colour = alt.Color("series:N", scale=scale, legend=key)
@@ -299,8 +315,9 @@ def panel_of(
         alt.Tooltip("y:Q", title=title_of(y), format=".4~g"),
         alt.Tooltip("half:Q", title="± (95 %)", format=".2~g"),
         alt.Tooltip("saturated:N", title="saturated"),
+        alt.Tooltip("unsteady:N", title="not known to be steady"),
     ]
-    data = rows.select("x", "y", "series", "saturated", "half", "low", "high", *keys)
+    data = rows.select("x", "y", "series", "saturated", "unsteady", "half", "low", "high", *keys)
     base = alt.Chart(data)
     layers: list[Any] = []
     if y == "accepted_load" and not log:
@@ -316,6 +333,11 @@ def panel_of(
         x, axis, colour, shape, opacity=faded, tooltip=tips
     )
     layers += [band, line, dots]
+    if rows["unsteady"].any():
+        hollow = alt.Chart(data.filter("unsteady")).mark_point(
+            filled=True, size=12, clip=True, opacity=1, color="white"
+        )
+        layers.append(hollow.encode(x, axis, tooltip=tips))
     if clipped:
         gone = crossings(rows, limit)
         tip = [alt.Tooltip("series:N", title="curve"), alt.Tooltip("saturated at:Q", format=".4~g")]

@@ -10,13 +10,16 @@ from typing import Any, Literal
 
 from phit import _phit
 
-Shape = Literal["number", "whole", "flag", "parts", "by_class", "parts_by_class", "numbers_by_name", "wholes_by_name"]
-"""What a value looks like: a number, a whole number, true or false, or a table of these by part, link class or name."""
+Shape = Literal[
+    "number", "whole", "flag", "text", "parts", "by_class", "parts_by_class", "numbers_by_name", "wholes_by_name"
+]
+"""What a value looks like: a number, a whole number, true or false, words, or a table of these by part, class of links
+or name."""
 
 Cell = Literal["number", "whole", "flag", "text", "wholes"]
 """What a cell of a table holds: `wholes` is a list of whole numbers."""
 
-SCALARS = ("number", "whole", "flag")
+SCALARS = ("number", "whole", "flag", "text")
 """Shapes of quantities that are one value."""
 
 
@@ -172,6 +175,42 @@ def diverges(column: str) -> bool:
 def interval(column: str) -> str | None:
     """The column with the half width of a column's confidence interval from a single run."""
     return QUANTITIES[column].interval if column in QUANTITIES else None
+
+
+@dataclass(frozen=True)
+class Error:
+    """How well a single run knows a mean, as its summary says."""
+
+    half: float
+    """Half width of the confidence interval."""
+    standard: float
+    """The standard error that the interval has been made from."""
+    freedom: int
+    """The degrees of freedom that it is known with."""
+
+
+def error_of(summary: Mapping[str, Any], quantity: str) -> "Error | str":
+    """The error of a mean of a run, or in words why it has none."""
+    name = interval(quantity)
+    if name is None:
+        return "only a mean over several seeds has an interval"
+    half, batches = summary.get(name), summary.get(f"{name}_batches")
+    if half is None or not batches or batches < 2:
+        return str(summary.get(f"{name}_reason") or "its run has none")
+    confidence = float(summary.get("confidence") or 0.95)
+    from scipy import special
+
+    t = float(special.stdtrit(batches - 1, (1 + confidence) / 2))
+    return Error(float(half), float(half) / t, int(batches) - 1)
+
+
+def reason_of(summary: Mapping[str, Any], quantity: str) -> str | None:
+    """Why a mean of a run has no interval; `None` if it has one, or never has any."""
+    name = interval(quantity)
+    if name is None or summary.get(name) is not None or summary.get(quantity) is None:
+        return None
+    reason = summary.get(f"{name}_reason")
+    return None if reason is None else str(reason)
 
 
 def columns() -> list[str]:

@@ -11,7 +11,7 @@ from phit._results import Quantities
 from phit.errors import InputError, SimulationError
 from phit.mechanisms import running
 from phit.origins import located
-from phit.quantities import HEADLINES, TABLES, Quantity
+from phit.quantities import HEADLINES, TABLES, Quantity, reason_of
 from phit.scenario import Document, Source, load, program_notes, to_json
 from phit.sections import leave_out
 
@@ -33,6 +33,11 @@ def readable(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
     return str(value)
+
+
+def readable_half(half: float) -> str:
+    """Half the width of an interval with two significant digits."""
+    return readable(half) if half >= 100 else f"{half:.2g}"
 
 
 def readable_time(seconds: float) -> str:
@@ -97,7 +102,15 @@ class Result(Quantities, Mapping[str, Any]):
         """`(name, value, unit)` of what a person wants to see first."""
         cycle = self.get("cycle_seconds")
         shown = (q for q in HEADLINES if q.name in self and not (q.special and self[q.name] is None))
-        return [(q.words, *_shown(q, self[q.name], cycle)) for q in shown]
+        return [(q.words, *self._headline(q, cycle)) for q in shown]
+
+    def _headline(self, quantity: Quantity, cycle: float | None) -> tuple[str, str]:
+        value, unit = _shown(quantity, self[quantity.name], cycle)
+        half = self.get(quantity.interval) if quantity.interval else None
+        if half is not None:
+            return f"{value} ± {readable_half(half)}", unit
+        reason = reason_of(self, quantity.name)
+        return value, unit if reason is None else f"{unit}; no interval: {reason}"
 
     def __repr__(self) -> str:
         width = max((len(name) for name, _, _ in self.headlines()), default=0)

@@ -11,7 +11,7 @@ from phit.errors import InputError, ScenarioError
 from phit.experiment import CURVE, SEED, Experiment, Point, Values, heading, label
 from phit.files import write_parquet
 from phit.progress import reporter
-from phit.saturation import KEY, Rule, Search, check_last
+from phit.saturation import KEY, Rule, Search, check_last, times
 from phit.scenario import Source, canonical, complete, get_path
 from phit.sharding import Shard
 from phit.where import Asked, Where
@@ -157,7 +157,10 @@ def _try(
     """Runs the next load of each curve."""
     from phit.sweeping import run_points
 
-    points = [[Point(values, complete(experiment.document(values))) for values in _values(curve)] for curve in curves]
+    points = [
+        [Point(values, complete(experiment.document(values))) for values in _values(curve, experiment)]
+        for curve in curves
+    ]
     every = list({point.hash: point for of_curve in points for point in of_curve}.values())
     table = run_points(experiment, every, out, where, progress=progress, force=force)
     rows = {row["point"]: row for row in table.iter_rows(named=True)}
@@ -169,8 +172,10 @@ def _try(
                 report.say(f"{curve.name}: {_words(curve)}")
 
 
-def _values(curve: Curve) -> list[Values]:
-    return [{**curve.values, KEY: curve.search.load, SEED: seed} for seed in curve.seeds]
+def _values(curve: Curve, experiment: Experiment) -> list[Values]:
+    own = {**curve.values, KEY: curve.search.load}
+    own |= times(experiment.document(own), curve.search.longer)
+    return [{**own, SEED: seed} for seed in curve.seeds]
 
 
 def _words(curve: Curve) -> str:
@@ -189,7 +194,7 @@ def _row(curve: Curve) -> dict[str, Any]:
         SUSTAINED: found.sustained,
         NOT_SUSTAINED: found.saturated,
         "latency_mean": None if found.sustained is None else curve.latencies[found.sustained],
-        "loads": len(found.trials),
+        "loads": sum(trial.decided for trial in found.trials),
     }
 
 

@@ -14,6 +14,12 @@ from phit.sections import leave_out
 
 KEY = "traffic.load"
 
+LONGER = 5
+"""By what runs are longer that are repeated because shorter ones were not known to be steady."""
+
+TIMES = ("measure.warmup", "measure.cycles")
+"""Keys that say how long a run is."""
+
 FINEST = 1e-6
 """The smallest step and tolerance."""
 
@@ -28,6 +34,12 @@ class Trial:
     """Accepted over offered load, the least of all seeds."""
     latency: float | None
     """Mean latency in cycles, the greatest of all seeds; `None` if nothing was delivered."""
+    steady: str | None = None
+    """Whether its runs show a steady state: "no" if one does not, or "unknown" if one is too short to tell."""
+    longer: int = 1
+    """By what warm-up and measurement were longer than the scenario's."""
+    decided: bool = True
+    """False if longer runs of this load have followed."""
 
 
 @dataclass(frozen=True)
@@ -79,14 +91,25 @@ class Rule:
             return [self.first, self.last]
         return expand_range("--grid", {"start": self.first, "stop": self.last, "step": self.step})
 
-    def trial(self, load: float, runs: Sequence[tuple[Document, Mapping[str, Any]]], before: Sequence[Trial]) -> Trial:
-        """What comes of a load: of runs of all seeds, after the trials before."""
+    def trial(
+        self,
+        load: float,
+        runs: Sequence[tuple[Document, Mapping[str, Any]]],
+        before: Sequence[Trial],
+        longer: int = 1,
+    ) -> Trial:
+        """What comes of a load: of runs of all seeds, `longer` than the scenario's, after the trials before."""
         accepted = min(_share(scenario, summary) for scenario, summary in runs)
+        found = [summary.get("steady") for _, summary in runs]
+        steady = next((word for word in ("no", "unknown", "yes") if word in found), None)
         latencies = [summary["latency_mean"] for _, summary in runs]
         latency = max((float(x) for x in latencies if x is not None), default=None)
         delivered = all(x is not None for x in latencies)
         fast = latency is not None and latency <= self._longest(before)
-        return Trial(load, delivered and fast and accepted >= self.share, accepted, latency)
+        lasting = delivered and fast and accepted >= self.share
+        if lasting and steady in ("no", "unknown") and longer < LONGER:
+            return Trial(load, False, accepted, latency, steady, longer, decided=False)
+        return Trial(load, lasting and steady != "no", accepted, latency, steady, longer)
 
     def _longest(self, trials: Sequence[Trial]) -> float:
         """The greatest mean latency after these trials, in cycles."""
@@ -112,9 +135,11 @@ def saturate(
 ) -> Saturation:
     """Finds the largest load that a scenario sustains. Of the curves of an experiment `saturations` finds it.
 
-    A load is sustained if every seed
+    Runs that accept enough, but are not steady or too short to tell, are repeated with five times the warm-up and five
+    times the cycles, which then decide. A load is sustained if every seed
 
     * accepts at least `share` of what is offered, or, if packets are counted by generation, delivers all of them;
+    * has no trend of its mean latency, which would show that queues still grow;
     * with `latency_factor`, has a mean latency of at most so many times the first load's, which is the greatest of
       its seeds;
     * with `latency_limit`, has a mean latency of at most so many cycles.
@@ -150,7 +175,7 @@ def saturation_of(
     check_last(document, rule)
     search = Search(rule)
     while search.load is not None:
-        results = [_run(document, search.load, seed, force) for seed in range(seeds)]
+        results = [_run(document, search, seed, force) for seed in range(seeds)]
         tell(search.judge([(result.scenario, result.summary) for result in results]))
     return search.found
 
@@ -185,12 +210,18 @@ class Search:
         self._ends: tuple[float | None, float | None] = (None, None)
         self.load: float | None = next(self._steps)
         """The load to try next; `None` once it is found."""
+        self.longer = 1
+        """By what warm-up and measurement of the runs to come are longer than the scenario's."""
 
     def judge(self, runs: Sequence[tuple[Document, Mapping[str, Any]]]) -> Trial:
         """Takes what runs of all seeds gave under this load: of each its scenario and its summary."""
         assert self.load is not None
-        trial = self._rule.trial(self.load, runs, self._trials)
+        trial = self._rule.trial(self.load, runs, [trial for trial in self._trials if trial.decided], self.longer)
         self._trials.append(trial)
+        if not trial.decided:
+            self.longer = LONGER
+            return trial
+        self.longer = 1
         try:
             self.load = self._steps.send(trial.sustained)
         except StopIteration as found:
@@ -239,8 +270,19 @@ def _loaded(document: Document, value: float) -> Document:
     return own
 
 
-def _run(document: Document, value: float, seed: int, force: bool) -> Result:
-    own = _loaded(document, value)
+def times(document: Document, longer: int) -> dict[str, Any]:
+    """The keys of a scenario that make its run longer, with their values; a warm-up that the run finds is as it is."""
+    if longer == 1:
+        return {}
+    given = {key: get_path(complete(document), key) for key in TIMES}
+    return {key: longer * value for key, value in given.items() if isinstance(value, int)}
+
+
+def _run(document: Document, search: "Search", seed: int, force: bool) -> Result:
+    assert search.load is not None
+    own = _loaded(document, search.load)
+    for key, value in times(own, search.longer).items():
+        set_path(own, key, value)
     set_path(own, "seed", int(get_path(own, "seed", 1)) + seed)
     return run(own, force=force)
 

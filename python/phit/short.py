@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from phit.experiment import heading
 from phit.labels import label_of
-from phit.quantities import HEADLINES
-from phit.result import readable
+from phit.quantities import HEADLINES, interval
+from phit.result import readable, readable_half
 from phit.text import WIDTH, plain
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ CAPTION = "loads in phits/(endpoint·cycle), latencies in cycles"
 COLOURED = ("FORCE_COLOR", "TTY_COMPATIBLE")
 """Environment variables by which what is no terminal may be taken for one."""
 
-_NARROW = str.maketrans("", "", "–·…")
+_NARROW = str.maketrans("", "", "–·…±")
 """What is as wide as a letter, of what is no ASCII."""
 
 
@@ -49,7 +49,7 @@ def short_rows(points: "pl.DataFrame", swept: Sequence[str]) -> tuple[list[str],
     """Headings and cells of the short table."""
     columns = short_columns(points, swept)
     keys = set(swept)
-    words = [map(_key_cell if name in keys else _cell, points[name].to_list()) for name, _ in columns]
+    words = [map(_key_cell, points[name].to_list()) if name in keys else _cells(points, name) for name, _ in columns]
     return [name for _, name in columns], [list(row) for row in zip(*words, strict=True)]
 
 
@@ -60,6 +60,29 @@ def _key_cell(value: Any) -> str:
 
 def _cell(value: Any) -> str:
     return label_of(value) if isinstance(value, str) else readable(value)
+
+
+def _cells(points: "pl.DataFrame", name: str) -> list[str]:
+    """The cells of a measure, each with half the width of its interval, or a question mark if it has none."""
+    half = interval(name)
+    if half is None or half not in points.columns:
+        return [_cell(value) for value in points[name].to_list()]
+    pairs = points.select(name, half).iter_rows()
+    return [readable(v) if v is None else f"{readable(v)} ± {'?' if h is None else readable_half(h)}" for v, h in pairs]
+
+
+def without_interval(points: "pl.DataFrame") -> list[str]:
+    """Why points have no interval, a line for each quantity and reason; nothing if all have one."""
+    lines = []
+    for quantity in HEADLINES:
+        half = interval(quantity.name)
+        reasons = f"{half}_reason"
+        if half is None or reasons not in points.columns:
+            continue
+        counts = points[reasons].drop_nulls().value_counts(sort=True)
+        for reason, count in counts.iter_rows():
+            lines.append(f"no interval of the {quantity.words} at {count:,} of {points.height:,} points: {reason}")
+    return lines
 
 
 def short_table(points: "pl.DataFrame", swept: Sequence[str]) -> "str | Table":

@@ -93,6 +93,7 @@ _OF_SHAPE: dict[str, Document] = {
     "number": {"type": ["number", "null"], "description": "a number or null"},
     "whole": {"type": ["integer", "null"], "description": "a whole number or null"},
     "flag": {"type": ["boolean", "null"], "description": "true, false or null"},
+    "text": {"type": ["string", "null"], "description": "a text or null"},
 }
 POINT_SCHEMA: Document = {
     "type": "object",

@@ -3,7 +3,7 @@
 
 use crate::fabric::LinkClasses;
 use crate::measure::{Collector, Cost, Counters, Machine, Of, Quantity, Reading, Snapshot};
-use crate::scenario::{Scenario, UnitsParams};
+use crate::scenario::{Scenario, UnitsParams, check};
 use crate::topology::Topology;
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ pub struct Outcome {
     pub(crate) warmup_cycles: u32,
     pub(crate) cycles: u32,
     pub(crate) drain_cycles: u32,
-    pub(crate) converged: bool,
+    pub(crate) converged: Option<bool>,
     pub(crate) stopped: bool,
     pub(crate) before: Snapshot,
     pub(crate) after: Snapshot,
@@ -99,6 +99,7 @@ impl Outcome {
         let one = self.collector.window().load.of_all() / f64::from(self.topology.endpoints());
         let bandwidth = |router, port| self.links.of_port(&*self.topology, router, port).to_f64();
         let (measure, planes) = (&self.scenario.measure, self.scenario.plane_count());
+        let start = self.warmup_cycles;
         let probes: Vec<&'static str> = measure.probes.iter().map(|probe| probe.kind()).collect();
         see(&Reading {
             counters: &self.collector.counters,
@@ -112,6 +113,7 @@ impl Outcome {
             cycles: self.cycles,
             drain_cycles: self.drain_cycles,
             converged: self.converged,
+            changing: check::changing(&self.scenario, &*self.topology, start..start.saturating_add(self.cycles)),
             confidence: measure.confidence,
             precision: measure.precision.as_ref(),
             bisection_load: self.links.bisection_load(&*self.topology).map(|load| load * f64::from(planes) / one),

@@ -7,7 +7,7 @@ use crate::fabric::input_queued::InputQueued;
 use crate::fabric::joint::Joint;
 use crate::fabric::planes::Planes;
 use crate::fabric::{Blueprint, Fabric, News, Whole};
-use crate::measure::{Batches, Collector, Counters, Flow, Precisions, Snapshot, Written, mean_of_batches, warmup};
+use crate::measure::{Collector, Counters, Flow, Precisions, Snapshot, Written, warmup};
 use crate::needs::{self};
 use crate::result::Outcome;
 use crate::scenario::{Count, Scenario, Until, Warmup};
@@ -325,6 +325,7 @@ impl Simulation {
         let cycle = self.blueprint.links.ticks_per_cycle;
         let start = self.now;
         let mut end = start + measure.cycles * cycle;
+        let asked = measure.until.is_some() || measure.precision.is_some() || measure.count == Count::Generated;
         let (mut converged, mut before_met) = (true, false);
         loop {
             self.fabric.open_window(start..end);
@@ -333,7 +334,7 @@ impl Simulation {
             let batch = (measure.cycles / measure.batches).max(1);
             let (most, more) = match (&measure.until, measure.max_cycles) {
                 (Some(until), _) => {
-                    converged = precise(&self.merged(), until);
+                    converged = self.precise(until, measured);
                     (until.max_cycles, (measure.cycles / 2).max(measure.cycles / measure.batches))
                 }
                 (None, Some(most)) => {
@@ -367,7 +368,7 @@ impl Simulation {
             // Packets that were still on their way belong to batches, too.
             converged &= self.precision_met((end - start) / cycle);
         }
-        Ok(Measured { cycles: (end - start) / cycle, drained, converged, after })
+        Ok(Measured { cycles: (end - start) / cycle, drained, converged: asked.then_some(converged), after })
     }
 
     /// What has been measured since `start` by a run that was stopped: as if it had been meant to end now. Nothing
@@ -382,7 +383,7 @@ impl Simulation {
         self.fabric.open_window(start..end);
         self.fabric.close_window();
         let after = self.fabric.snapshot();
-        let measured = Measured { cycles: (end - start) / cycle, drained: 0, converged: false, after };
+        let measured = Measured { cycles: (end - start) / cycle, drained: 0, converged: Some(false), after };
         Some(Outcome { stopped: true, ..self.outcome(start, before, measured)? })
     }
 
@@ -415,6 +416,16 @@ impl Simulation {
         let measure = &self.scenario.measure;
         let Some(asked) = &measure.precision else { return true };
         Precisions::met(&self.merged().counters, &self.blueprint.window, cycles, asked, measure.confidence)
+    }
+
+    /// True if the intervals of mean latency and accepted load are as narrow as `measure.until` asks for, after so many
+    /// measured cycles.
+    fn precise(&self, until: &Until, cycles: u32) -> bool {
+        let ticks = cycles * self.blueprint.links.ticks_per_cycle;
+        let batches = self.merged().counters.batches;
+        [batches.latency(ticks, until.confidence), batches.load(ticks, until.confidence)]
+            .iter()
+            .all(|estimate| estimate.interval.is_ok_and(|interval| interval.relative() <= until.half_width))
     }
 
     fn advance_reporting(&mut self, end: Tick, planned: u32, progress: Progress<'_>) -> Result<(), RunError> {
@@ -485,17 +496,8 @@ struct Step {
 struct Measured {
     cycles: u32,
     drained: u32,
-    converged: bool,
+    converged: Option<bool>,
     after: Snapshot,
-}
-
-/// True if the intervals of mean latency and accepted load are as narrow as asked for.
-fn precise(collector: &Collector, until: &Until) -> bool {
-    let bins = &collector.counters.batches.bins;
-    let load: Vec<f64> = bins.iter().map(|bin| bin.phits as f64).collect();
-    [Batches::latency(bins, until.confidence), mean_of_batches(&load, until.confidence)]
-        .iter()
-        .all(|interval| interval.as_ref().is_some_and(|i| i.relative() <= until.half_width))
 }
 
 /// Cycles between two looks at whether all labelled packets have been delivered.

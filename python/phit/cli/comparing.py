@@ -17,7 +17,7 @@ commands = typer.Typer()
 MOST_ROWS = 60
 """Points of a table for a terminal."""
 
-COLOURS = {"higher": "red", "lower": "blue", "open": "dim", "same": "dim", "unknown": "dim"}
+COLOURS = {"higher": "red", "lower": "blue", "open": "dim", "same": "dim", "undecided": "dim"}
 
 
 @commands.command()
@@ -102,6 +102,9 @@ def _show_quantity(found: "Comparison", name: str) -> None:
         out(f"and {rows.height - MOST_ROWS:,} more points; --json has all")
     counts = ", ".join(f"{WORDS[verdict]} at {count:,}" for verdict, count in found.tally(name).items())
     out(f"of {rows.height:,} points {counts} ({100 * LEVEL:.0f} % over all of them)")
+    undecided = rows.filter(pl.col("verdict") == "undecided")["reason"].drop_nulls().value_counts(sort=True)
+    for reason, count in undecided.iter_rows():
+        out(f"no interval at {count:,}: {reason}")
 
 
 @commands.command()

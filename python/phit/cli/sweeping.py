@@ -45,9 +45,11 @@ def sweep(
     target = folder or Path("results") / experiment.name
     with interruptible():
         points = sweep_into(experiment, target, asked, progress=True, force=force)
-    from phit.short import short_table
+    from phit.short import short_table, without_interval
 
     out(short_table(points, experiment.keys))
+    for line in without_interval(points):
+        out(line)
     note(f"results in {target}")
     if asked.shard is not None:
         later = "when all shards have ended, `phit merge` makes what tables lack"
@@ -125,7 +127,7 @@ def saturate(
     from dataclasses import asdict
 
     from phit.saturated_curves import saturations_of
-    from phit.saturation import Rule, Trial, saturation_of
+    from phit.saturation import LONGER, Rule, Trial, saturation_of
 
     document = apply_settings(load(file), settings)
     rule = Rule(first, last, step, tolerance, share, latency_factor, latency_limit)
@@ -143,6 +145,8 @@ def saturate(
 
     def tell(trial: Trial) -> None:
         word = "sustained" if trial.sustained else "not sustained"
+        if not trial.decided:
+            word = f"{'not steady' if trial.steady == 'no' else 'not known to be steady'}, again {LONGER} times as long"
         latency = "" if trial.latency is None else f", latency {trial.latency:,.1f} cycles"
         note(f"load {trial.load:.4g}: {word}, {100 * trial.accepted:.1f} % accepted{latency}")
 

@@ -3,6 +3,7 @@
 use super::quantities::{Counters, Counts, Delivery};
 use crate::engine::{Tick, bytes_of};
 use crate::packet::Packet;
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -42,8 +43,8 @@ pub struct Window {
     pub load: Loads,
     /// True: packets generated in the window, whenever they are delivered; false: packets delivered in it.
     pub by_generation: bool,
-    /// Ticks per batch.
-    pub batch: Tick,
+    /// How it is divided into batches, and these into parts.
+    pub division: Division,
     /// Record the distribution of latencies.
     pub histogram: bool,
     /// Width in ticks of a bin of the time series.
@@ -56,6 +57,43 @@ pub struct Window {
     pub precise: bool,
     /// Classes of packets, each of which is counted by itself; none if all packets are alike.
     pub classes: usize,
+}
+
+impl Window {
+    /// The load, as results state it, of one phit that all endpoints together accept in each tick.
+    pub fn load_of_a_tick(&self) -> f64 {
+        f64::from(self.ticks_per_cycle) / self.load.of_all()
+    }
+}
+
+/// How the window is divided into batches of equal length, and each batch into parts of nearly equal length.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Division {
+    /// Ticks of a batch, at least 1.
+    pub batch: Tick,
+    /// Parts of a batch, from 1 to its ticks.
+    pub parts: Tick,
+}
+
+impl Division {
+    /// The part, counted from the start of the window, that has the tick `at` of the window.
+    pub fn place(self, at: Tick) -> u32 {
+        let within = u64::from(at % self.batch) * u64::from(self.parts) / u64::from(self.batch);
+        // Less than the parts of a batch.
+        at / self.batch * self.parts + within as u32
+    }
+
+    /// The first tick of a part.
+    pub fn first(self, place: u32) -> Tick {
+        let before = (u64::from(place % self.parts) * u64::from(self.batch)).div_ceil(u64::from(self.parts));
+        // Less than the ticks of a batch; beyond the last tick there is none.
+        (place / self.parts).saturating_mul(self.batch).saturating_add(before as u32)
+    }
+
+    /// The parts that have ended before a tick, and the ticks of each.
+    pub fn complete(self, ticks: Tick) -> impl Iterator<Item = (usize, Tick)> {
+        (0..self.place(ticks)).map(move |place| (place as usize, self.first(place + 1) - self.first(place)))
+    }
 }
 
 /// What one partition has counted.
@@ -141,5 +179,33 @@ impl Collector {
     /// Bytes held.
     pub fn bytes(&self) -> usize {
         bytes_of!(self, Self { counters; window, span })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_batches_follow_one_another() {
+        for (batch, parts) in [(50, 20), (7, 7), (13, 4), (400, 1), (1, 1), (1000, 333)] {
+            let division = Division { batch, parts };
+            for at in 0..3 * batch {
+                let place = division.place(at);
+                assert!((division.first(place)..division.first(place + 1)).contains(&at), "{division:?} {at}");
+            }
+            assert_eq!(division.place(2 * batch), 2 * parts, "a batch ends with a part");
+            let complete: Vec<_> = division.complete(2 * batch).collect();
+            assert_eq!(complete.iter().map(|(_, ticks)| ticks).sum::<u32>(), 2 * batch);
+            assert_eq!(complete.len(), 2 * parts as usize);
+            let lengths: Vec<u32> = complete.into_iter().map(|(_, ticks)| ticks).collect();
+            assert!(lengths.iter().max().unwrap() - lengths.iter().min().unwrap() <= 1);
+        }
+    }
+
+    #[test]
+    fn a_program_is_one_batch() {
+        let division = Division { batch: Tick::MAX, parts: 1 };
+        assert_eq!((division.place(Tick::MAX - 1), division.first(0), division.first(1)), (0, 0, Tick::MAX));
     }
 }

@@ -1,9 +1,13 @@
-//! Confidence intervals from batch means.
+//! Confidence intervals of a single run, from its batches: one rule for every mean.
 //!
-//! The measured time is cut into batches of equal length. The batches' values are nearly independent if a batch is long
-//! against the time over which the network's state is correlated, so that Student's t distribution gives an interval
-//! (Law, *Simulation Modeling and Analysis*, 5th edition, section 9.5.3; Dally and Towles, *Principles and Practices of
-//! Interconnection Networks*, section 24.3.2).
+//! The measured time is cut into several hundred short batches. Neighbouring batches are correlated as long as the
+//! network remembers what it held: batches are merged by two until a test finds no correlation (von Neumann's ratio;
+//! Fishman, *Principles of Discrete Event Simulation*, 1978, section 5.7). Batches four times as long give the variance
+//! of the mean, with Student's t distribution, in the manner of Skart (Tafazzoli, Wilson, Lada and Steiger,
+//! "Performance of Skart", *INFORMS Journal on Computing* 23(2), 2011).
+//!
+//! A run that is short against the time in which the network forgets cannot tell how far its mean is off. It gets no
+//! interval: `docs/measuring.md` has the share of runs with an interval, and the share of intervals that hold.
 
 use super::student::t_quantile;
 
@@ -23,7 +27,7 @@ impl Interval {
     }
 }
 
-/// One batch of a quantity that is a sum over packets.
+/// One batch of a quantity that is a sum over packets, or over time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Batch {
     /// Sum over the packets of the batch, for example of their latencies in cycles.
@@ -32,88 +36,270 @@ pub(super) struct Batch {
     pub count: u64,
 }
 
-/// The mean of values that every batch has, such as the accepted load: an empty batch counts with its value 0. `None`
-/// if there are fewer than two batches.
-pub(crate) fn mean_of_batches(values: &[f64], confidence: f64) -> Option<Interval> {
-    let n = values.len();
-    let t = t_quantile(confidence, n.checked_sub(1)?)?;
-    let mean = values.iter().sum::<f64>() / n as f64;
-    let squares: f64 = values.iter().map(|v| (v - mean).powi(2)).sum();
-    let half_width = t * (squares / (n as f64 - 1.0) / n as f64).sqrt();
-    Some(Interval { mean, half_width })
-}
+/// Batches that a run is cut into, or up to twice as many.
+pub(crate) const BATCHES: u32 = 400;
 
-/// The mean per packet, such as the latency: the ratio of all sums to all counts, so that a batch weighs as much as it
-/// has packets. Its standard error is that of the ratio estimator, sqrt(sum of (sum - mean * count)^2 / (n (n - 1)))
-/// over the mean count, from the n batches that have packets (Cochran, *Sampling Techniques*, 3rd edition, chapter 6).
-/// `None` if fewer than two batches have packets.
-pub(super) fn mean_per_packet(batches: &[Batch], confidence: f64) -> Option<Interval> {
-    let n = batches.iter().filter(|b| b.count > 0).count();
-    let t = t_quantile(confidence, n.checked_sub(1)?)?;
-    let sums: u128 = batches.iter().map(|b| u128::from(b.sum)).sum();
-    let counts: u128 = batches.iter().map(|b| u128::from(b.count)).sum();
-    let (n, count) = (n as f64, counts as f64);
-    let mean = sums as f64 / count;
-    let squares: f64 = batches.iter().map(|b| (b.sum as f64 - mean * b.count as f64).powi(2)).sum();
-    let half_width = t * (squares / (n * (n - 1.0))).sqrt() / (count / n);
-    Some(Interval { mean, half_width })
-}
+/// Fewest batches, without correlation, of a run of which anything is said.
+const STEADY: usize = 12;
 
-/// Batches below which they are not merged any more, and of whose correlation a test says something.
-pub(crate) const LEAST_BATCHES: usize = 10;
+/// Merges of two from the shortest batches without correlation to those whose variance counts: what a test does not
+/// find is still there, and is less in longer batches.
+const MARGIN: usize = 2;
 
-/// The interval of a mean whose batches may be correlated.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Estimate {
-    /// The mean, and half the width of its interval.
-    pub interval: Interval,
-    /// Batches that were left when their correlation was no longer significant, or when they were too few to merge.
+/// Fewest batches whose variance counts.
+const LEAST: usize = 6;
+
+/// Fewest batches of a run that can have an interval.
+pub(crate) const LEAST_BATCHES: u32 = (LEAST as u32) << MARGIN;
+
+/// Batches among which a trend is looked for, or up to twice as many.
+const OF_TREND: usize = 20;
+
+/// The 0.9 quantile of the normal distribution: the test that ends merging.
+const SIGNIFICANT: f64 = 1.281_551_565_544_6;
+
+/// The 0.99 quantile of the normal distribution: the test of all longer batches, of which there are several.
+const CERTAIN: f64 = 2.326_347_874_040_8;
+
+/// A few batches cannot tell a larger correlation from one.
+const LARGEST: f64 = 0.9;
+
+/// Longer batches count, too, if the variance that they give is larger by so many times what chance makes of it.
+const LARGER: f64 = 0.84;
+
+/// Relative change over the run below which a trend, significant or not, does not matter.
+const SMALL_CHANGE: f64 = 0.02;
+
+/// Relative change over the run from which on a significant trend makes the run not steady.
+const LARGE_CHANGE: f64 = 0.1;
+
+/// What the batches of a run say about a mean.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Estimate {
+    /// The mean, and half the width of its interval; or why there is no interval.
+    pub interval: Result<Interval, Missing>,
+    /// Batches whose variance counts; 0 without an interval.
     pub batches: usize,
     /// Correlation of neighbours among these.
     pub correlation: f64,
-    /// Whether it is no longer significant.
-    pub independent: bool,
+    /// Whether the batches show a steady state.
+    pub steady: Steady,
 }
 
-/// The mean of batches in their order, as in [`mean_per_packet`], whose neighbours are merged by two as long as they
-/// are significantly correlated and enough of them are left.
-///
-/// The correlation is 1 less half of von Neumann's ratio, which of n independent batches is nearly normal with variance
-/// (n - 2) / (n^2 - 1); it is significant where one in ten of these is as large (Fishman, *Principles of Discrete Event
-/// Simulation*, 1978, section 5.7). What is left of it, significant or not, widens the interval as an autoregressive
-/// process of that correlation would. `None` if fewer than two batches count.
-pub(super) fn mean_of_correlated(batches: &[Batch], confidence: f64) -> Option<Estimate> {
-    /// The 0.9 quantile of the normal distribution.
-    const SIGNIFICANT: f64 = 1.281_551_565_544_6;
-    /// A few batches cannot tell a larger correlation from one.
-    const LARGEST: f64 = 0.9;
-    let mut batches: Vec<Batch> = batches.iter().filter(|batch| batch.count > 0).copied().collect();
-    let sums: u128 = batches.iter().map(|b| u128::from(b.sum)).sum();
-    let counts: u128 = batches.iter().map(|b| u128::from(b.count)).sum();
-    let mean = sums as f64 / counts as f64;
-    loop {
-        let whole = batches.len();
-        let n = whole as f64;
-        let t = t_quantile(confidence, whole.checked_sub(1)?)?;
+impl Estimate {
+    /// The same in a unit that is smaller by this factor.
+    pub(super) fn scaled(self, factor: f64) -> Self {
+        let scaled = |i: Interval| Interval { mean: i.mean * factor, half_width: i.half_width * factor };
+        Self { interval: self.interval.map(scaled), ..self }
+    }
+}
+
+/// Why a mean has no interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Missing {
+    /// There is nothing to take a mean of.
+    Nothing,
+    /// Too few batches have packets.
+    Few,
+    /// Too few batches without correlation.
+    Short,
+    /// The batches have a trend.
+    Trend,
+    /// More is offered than accepted, in every cycle.
+    Saturated,
+    /// The backlog at the sources has grown by more than the interval is wide.
+    Backlog,
+    /// The traffic or the network changes in the measured time: how.
+    Changing(&'static str),
+}
+
+impl Missing {
+    /// In words, after "no interval: ".
+    pub(crate) fn words(self) -> String {
+        match self {
+            Self::Nothing => "nothing was delivered".into(),
+            Self::Few => format!("fewer than {LEAST_BATCHES} parts of the measured time have packets"),
+            Self::Short => "the run is too short for the time in which this network forgets: its parts are correlated \
+                            with their neighbours"
+                .into(),
+            Self::Trend => "the mean rises or falls throughout the measured time".into(),
+            Self::Saturated => "saturated: the backlog at the sources grows without end".into(),
+            Self::Backlog => "the backlog at the sources grows".into(),
+            Self::Changing(how) => format!("{how} in the measured time"),
+        }
+    }
+}
+
+/// Whether a run shows a steady state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Steady {
+    /// Long parts of the run are independent of one another, and there is no trend.
+    Yes,
+    /// There is a trend.
+    No(Missing),
+    /// The run is too short to tell.
+    Unknown(Missing),
+}
+
+impl Steady {
+    /// The value of the summary's `steady`.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Yes => "yes",
+            Self::No(_) => "no",
+            Self::Unknown(_) => "unknown",
+        }
+    }
+
+    /// Why not, if so.
+    pub(crate) fn why(self) -> Option<Missing> {
+        match self {
+            Self::Yes => None,
+            Self::No(why) | Self::Unknown(why) => Some(why),
+        }
+    }
+}
+
+/// Batches of one length.
+struct Level {
+    /// By how much the sum of each is more than its count lets expect.
+    off: Vec<f64>,
+    /// Mean count of a batch.
+    count: f64,
+    /// Sum of the squares of `off`.
+    squares: f64,
+    /// Correlation of neighbours: 1 less half of von Neumann's ratio.
+    correlation: f64,
+}
+
+impl Level {
+    fn new(batches: &[Batch], mean: f64) -> Self {
         let off: Vec<f64> = batches.iter().map(|b| b.sum as f64 - mean * b.count as f64).collect();
         let squares: f64 = off.iter().map(|x| x * x).sum();
         let steps: f64 = off.windows(2).map(|pair| (pair[1] - pair[0]).powi(2)).sum();
         let correlation = if squares > 0.0 { 1.0 - steps / (2.0 * squares) } else { 0.0 };
-        let independent = correlation <= SIGNIFICANT * ((n - 2.0) / (n * n - 1.0)).sqrt();
-        if independent || whole < 2 * LEAST_BATCHES {
-            let count = batches.iter().map(|b| b.count).sum::<u64>() as f64 / n;
-            let left = correlation.clamp(0.0, LARGEST);
-            let half_width = t * ((1.0 + left) / (1.0 - left) * squares / (n * (n - 1.0))).sqrt() / count;
-            return Some(Estimate {
-                interval: Interval { mean, half_width },
-                batches: whole,
-                correlation,
-                independent,
-            });
-        }
-        // Of an odd number the first, nearest to the warm-up, is left out of the variance.
-        let pairs = batches[whole % 2..].chunks_exact(2);
-        batches = pairs.map(|p| Batch { sum: p[0].sum + p[1].sum, count: p[0].count + p[1].count }).collect();
+        let count = batches.iter().map(|b| b.count).sum::<u64>() as f64 / batches.len() as f64;
+        Self { off, count, squares, correlation }
+    }
+
+    fn batches(&self) -> usize {
+        self.off.len()
+    }
+
+    /// Whether so many independent batches have so large a correlation only beyond this quantile of the normal
+    /// distribution.
+    fn correlated(&self, quantile: f64) -> bool {
+        let n = self.batches() as f64;
+        self.correlation > quantile * ((n - 2.0) / (n * n - 1.0)).sqrt()
+    }
+
+    /// The variance of the mean if the batches are independent. It is that of a ratio, sum of (sum - mean * count)^2 /
+    /// (n (n - 1)) over the squared mean count (Cochran, *Sampling Techniques*, 3rd edition, chapter 6).
+    fn variance(&self) -> f64 {
+        let n = self.batches() as f64;
+        self.squares / (n * (n - 1.0)) / (self.count * self.count)
+    }
+
+    /// Whether the variance is larger than that of shorter batches by more than chance makes: estimates from n batches are
+    /// off by about sqrt(2 / (n - 1)).
+    fn is_more_than(&self, shorter: &Self) -> bool {
+        let chance = |level: &Self| 2.0 / (level.batches() as f64 - 1.0);
+        self.variance() > shorter.variance() * (1.0 + LARGER * (chance(self) + chance(shorter)).sqrt())
+    }
+
+    /// Half the width of the interval. The correlation is known to about 1 / sqrt(n): so much is added to what is
+    /// found, and widens the interval as an autoregressive process of that correlation would.
+    fn half_width(&self, confidence: f64) -> Option<f64> {
+        let t = t_quantile(confidence, self.batches().checked_sub(1)?)?;
+        let left = (self.correlation + 1.0 / (self.batches() as f64).sqrt()).clamp(0.0, LARGEST);
+        Some(t * ((1.0 + left) / (1.0 - left) * self.variance()).sqrt())
+    }
+
+    /// The change from the first batch to the last along the fitted line, relative to the mean; and whether it is
+    /// significant at a level, with the correlation of what the line leaves.
+    fn trend(&self, mean: f64) -> (f64, impl Fn(f64) -> bool) {
+        let n = self.batches() as f64;
+        let place = |i: usize| i as f64 - (n - 1.0) / 2.0;
+        let of_places = n * (n * n - 1.0) / 12.0;
+        let slope = self.off.iter().enumerate().map(|(i, x)| place(i) * x).sum::<f64>() / of_places;
+        let rest: Vec<f64> = self.off.iter().enumerate().map(|(i, x)| x - slope * place(i)).collect();
+        let squares: f64 = rest.iter().map(|x| x * x).sum();
+        let steps: f64 = rest.windows(2).map(|pair| (pair[1] - pair[0]).powi(2)).sum();
+        let left = if squares > 0.0 { (1.0 - steps / (2.0 * squares)).clamp(0.0, LARGEST) } else { 0.0 };
+        let error = (squares / (n - 2.0) / of_places * (1.0 + left) / (1.0 - left)).sqrt();
+        let freedom = self.batches().saturating_sub(2);
+        let significant =
+            move |level: f64| t_quantile(level, freedom).is_some_and(|t| slope.abs() > t * error && slope != 0.0);
+        (slope * (n - 1.0) / self.count / mean, significant)
+    }
+}
+
+/// Neighbours merged by two. Of an odd number the first, nearest to the warm-up, is left out.
+fn merged(batches: &[Batch]) -> Vec<Batch> {
+    let pairs = batches[batches.len() % 2..].chunks_exact(2);
+    pairs.map(|p| Batch { sum: p[0].sum + p[1].sum, count: p[0].count + p[1].count }).collect()
+}
+
+/// What batches, in their order, say about the mean per packet: the ratio of all sums to all counts. Batches without
+/// packets say nothing.
+pub(super) fn estimate(batches: &[Batch], confidence: f64) -> Estimate {
+    let none = |steady: Steady, why: Missing| Estimate { interval: Err(why), batches: 0, correlation: 0.0, steady };
+    let mut batches: Vec<Batch> = batches.iter().filter(|batch| batch.count > 0).copied().collect();
+    let sums: u128 = batches.iter().map(|b| u128::from(b.sum)).sum();
+    let counts: u128 = batches.iter().map(|b| u128::from(b.count)).sum();
+    if sums == 0 {
+        return none(Steady::Unknown(Missing::Nothing), Missing::Nothing);
+    }
+    if batches.len() < STEADY {
+        return none(Steady::Unknown(Missing::Few), Missing::Few);
+    }
+    let mean = sums as f64 / counts as f64;
+    while batches.len() >= 2 * BATCHES as usize {
+        batches = merged(&batches);
+    }
+    let mut levels = Vec::new();
+    while batches.len() >= LEAST {
+        levels.push(Level::new(&batches, mean));
+        batches = merged(&batches);
+    }
+
+    let of_trend = levels.iter().find(|level| level.batches() < 2 * OF_TREND);
+    let (change, significant) = match of_trend {
+        Some(level) => level.trend(mean),
+        None => return none(Steady::Unknown(Missing::Few), Missing::Few),
+    };
+    if change.abs() > LARGE_CHANGE && significant(0.99) {
+        return none(Steady::No(Missing::Trend), Missing::Trend);
+    }
+    // The shortest batches without correlation: neither they nor any longer ones show it. What is there shows in
+    // batches of twice or half the length, too; what chance makes seldom does.
+    let shown = |i: usize| levels.get(i).is_some_and(|level| level.correlated(SIGNIFICANT));
+    let sure = |i: &usize| levels[*i].correlated(CERTAIN) && (shown(i + 1) || i.checked_sub(1).is_some_and(shown));
+    let surely = (0..levels.len()).rev().find(sure).map_or(0, |last| last + 1);
+    let first = surely + levels[surely..].iter().take_while(|level| level.correlated(SIGNIFICANT)).count();
+    let enough = |level: &Level| level.batches() >= STEADY;
+    if !levels.get(first).is_some_and(enough) {
+        let why = if levels[0].batches() < LEAST_BATCHES as usize { Missing::Few } else { Missing::Short };
+        return none(Steady::Unknown(why), why);
+    }
+    if change.abs() > SMALL_CHANGE && significant(0.95) {
+        return none(Steady::Unknown(Missing::Trend), Missing::Trend);
+    }
+    let Some(shortest) = levels.get(first + MARGIN) else {
+        let why = if levels[0].batches() < LEAST_BATCHES as usize { Missing::Few } else { Missing::Short };
+        return none(Steady::Yes, why);
+    };
+    // Longer batches whose variance is larger know of something that is slow.
+    let longer = levels[first + MARGIN..].iter().filter(|level| level.is_more_than(shortest));
+    let widths = std::iter::once(shortest).chain(longer).filter_map(|l| Some((l, l.half_width(confidence)?)));
+    let Some((level, half_width)) = widths.reduce(|widest, one| if one.1 > widest.1 { one } else { widest }) else {
+        return none(Steady::Yes, Missing::Few);
+    };
+    Estimate {
+        interval: Ok(Interval { mean, half_width }),
+        batches: level.batches(),
+        correlation: level.correlation,
+        steady: Steady::Yes,
     }
 }
 
@@ -122,100 +308,119 @@ mod tests {
     use super::*;
     use crate::engine::{Rng, Stream};
 
-    #[test]
-    fn batch_means_by_hand() {
-        // Mean 5, squares 10, variance 2.5, standard error sqrt(0.5), t(0.95, 4) = 2.7764.
-        let interval = mean_of_batches(&[3.0, 4.0, 5.0, 6.0, 7.0], 0.95).unwrap();
-        assert_eq!(interval.mean, 5.0);
-        assert!((interval.half_width - 2.7764 * 0.5f64.sqrt()).abs() < 1e-3);
-        assert_eq!(mean_of_batches(&[3.0], 0.95), None);
-        assert_eq!(mean_of_batches(&[], 0.95), None);
-        assert_eq!(mean_of_batches(&[2.0; 4], 0.95).unwrap().half_width, 0.0);
+    /// Nearly normal, of variance 1.
+    fn noise(rng: &mut Rng) -> f64 {
+        (0..12).map(|_| f64::from(rng.below(1 << 20)) / f64::from(1 << 20)).sum::<f64>() - 6.0
     }
 
-    #[test]
-    fn equal_counts_make_the_ratio_an_ordinary_mean() {
-        let batches = [30, 40, 50, 60, 70].map(|sum| Batch { sum, count: 10 });
-        let ratio = mean_per_packet(&batches, 0.95).unwrap();
-        let plain = mean_of_batches(&[3.0, 4.0, 5.0, 6.0, 7.0], 0.95).unwrap();
-        assert!((ratio.mean - plain.mean).abs() < 1e-12 && (ratio.half_width - plain.half_width).abs() < 1e-12);
-    }
-
-    #[test]
-    fn batches_without_packets_say_nothing_about_latency() {
-        let full = [(30, 10), (44, 11), (50, 10)].map(|(sum, count)| Batch { sum, count });
-        let mut holes = full.to_vec();
-        holes.insert(1, Batch::default());
-        holes.push(Batch::default());
-        assert_eq!(mean_per_packet(&holes, 0.95), mean_per_packet(&full, 0.95));
-        assert_eq!(mean_per_packet(&[full[0], Batch::default()], 0.95), None);
-        assert_eq!(mean_per_packet(&[], 0.95), None);
-    }
-
-    #[test]
-    fn the_interval_covers_the_truth_as_often_as_it_says() {
-        // 20 batches of 5 to 14 packets of latency uniform in 0..=100: the truth is 50.
-        let mut covered = 0;
-        for seed in 0..2000 {
-            let mut rng = Rng::new(seed, Stream::Source, 0);
-            let batches: Vec<Batch> = (0..20)
-                .map(|_| {
-                    let count = 5 + u64::from(rng.below(10));
-                    Batch { sum: (0..count).map(|_| u64::from(rng.below(101))).sum(), count }
-                })
-                .collect();
-            let interval = mean_per_packet(&batches, 0.9).unwrap();
-            covered += u32::from((interval.mean - 50.0).abs() <= interval.half_width);
-        }
-        // 1800 expected, standard deviation 13.4.
-        assert!((1740..=1860).contains(&covered), "{covered}");
-    }
-
-    /// Batches of 100 packets whose sums follow an autoregressive process about 1000 with correlation `rho`.
+    /// Batches of 100 packets whose sums follow an autoregressive process about 1000 with correlation `rho`, beside
+    /// noise of the same variance that is independent.
     fn correlated(seed: u64, rho: f64, count: usize) -> Vec<Batch> {
         let mut rng = Rng::new(seed, Stream::Source, 0);
         let mut value = 0.0;
         let mut next = || {
-            // Nearly normal, of variance 1.
-            let noise: f64 = (0..12).map(|_| f64::from(rng.below(1 << 20)) / f64::from(1 << 20)).sum::<f64>() - 6.0;
-            value = rho * value + noise;
-            Batch { sum: (1000.0 + 20.0 * value).round() as u64, count: 100 }
+            value = rho * value + (1.0 - rho * rho).sqrt() * noise(&mut rng);
+            Batch { sum: (1000.0 + 20.0 * (value + noise(&mut rng))).round() as u64, count: 100 }
         };
-        let batches: Vec<Batch> = (0..50 + count).map(|_| next()).collect();
-        batches[50..].to_vec()
+        let batches: Vec<Batch> = (0..1000 + count).map(|_| next()).collect();
+        batches[1000..].to_vec()
     }
 
-    #[test]
-    fn correlated_batches_are_merged_until_the_interval_covers_the_truth() {
-        for (rho, least) in [(0.0, 920), (0.5, 900), (0.9, 860)] {
-            let (mut covered, mut plain) = (0, 0);
-            for seed in 0..1000 {
-                let batches = correlated(seed, rho, 320);
-                let estimate = mean_of_correlated(&batches, 0.95).unwrap();
-                let off = (estimate.interval.mean - 10.0).abs();
-                covered += u32::from(off <= estimate.interval.half_width);
-                plain += u32::from(off <= mean_per_packet(&batches, 0.95).unwrap().half_width);
-                assert!(estimate.batches >= LEAST_BATCHES);
+    /// Of 1000 runs, those with an interval, and those of them whose interval covers the truth.
+    fn coverage(of: impl Fn(u64) -> Vec<Batch>, truth: f64) -> (u32, u32) {
+        let (mut given, mut covered) = (0, 0);
+        for seed in 0..1000 {
+            if let Ok(interval) = estimate(&of(seed), 0.95).interval {
+                given += 1;
+                covered += u32::from((interval.mean - truth).abs() <= interval.half_width);
             }
-            assert!(covered >= least && covered <= 975, "{rho}: {covered}");
-            assert!(rho < 0.4 || plain < 780, "{rho}: {plain} without the test");
         }
+        (given, covered)
+    }
+
+    /// Nine of ten hold, less two standard deviations of as many draws.
+    fn enough(given: u32, covered: u32) -> bool {
+        let given = f64::from(given);
+        f64::from(covered) >= 0.9 * given - 2.0 * (0.09 * given).sqrt()
     }
 
     #[test]
-    fn independent_batches_are_left_alone() {
-        let batches: Vec<Batch> = [30, 40, 30, 50, 40, 30].map(|sum| Batch { sum, count: 10 }).to_vec();
-        let estimate = mean_of_correlated(&batches, 0.95).unwrap();
-        assert_eq!((estimate.batches, estimate.independent), (6, true));
-        assert_eq!(estimate.interval, mean_per_packet(&batches, 0.95).unwrap());
-        // A ramp is correlated, however it is merged; what is left of it widens the interval.
-        let ramp: Vec<Batch> = (0..80).map(|i| Batch { sum: 100 + i, count: 10 }).collect();
-        let estimate = mean_of_correlated(&ramp, 0.95).unwrap();
-        assert_eq!((estimate.batches, estimate.independent), (10, false));
-        assert!(estimate.correlation > 0.8);
-        assert_eq!(mean_of_correlated(&ramp[..1], 0.95), None);
-        let same = [Batch { sum: 7, count: 2 }; 30];
-        assert_eq!(mean_of_correlated(&same, 0.95).unwrap().interval, Interval { mean: 3.5, half_width: 0.0 });
+    fn intervals_cover_the_truth_or_are_not_given() {
+        // The correlation falls to a third within 1 / -ln(rho) batches: 0, 2, 6, 20 and 100 of 400. Least and most
+        // intervals given of 1000.
+        for (rho, least, most) in [(0.0, 930, 1000), (0.6, 700, 1000), (0.85, 150, 900), (0.95, 0, 150), (0.99, 0, 40)]
+        {
+            let (given, covered) = coverage(|seed| correlated(seed, rho, 400), 10.0);
+            assert!((least..=most).contains(&given), "{rho}: {given} intervals");
+            assert!(enough(given, covered), "{rho}: {covered} of {given} hold");
+        }
+        // Ten times as long a run has intervals again.
+        let (given, covered) = coverage(|seed| correlated(seed, 0.95, 4000), 10.0);
+        assert!(given >= 500 && enough(given, covered), "{covered} of {given} hold");
+    }
+
+    #[test]
+    fn batches_weigh_as_much_as_they_have_packets() {
+        // 5 to 14 packets of latency uniform in 0..=100: the truth is 50.
+        let of = |seed| {
+            let mut rng = Rng::new(seed, Stream::Source, 0);
+            let mut batch = || {
+                let count = 5 + u64::from(rng.below(10));
+                Batch { sum: (0..count).map(|_| u64::from(rng.below(101))).sum(), count }
+            };
+            (0..100).map(|_| batch()).collect::<Vec<_>>()
+        };
+        let (given, covered) = coverage(of, 50.0);
+        assert!(given >= 930 && covered * 100 >= 95 * given, "{covered} of {given} hold");
+        // And those without packets say nothing.
+        let full = of(1);
+        let holes: Vec<Batch> = full.iter().flat_map(|&batch| [Batch::default(), batch, Batch::default()]).collect();
+        assert_eq!(estimate(&holes, 0.95), estimate(&full, 0.95));
+    }
+
+    #[test]
+    fn the_variance_is_that_of_batches_four_times_as_long() {
+        // 24 batches, alternately 3 and 5, whose correlation is negative; six of four have no variance at all.
+        let batches: Vec<Batch> = (0..24).map(|i| Batch { sum: 3 + 2 * (i % 2), count: 1 }).collect();
+        let found = estimate(&batches, 0.95);
+        assert_eq!((found.batches, found.steady), (6, Steady::Yes));
+        assert_eq!(found.interval, Ok(Interval { mean: 4.0, half_width: 0.0 }));
+        // Sums of four 12, 20, 12, 20, ..: off by 4, squares 96, variance 96 / (6 * 5) / 16 = 0.2; t(0.95, 5) = 2.5706;
+        // the correlation is 1 - 5 * 64 / (2 * 96) = -2/3, and with 1 / sqrt(6) still below 0.
+        let batches: Vec<Batch> = (0..24).map(|i| Batch { sum: 3 + 2 * (i / 4 % 2), count: 1 }).collect();
+        let level = Level::new(&merged(&merged(&batches)), 4.0);
+        assert!((level.variance() - 0.2).abs() < 1e-12 && (level.correlation + 2.0 / 3.0).abs() < 1e-12);
+        assert!((level.half_width(0.95).unwrap() - 2.5706 * 0.2f64.sqrt()).abs() < 1e-4);
+    }
+
+    #[test]
+    fn too_little_has_no_interval_and_says_why() {
+        let same = |n: usize| vec![Batch { sum: 7, count: 2 }; n];
+        let of = |batches: &[Batch]| {
+            let found = estimate(batches, 0.95);
+            (found.interval.map(|i| (i.mean, i.half_width)), found.steady)
+        };
+        assert_eq!(of(&same(24)), (Ok((3.5, 0.0)), Steady::Yes));
+        assert_eq!(of(&same(23)), (Err(Missing::Few), Steady::Yes));
+        assert_eq!(of(&same(11)), (Err(Missing::Few), Steady::Unknown(Missing::Few)));
+        assert_eq!(of(&[]), (Err(Missing::Nothing), Steady::Unknown(Missing::Nothing)));
+        assert_eq!(of(&[Batch { sum: 0, count: 9 }; 99]).0, Err(Missing::Nothing));
+    }
+
+    #[test]
+    fn a_trend_is_no_steady_state() {
+        // 400 batches about 1000 that rise by `rise` altogether, with a noise of 20.
+        let ramp = |seed: u64, rise: f64| -> Vec<Batch> {
+            let mut rng = Rng::new(seed, Stream::Source, 0);
+            let mut value = |i: usize| 1000.0 + rise * i as f64 / 400.0 + 20.0 * noise(&mut rng);
+            (0..400).map(|i| Batch { sum: value(i).round() as u64, count: 100 }).collect()
+        };
+        for seed in 0..20 {
+            assert_eq!(estimate(&ramp(seed, 200.0), 0.95).steady, Steady::No(Missing::Trend));
+            assert_eq!(estimate(&ramp(seed, -200.0), 0.95).steady, Steady::No(Missing::Trend));
+            let small = estimate(&ramp(seed, 50.0), 0.95);
+            assert!(small.interval.is_err() && matches!(small.steady, Steady::Unknown(_)), "{small:?}");
+        }
     }
 
     #[test]

@@ -41,7 +41,8 @@ pub struct Quantity {
     pub of: Of,
     /// What its value looks like.
     pub shape: Shape,
-    /// The quantity that is the half width of its confidence interval.
+    /// The quantity that is the half width of its confidence interval. Two more have its name, with `_batches` and
+    /// `_reason` behind it: from how many batches it is made, and why it is not there.
     pub interval: Option<&'static str>,
     /// Place among what a person wants to see first, from 1; the others are not among that.
     pub rank: Option<u8>,
@@ -79,6 +80,8 @@ pub enum Shape {
     Whole,
     /// True or false.
     Flag,
+    /// A word or a few.
+    Text,
     /// A table of these parts.
     Parts(&'static [Part]),
     /// A table with a number for each class of links.
@@ -122,6 +125,9 @@ pub(super) const NUMBER: Quantity = Quantity {
 
 /// A whole number of the model, always there.
 pub(super) const WHOLE: Quantity = Quantity { shape: Shape::Whole, ..NUMBER };
+
+/// Words of the model, always there.
+pub(super) const TEXT: Quantity = Quantity { shape: Shape::Text, ..NUMBER };
 
 /// One part of a quantity that is a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -259,6 +265,7 @@ impl Quantity {
             Shape::Number => ("number", &[][..]),
             Shape::Whole => ("whole", &[][..]),
             Shape::Flag => ("flag", &[][..]),
+            Shape::Text => ("text", &[][..]),
             Shape::Parts(parts) => ("parts", parts),
             Shape::ByClass => ("by_class", &[][..]),
             Shape::PartsByClass(parts) => ("parts_by_class", parts),

@@ -30,8 +30,10 @@ pub struct Reading<'a> {
     pub cycles: u32,
     /// Cycles after the measurement.
     pub drain_cycles: u32,
-    /// The measurement ended by itself, not by a limit.
-    pub converged: bool,
+    /// The run has got as far as it was asked to, if it was.
+    pub converged: Option<bool>,
+    /// What of the traffic or of the network changes in the measured time, if anything does.
+    pub changing: Option<&'static str>,
     /// Level of the confidence intervals.
     pub confidence: f64,
     /// How precisely means are to be known, if that is asked for.

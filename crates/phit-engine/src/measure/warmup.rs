@@ -4,7 +4,10 @@
 //! 69(6), 1997; with means of short intervals as in MSER-5: White, Cobb and Spratt, "A comparison of five steady-state
 //! truncation heuristics for simulation", *Winter Simulation Conference* 2000). Of n observations it drops the first d
 //! for which the standard error of the mean of the rest, sum (y - mean)^2 / (n - d)^2, is smallest, and it calls the
-//! series settled if d is at most half of n. The observations are the means over chunks of equal length.
+//! series settled if d is at most half of n. The observations are the means over chunks of equal length. Of a slow rise
+//! the last chunks alone look settled: what is left has to be steady, too, by the rule of `confidence.rs`.
+
+use super::confidence::{Batch, Steady, estimate};
 
 /// One chunk of the run's first cycles; all chunks are equally long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -45,10 +48,19 @@ pub(crate) fn warmed_up(chunks: &[Chunk]) -> Option<usize> {
     let settled = truncation(&accepted)?;
     let latencies = latencies(chunks);
     match truncation(&latencies) {
-        Some(latency) => Some(settled.max(latency)),
+        Some(latency) => Some(settled.max(latency)).filter(|&dropped| is_steady(&chunks[dropped..])),
         None => grows_steadily(&latencies[settled..]).then_some(settled),
     }
 }
+
+/// Whether the latency of these chunks is steady; without packets it is.
+fn is_steady(chunks: &[Chunk]) -> bool {
+    let batches: Vec<Batch> = chunks.iter().map(|c| Batch { sum: c.latency_sum, count: c.packets }).collect();
+    batches.iter().all(|batch| batch.sum == 0) || estimate(&batches, LEVEL).steady == Steady::Yes
+}
+
+/// Of an interval that nobody asks for.
+const LEVEL: f64 = 0.95;
 
 /// Mean latency of each chunk; a chunk without packets has that of the one before, or of the first one that has any.
 fn latencies(chunks: &[Chunk]) -> Vec<f64> {
@@ -143,7 +155,11 @@ mod tests {
         // Nor is one whose latency is still far from its limit, although the throughput is constant.
         let all = chunks(40, |i| 50.0 + 1000.0 * (1.0 - (-i / 15.0f64).exp()), |_| 8000.0);
         assert_eq!(warmed_up(&all), None);
-        // Nor is a slow rise, which looks linear at first.
+        // Nor is a slow rise, which looks linear at first; nor one that is so slow that the last chunks hardly rise.
+        for slow in [100.0, 200.0] {
+            let all = chunks(120, |i| 100.0 + 100.0 * (1.0 - (-i / slow).exp()), |_| 8000.0);
+            assert_eq!(first_decision(&all), None);
+        }
         let all = chunks(60, |i| 100.0 + 100.0 * (1.0 - (-i / 50.0f64).exp()), |_| 8000.0);
         assert_eq!(first_decision(&all), None);
     }

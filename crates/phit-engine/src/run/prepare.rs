@@ -4,7 +4,7 @@ use crate::engine::Tick;
 use crate::error::ScenarioError;
 use crate::fabric::seams::probe::Probes;
 use crate::fabric::{Bandwidth, Blueprint, LinkClasses};
-use crate::measure::{Loads, Window};
+use crate::measure::{BATCHES, Division, Loads, Window};
 use crate::needs::{self, Needs};
 use crate::proof::{Proof, tables};
 use crate::routing::detours;
@@ -66,8 +66,14 @@ pub(super) fn blueprint(scenario: &Scenario, memory: Option<u64>) -> Result<(Blu
         load: Loads::new(topology.endpoints(), weights),
         ticks_per_cycle: cycle,
         by_generation: measure.count == Count::Generated,
-        // A program has no batches.
-        batch: if workload.is_some() { Tick::MAX } else { (measure.cycles / measure.batches).max(1) * cycle },
+        division: match workload {
+            // A program has no batches.
+            Some(_) => Division { batch: Tick::MAX, parts: 1 },
+            None => {
+                let batch = (measure.cycles / measure.batches).max(1);
+                Division { batch: batch * cycle, parts: BATCHES.div_ceil(measure.batches).min(batch) }
+            }
+        },
         histogram: measure.histogram,
         series_bin: measure.series.as_ref().map(|s| s.bin.saturating_mul(cycle)),
         order: measure.order,

@@ -69,7 +69,7 @@ impl Simulation {
             self.fabric.open_window(0..self.now);
         }
         let Some(mut outcome) = self.close_program(before, 0) else { return Ok(None) };
-        outcome.converged = true;
+        outcome.converged = Some(true);
         let ticks = outcome.collector.counters.programs.completion().unwrap_or(0);
         outcome.cycles = match beside {
             true => self.now / cycle,
@@ -98,7 +98,7 @@ impl Simulation {
     fn close_program(&mut self, before: Snapshot, cycles: u32) -> Option<Outcome> {
         self.fabric.close_window();
         self.fabric.close_program();
-        let measured = Measured { cycles, drained: 0, converged: false, after: self.fabric.snapshot() };
+        let measured = Measured { cycles, drained: 0, converged: Some(false), after: self.fabric.snapshot() };
         let mut outcome = self.outcome(0, before, measured)?;
         outcome.collector.counters.programs.sort();
         Some(outcome)

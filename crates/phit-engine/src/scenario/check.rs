@@ -4,8 +4,9 @@ use super::{MeasureParams, Scenario};
 use crate::error::ScenarioError;
 use crate::fabric::{Demands, RoutingProperty, described};
 use crate::routing::{Proof, RoutingKind, RoutingParams};
-use crate::topology::{Faulty, Topology, check_sides};
+use crate::topology::{Breakdown, Faulty, Topology, check_sides};
 use serde_json::json;
+use std::ops::Range;
 
 /// Ticks are 32-bit numbers; this leaves room for what is filed ahead.
 const MAX_CYCLES: u64 = 1 << 31;
@@ -186,20 +187,33 @@ fn planes(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioEr
     Ok(())
 }
 
+/// What of the traffic or of the network changes in these cycles, so that no mean stays; `None` if nothing does.
+pub(crate) fn changing(scenario: &Scenario, topology: &dyn Topology, cycles: Range<u32>) -> Option<&'static str> {
+    let traffic = &scenario.traffic;
+    // What routing gets to know later changes the network once more.
+    let breaks = |b: &Breakdown| cycles.start <= b.cycle.saturating_add(b.delay) && b.cycle < cycles.end;
+    match () {
+        () if !traffic.trace.is_empty() => Some("`traffic.trace` ends"),
+        () if traffic.message.as_ref().is_some_and(|message| message.count.is_some()) => {
+            Some("`traffic.message.count` ends")
+        }
+        () if traffic.requests.as_ref().is_some_and(|requests| requests.count.is_some()) => {
+            Some("`traffic.requests.count` ends")
+        }
+        () if traffic.changes.iter().any(|change| cycles.contains(&change.cycle)) => {
+            Some("`traffic.changes` changes the traffic")
+        }
+        () if topology.breakdowns().iter().any(breaks) => Some("`topology.faults` breaks links"),
+        () => None,
+    }
+}
+
 /// A run that goes on until a mean is known precisely has a mean that stays.
 fn steady(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioError> {
-    let traffic = &scenario.traffic;
-    let reason = match () {
-        () if scenario.measure.precision.is_none() => return Ok(()),
-        () if !traffic.trace.is_empty() => "`traffic.trace` ends",
-        () if traffic.message.as_ref().is_some_and(|message| message.count.is_some()) => "`traffic.message.count` ends",
-        () if traffic.requests.as_ref().is_some_and(|requests| requests.count.is_some()) => {
-            "`traffic.requests.count` ends"
-        }
-        () if !traffic.changes.is_empty() => "`traffic.changes` changes the traffic",
-        () if !topology.breakdowns().is_empty() => "`topology.faults` breaks links during the run",
-        () => return Ok(()),
-    };
+    if scenario.measure.precision.is_none() {
+        return Ok(());
+    }
+    let Some(reason) = changing(scenario, topology, 0..u32::MAX) else { return Ok(()) };
     let reason = format!("{reason}, so that no mean is known ever more precisely; expected a steady state");
     Err(ScenarioError::missing("measure.precision", reason))
 }

@@ -1,7 +1,7 @@
 //! `[measure]`: what is measured and for how long.
 
 use crate::error::ScenarioError;
-use crate::measure::Precision;
+use crate::measure::{LEAST_BATCHES, Precision};
 use crate::probes::ProbeKind;
 use crate::schema::parse;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -21,8 +21,9 @@ pub struct MeasureParams {
     pub cycles: u32,
     /// Which packets the latencies are about.
     pub count: Count,
-    /// Number of equal parts of the measured time from whose means the confidence intervals are made, 2 to 1000 and at
-    /// most `cycles`, unless that is 1. If left out: 20, or fewer for a shorter measurement.
+    /// Number of equal parts of the measured time in the table `batches`, 2 to 1000 and at most `cycles`, unless that
+    /// is 1. If left out: 20, or fewer for a shorter measurement. Each is divided further, into the parts from which the
+    /// confidence intervals are made.
     #[schemars(range(min = 2, max = 1000))]
     pub batches: u32,
     /// Confidence level of the intervals, more than 0 and less than 1.
@@ -33,8 +34,7 @@ pub struct MeasureParams {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Until>,
     /// Goes on measuring beyond `cycles` until every mean that is named here is known as precisely as asked for: the
-    /// half width of its interval, relative to the mean. Batches that are correlated with their neighbours are merged
-    /// by two until they are not.
+    /// half width of its interval, relative to the mean.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub precision: Option<Precision>,
     /// Most measured cycles with `precision`, at least `cycles`. If left out: a hundred times `cycles`.
@@ -121,9 +121,6 @@ pub(super) const OF_TRAFFIC: [&str; 10] = [
     "max_warmup",
     "max_drain",
 ];
-
-/// Batches of which a correlation says something.
-const LEAST_BATCHES: u32 = crate::measure::LEAST_BATCHES as u32;
 
 /// Batches of a measurement of at least as many cycles.
 const BATCHES: u32 = 20;
@@ -306,11 +303,9 @@ impl MeasureParams {
             let reason = "`until` says it, too; expected one of the two";
             return Err(ScenarioError::missing("precision", reason));
         }
-        if self.batches < LEAST_BATCHES {
-            let (key, value) =
-                if self.cycles < LEAST_BATCHES { ("cycles", self.cycles) } else { ("batches", self.batches) };
-            let expected = format!("expected at least {LEAST_BATCHES} with `precision`, which tests their correlation");
-            return Err(ScenarioError::new(key, value, expected));
+        if self.cycles < LEAST_BATCHES {
+            let expected = format!("expected at least {LEAST_BATCHES} with `precision`: a shorter run has no interval");
+            return Err(ScenarioError::new("cycles", self.cycles, expected));
         }
         match self.max_cycles {
             Some(most) if most < self.cycles => {
@@ -391,8 +386,7 @@ mod tests {
                 json!({ "precision": { "hops_mean": 0.1 }, "max_cycles": 10 }),
                 "measure.max_cycles = 10: expected at least `cycles` = 10000",
             ),
-            (json!({ "precision": { "hops_mean": 0.1 }, "batches": 5 }), "measure.batches = 5: expected at least 10"),
-            (json!({ "precision": { "hops_mean": 0.1 }, "cycles": 5 }), "measure.cycles = 5: expected at least 10"),
+            (json!({ "precision": { "hops_mean": 0.1 }, "cycles": 5 }), "measure.cycles = 5: expected at least 24"),
             (json!({ "precision": { "hops_mean": 0.1 }, "until": {} }), "measure.precision: `until` says it, too"),
             (
                 json!({ "until": { "max_cycles": 10 } }),

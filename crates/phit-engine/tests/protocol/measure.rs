@@ -90,6 +90,50 @@ fn a_measurement_ends_when_it_is_precise() {
 }
 
 #[test]
+fn only_what_was_asked_for_is_reached_or_not() {
+    let converged = |measure: Value| run(&torus(0.3, measure)).summary()["converged"].clone();
+    assert_eq!(converged(json!({ "warmup": 100, "cycles": 400 })), Value::Null);
+    assert_eq!(converged(json!({ "warmup": "auto", "cycles": 400 })), Value::Null);
+    assert_eq!(converged(json!({ "warmup": 100, "cycles": 400, "count": "generated" })), true);
+    let precision = json!({ "latency_mean": 0.0001 });
+    let measure = json!({ "warmup": 100, "cycles": 400, "max_cycles": 500, "precision": precision });
+    assert_eq!(converged(measure), false);
+}
+
+#[test]
+fn every_place_has_the_same_interval() {
+    let precision = json!({ "latency_mean": 0.2, "accepted_load": 0.2 });
+    let outcome = run(&torus(0.4, json!({ "warmup": 500, "cycles": 2000, "precision": precision })));
+    let (summary, tables) = (outcome.summary(), outcome.tables());
+    for (row, half) in ["latency_ci", "accepted_ci"].into_iter().enumerate() {
+        assert!(summary[half].is_f64());
+        assert_eq!(tables["precision"]["half_width"][row], summary[half]);
+        assert_eq!(tables["precision"]["batches"][row], summary[&format!("{half}_batches")]);
+    }
+    // The rows of `batches` have nothing to do with it.
+    let with = |batches: u32| {
+        let outcome = run(&torus(0.4, json!({ "warmup": 500, "cycles": 2000, "batches": batches })));
+        (outcome.tables()["batches"]["batch"].as_array().unwrap().len(), outcome.summary()["latency_ci"].clone())
+    };
+    let (rows, half) = with(5);
+    assert_eq!((rows, with(20)), (5, (20, half)));
+}
+
+#[test]
+fn traffic_that_changes_has_no_interval() {
+    let with_change = |cycle: u32| {
+        let mut value = torus(0.3, json!({ "warmup": 500, "cycles": 2000 }));
+        value["traffic"]["changes"] = json!([{ "cycle": cycle, "load": 0.4 }]);
+        run(&value).summary()
+    };
+    let summary = with_change(1000);
+    assert!(summary["latency_ci"].is_null() && summary["accepted_ci"].is_null() && summary["steady"] == "unknown");
+    assert!(summary["latency_ci_reason"].as_str().unwrap().contains("traffic.changes"), "{summary:?}");
+    // Before the measured time it is part of the warm-up.
+    assert_eq!(with_change(100)["steady"], "yes");
+}
+
+#[test]
 fn tables_agree_with_the_summary() {
     let value =
         torus(0.4, json!({ "warmup": 0, "cycles": 1000, "series": { "by": "window", "bin": 50 }, "endpoints": true }));

@@ -42,7 +42,7 @@ def _build(source: Source) -> Content | None:
     for y in (y for y in wanted if y in drawn.columns):
         rows = _with_points(plots.curves(drawn, y), drawn)
         if log:
-            rows = rows.filter(pl.col("x") > 0, pl.col("low") > 0)
+            rows = plots.above_zero(rows)
         if rows.is_empty():
             continue
         panels = rows["panel"].unique(maintain_order=True).to_list()
@@ -58,6 +58,7 @@ def _build(source: Source) -> Content | None:
             notes += [said] if (said := plots.without_finite_points(drawn, rows)) else []
         elif y == "accepted_load":
             notes.append("dashed: accepted = offered")
+        notes += [plots.HOLLOW] if rows["unsteady"].any() else []
         figures.append(
             {"title": TITLES.get(y, plots.title_of(y)), "panels": own, "notes": notes, "more": len(panels) - len(own)}
         )

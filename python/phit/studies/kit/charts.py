@@ -247,11 +247,11 @@ def rule(chart: Chart, x: float) -> Chart:
 def seeds_note(table: pl.DataFrame, level: str = LEVEL, *, batches: bool = True) -> str:
     """What the bands of a table of means over seeds are.
 
-    `level` is the confidence of a single run's, from its batch means; without `batches` a single run has none.
+    `level` is the confidence of a single run's own interval; without `batches` a single run has none.
     """
     low, high = min(table["seeds"]), max(table["seeds"])
     if high == 1:
-        return f"one seed; bands: {level} confidence from batch means" if batches else "one seed"
+        return f"one seed; bands: {level} confidence, where the run has an interval" if batches else "one seed"
     return f"means of {high if low == high else f'{low} to {high}'} seeds with 95 % confidence bands"
 
 

@@ -243,7 +243,7 @@ def _shown(size: float) -> str:
 MARGINS = (
     "In brackets: by how many standard errors the value that decides is off the bound of its rule, positive on the "
     f"side that holds. Within {DECIDED:g} a claim is `undecided`: other seeds might have decided it otherwise. "
-    "Standard errors are those of means over seeds, of a single run's from its batch means, such that two are a 95 % "
+    "Standard errors are those of means over seeds, of a single run's from its own interval, such that two are a 95 % "
     "interval; `exact`: no chance is involved; `?`: not known, as of a single run's share of packets."
 )
 """What margins are, in Markdown."""

@@ -79,7 +79,6 @@ class Done:
     probes: pl.DataFrame = field(default_factory=NO_RUNS.clone)
     stretches: Sequence[Mapping[str, Any]] = ()
     """Of time in which points were run, in their order: `points`, `wall_seconds` and `processes`."""
-    batches: pl.DataFrame = field(default_factory=NO_RUNS.clone)
 
     @classmethod
     def read(cls, folder: Path) -> "Done":
@@ -91,7 +90,7 @@ class Done:
         found = (entry["values"].get("seed") for entry in entries)
         seeds = max((seed for seed in found if isinstance(seed, int)), default=0)
         hashes = frozenset(path.stem for path in (folder / POINTS).glob("*.json"))
-        tables = {name: _table(folder, TABLE_FILES[name]) for name in ("series", "histogram", "probes", "batches")}
+        tables = {name: _table(folder, TABLE_FILES[name]) for name in ("series", "histogram", "probes")}
         return cls(
             hashes,
             _table(folder, "points.parquet"),
@@ -100,7 +99,6 @@ class Done:
             tables["histogram"],
             tables["probes"],
             manifest.get("stretches", ()),
-            tables["batches"],
         )
 
     @property

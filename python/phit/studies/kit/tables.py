@@ -12,8 +12,8 @@ import polars as pl
 
 from phit.lazily import lazily
 from phit.quantities import QUANTITIES
-from phit.studies.kit.batches import WEIGHTS, Spread, spreads
 from phit.studies.kit.plan import Done
+from phit.studies.kit.spreads import MEASURES, Spread, spreads
 from phit.studies.kit.uncertain import t_quantile
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def runs(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
 def steady(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
     """One row per case of a figure: means over its seeds, `_half` the half width of their 95 % interval.
 
-    The interval of a quantity that batches have is that of `pooled`. `saturated`: one of the runs is.
+    The interval of a quantity of which single runs have one is that of `pooled`. `saturated`: one of the runs is.
     """
     keys = [c for c in labels.columns if c not in ("seed", "point")]
     found = runs(labels, done)
@@ -63,9 +63,8 @@ def steady(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
         pl.col("cpu_seconds").sum(),
         of_runs,
     )
-    own = done.batches.filter(pl.col("point").is_in(found["point"].to_list()))
-    by_seeds = [half_widths(m) for m in measures if m not in WEIGHTS]
-    by_both = [_pooled(table, m, spreads(own, m)) for m in WEIGHTS if m in measures]
+    by_seeds = [half_widths(m) for m in measures if m not in MEASURES]
+    by_both = [_pooled(table, m, spreads(found, m)) for m in MEASURES if m in measures]
     return table.with_columns(*by_seeds, *by_both).sort(keys, maintain_order=True)
 
 
@@ -76,15 +75,15 @@ def _pooled(table: pl.DataFrame, measure: str, of_runs: Mapping[str, Spread]) ->
 
 
 POOL = 0.25
-"""Level of the test by which the errors of seeds and of batches are taken together."""
+"""Level of the test by which the errors of seeds and of single runs are taken together."""
 
 
 def pooled(deviation: float | None, within: Sequence[Spread | None]) -> float | None:
-    """The half width of the interval of a mean over seeds, from their standard deviation and from each run's batches.
+    """The half width of the interval of a mean over seeds, from their standard deviation and from each run's error.
 
-    With one seed it is that of its batches. With a few, these say more about how far the mean is off than how far the
-    seeds are apart, as long as that is no more than batches explain: an F test decides, and if it finds nothing both
-    are pooled by their degrees of freedom. Otherwise the seeds alone count, as where a run has no batches.
+    With one seed it is that of its run. With a few, the runs' errors say more about how far the mean is off than how
+    far the seeds are apart, as long as that is no more than the errors explain: an F test decides, and if it finds
+    nothing both are pooled by their degrees of freedom. Otherwise the seeds alone count, as where a run has no error.
     """
     n = len(within)
     known = [one for one in within if one is not None]

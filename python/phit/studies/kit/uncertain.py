@@ -1,4 +1,4 @@
-"""Values with standard errors, of means over seeds or of batch means, that know the runs they come from.
+"""Values with standard errors, of means over seeds or of single runs, that know the runs they come from.
 
 The library `uncertainties` carries errors through arithmetic, to first order: ratios, differences and means of values
 have errors of their own, and remember from which values these come. It has no order of uncertain values: `least`,

@@ -1,27 +1,28 @@
-//! Batches: the equal parts of the measured time whose means give the confidence intervals.
+//! Batches: the equal parts of the measured time. Each is divided further, into the parts that give the confidence
+//! intervals.
 
 use super::{Counts, Delivery, merge_bins, slot};
 use crate::engine::{Bytes, Tick, bytes_of};
-use crate::measure::collector::Window;
-use crate::measure::confidence::{Batch, mean_of_batches, mean_per_packet};
-use crate::measure::declare::{Cell, Column, NUMBER, Quantity, Table, When, list, ratio, unit};
-use crate::measure::{Interval, Reading};
+use crate::measure::Reading;
+use crate::measure::collector::{Division, Window};
+use crate::measure::confidence::{Batch, Estimate, estimate};
+use crate::measure::declare::{Cell, Column, NUMBER, Quantity, TEXT, Table, WHOLE, When, list, ratio, unit};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 /// The batches of the window.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Batches {
-    /// Ticks of a batch.
-    width: Tick,
-    /// In their order; the last may not have ended.
+    /// What the bins are.
+    division: Division,
+    /// Parts of batches in their order; the last may not have ended.
     pub bins: Vec<Bin>,
     /// The one in which something was counted last.
     #[serde(skip)]
     latest: Latest,
 }
 
-/// A batch, and the ticks of the window from its first one on that are in it: none before anything is counted.
+/// A bin, and the ticks of the window from its first one on that are in it: none before anything is counted.
 #[derive(Debug, Clone, Copy, Default)]
 struct Latest {
     place: u32,
@@ -31,11 +32,11 @@ struct Latest {
 
 impl PartialEq for Batches {
     fn eq(&self, other: &Self) -> bool {
-        (self.width, &self.bins) == (other.width, &other.bins)
+        (self.division, &self.bins) == (other.division, &other.bins)
     }
 }
 
-/// A batch.
+/// A batch, or a part of one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bin {
     /// Recorded packets.
@@ -55,7 +56,7 @@ impl Bin {
 }
 
 impl Batches {
-    /// The batch of tick `at` of the window: nearly always that of the packet before.
+    /// The bin of tick `at` of the window: often that of the packet before.
     #[inline(always)]
     fn bin(&mut self, at: Tick) -> &mut Bin {
         if at.wrapping_sub(self.latest.first) >= self.latest.width {
@@ -67,47 +68,88 @@ impl Batches {
     #[cold]
     #[inline(never)]
     fn find(&mut self, at: Tick) {
-        let place = at / self.width;
+        let place = self.division.place(at);
         slot(&mut self.bins, place);
-        self.latest = Latest { place, first: place * self.width, width: self.width };
+        let first = self.division.first(place);
+        self.latest = Latest { place, first, width: self.division.first(place + 1) - first };
     }
 
-    /// The interval of the mean latency.
-    pub fn latency(bins: &[Bin], confidence: f64) -> Option<Interval> {
-        let batches: Vec<Batch> = bins.iter().map(|bin| Batch { sum: bin.latency, count: bin.packets }).collect();
-        mean_per_packet(&batches, confidence)
+    /// What the first ticks of the window say about the mean latency in cycles.
+    pub(crate) fn latency(&self, ticks: Tick, confidence: f64) -> Estimate {
+        let batches: Vec<Batch> =
+            self.complete(ticks).map(|(bin, _)| Batch { sum: bin.latency, count: bin.packets }).collect();
+        estimate(&batches, confidence)
+    }
+
+    /// What the first ticks of the window say about the phits that all endpoints accept in a tick.
+    pub(crate) fn load(&self, ticks: Tick, confidence: f64) -> Estimate {
+        let batches: Vec<Batch> =
+            self.complete(ticks).map(|(bin, width)| Batch { sum: bin.phits, count: width.into() }).collect();
+        estimate(&batches, confidence)
+    }
+
+    /// The bins that have ended by then, and the ticks of each. A bin in which nothing was delivered at the end of the
+    /// window is not there, but counts.
+    fn complete(&self, ticks: Tick) -> impl Iterator<Item = (Bin, Tick)> + '_ {
+        self.division.complete(ticks).map(|(place, width)| (self.bins.get(place).copied().unwrap_or_default(), width))
     }
 }
 
 impl Reading<'_> {
     /// The complete batches of the window.
-    pub(super) fn batches(&self) -> &[Bin] {
-        let bins = &self.counters.batches.bins;
-        let complete = (self.cycles * self.window.ticks_per_cycle / self.window.batch) as usize;
-        &bins[..complete.min(bins.len())]
+    pub(super) fn batches(&self) -> Vec<Bin> {
+        let Batches { bins, division, .. } = &self.counters.batches;
+        let complete = (self.cycles * self.window.ticks_per_cycle / division.batch) as usize;
+        let whole = bins.chunks(division.parts as usize).take(complete);
+        let sum = |parts: &[Bin]| {
+            let mut sum = Bin::default();
+            parts.iter().for_each(|part| sum.add(part));
+            sum
+        };
+        whole.map(sum).collect()
     }
 
     /// The accepted load of each batch.
     fn batch_loads(&self) -> Vec<f64> {
-        let cycles = f64::from(self.window.batch / self.window.ticks_per_cycle) * self.window.load.of_all();
+        let batch = self.window.division.batch / self.window.ticks_per_cycle;
+        let cycles = f64::from(batch) * self.window.load.of_all();
         self.batches().iter().map(|bin| bin.phits as f64 / cycles).collect()
     }
 }
 
 impl Counts for Batches {
-    const QUANTITIES: &'static [Quantity] = &[Quantity {
-        name: "accepted_ci",
-        words: "half width of the interval of the accepted load",
-        unit: unit::LOAD,
-        about: "Half width of the confidence interval of `accepted_load`, from the means of the batches.",
-        there: When::Recorded("if two batches are complete"),
-        value: |at| json!(mean_of_batches(&at.batch_loads(), at.confidence).map(|i| i.half_width)),
-        ..NUMBER
-    }];
+    const QUANTITIES: &'static [Quantity] = &[
+        Quantity {
+            name: "accepted_ci",
+            words: "half width of the interval of the accepted load",
+            unit: unit::LOAD,
+            about: "Half width of the confidence interval of `accepted_load`, by the one rule for all intervals of a \
+                    single run. Without one, `accepted_ci_reason` says why.",
+            there: When::Recorded("if the run is long enough and its backlog does not grow, or grows steadily"),
+            value: |at| json!(at.load_interval().ok().map(|(interval, _)| interval.half_width)),
+            ..NUMBER
+        },
+        Quantity {
+            name: "accepted_ci_batches",
+            words: "batches of the interval of the accepted load",
+            about: "Batches whose variance gives `accepted_ci`: one more than its degrees of freedom.",
+            there: When::Recorded("with `accepted_ci`"),
+            value: |at| json!(at.load_interval().ok().map(|(_, batches)| batches)),
+            ..WHOLE
+        },
+        Quantity {
+            name: "accepted_ci_reason",
+            words: "why the accepted load has no interval",
+            about: "Why there is no `accepted_ci`, in words.",
+            there: When::Recorded("without `accepted_ci`"),
+            value: |at| json!(at.load_interval().err().map(|why| why.words())),
+            ..TEXT
+        },
+    ];
 
     const TABLES: &'static [Table] = &[Table {
         name: "batches",
-        about: "One row for each complete batch of the measured time, from whose means the intervals are made.",
+        about: "One row for each complete batch of the measured time.",
         there: When::Some("of runs of traffic"),
         asked: |at| !at.workload,
         columns: &[
@@ -147,7 +189,7 @@ impl Counts for Batches {
     }];
 
     fn new(window: &Window) -> Self {
-        Self { width: window.batch, ..Self::default() }
+        Self { division: window.division, ..Self::default() }
     }
 
     #[inline]
@@ -164,11 +206,11 @@ impl Counts for Batches {
         bin.latency += it.latency;
     }
 
-    fn merge(&mut self, Self { width: _, bins, latest: _ }: &Self) {
+    fn merge(&mut self, Self { division: _, bins, latest: _ }: &Self) {
         merge_bins(&mut self.bins, bins, Bin::add);
     }
 
     fn bytes(&self) -> usize {
-        bytes_of!(self, Self { bins; width, latest })
+        bytes_of!(self, Self { bins; division, latest })
     }
 }

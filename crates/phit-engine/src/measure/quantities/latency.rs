@@ -1,10 +1,9 @@
 //! Latency: the time from the generation of a packet to the arrival of its last phit.
 
-use super::batches::Batches;
 use super::{Counts, Delivery};
 use crate::engine::Tick;
 use crate::measure::collector::Window;
-use crate::measure::declare::{Cell, Column, NUMBER, Of, Quantity, Shape, Table, When, list, ratio, unit};
+use crate::measure::declare::{Cell, Column, NUMBER, Of, Quantity, Shape, TEXT, Table, WHOLE, When, list, ratio, unit};
 use crate::measure::{Histogram, Reading};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -77,12 +76,29 @@ impl Counts for Latency {
         Quantity {
             name: "latency_ci",
             words: "half width of the interval of the mean latency",
-            about: "Half width of the confidence interval of `latency_mean`, from the batches.",
-            there: When::Recorded("if packets were recorded in two batches"),
+            about: "Half width of the confidence interval of `latency_mean`, by the one rule for all intervals of a \
+                    single run. Without one, `latency_ci_reason` says why.",
+            there: When::Recorded("if the run is steady and long enough"),
             time: false,
             steady: false,
-            value: |at| json!(Batches::latency(at.batches(), at.confidence).map(|i| i.half_width)),
+            value: |at| json!(at.latency_interval().ok().map(|(interval, _)| interval.half_width)),
             ..LATENCY
+        },
+        Quantity {
+            name: "latency_ci_batches",
+            words: "batches of the interval of the mean latency",
+            about: "Batches whose variance gives `latency_ci`: one more than its degrees of freedom.",
+            there: When::Recorded("with `latency_ci`"),
+            value: |at| json!(at.latency_interval().ok().map(|(_, batches)| batches)),
+            ..WHOLE
+        },
+        Quantity {
+            name: "latency_ci_reason",
+            words: "why the mean latency has no interval",
+            about: "Why there is no `latency_ci`, in words.",
+            there: When::Recorded("without `latency_ci`"),
+            value: |at| json!(at.latency_interval().err().map(|why| why.words())),
+            ..TEXT
         },
         Quantity {
             name: "confidence",

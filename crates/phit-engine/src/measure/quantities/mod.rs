@@ -35,7 +35,6 @@ mod units;
 mod work;
 mod workload;
 
-pub(crate) use batches::Batches;
 pub(crate) use flow::Flow;
 pub use precision::Precision;
 pub(crate) use precision::Precisions;

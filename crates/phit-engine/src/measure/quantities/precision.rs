@@ -1,11 +1,11 @@
-//! How precisely means are known, with the correlation of neighbouring batches tested: `measure.precision`.
+//! How precisely means are known: `measure.precision`.
 
 use super::{Counts, Delivery, merge_bins, slot};
 use crate::engine::{Bytes, Tick, bytes_of};
-use crate::measure::collector::Window;
-use crate::measure::confidence::{Batch, Estimate, mean_of_correlated};
+use crate::measure::collector::{Division, Window};
+use crate::measure::confidence::{Batch, Estimate, estimate};
 use crate::measure::declare::{Cell, Column, Table, When, list, unit};
-use crate::measure::{Counters, Reading};
+use crate::measure::{Counters, Interval, Reading};
 use crate::packet::Packet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -44,8 +44,8 @@ pub struct Precision {
 /// The batches of a run that is to be precise; empty of any other.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Precisions {
-    /// Ticks of a batch; 0 if nobody asks.
-    width: Tick,
+    /// What the bins are; `None` if nobody asks.
+    division: Option<Division>,
     /// In their order; the last may not have ended.
     pub bins: Vec<Sums>,
 }
@@ -81,7 +81,7 @@ struct Mean {
     name: &'static str,
     /// What is asked for.
     aim: fn(&Precision) -> Option<f64>,
-    /// What it is the mean of, of a batch of so many endpoint cycles.
+    /// What it is the mean of, of a batch of so many ticks.
     batch: fn(&Sums, u64) -> Batch,
 }
 
@@ -112,13 +112,16 @@ const MEANS: &[Mean] = &[
 struct Reached {
     name: &'static str,
     aim: f64,
-    /// `None` without recorded packets.
-    estimate: Option<Estimate>,
+    estimate: Estimate,
 }
 
 impl Reached {
+    fn interval(&self) -> Option<&Interval> {
+        self.estimate.interval.as_ref().ok()
+    }
+
     fn met(&self) -> bool {
-        self.estimate.is_some_and(|estimate| estimate.independent && estimate.interval.relative() <= self.aim)
+        self.estimate.interval.is_ok_and(|interval| interval.relative() <= self.aim)
     }
 }
 
@@ -135,20 +138,22 @@ impl Precisions {
     }
 
     #[inline(never)]
-    fn add_phits(&mut self, phits: u64, batch: u32) {
-        slot(&mut self.bins, batch).phits += phits;
+    fn add_phits(&mut self, phits: u64, division: Division, at: Tick) {
+        slot(&mut self.bins, division.place(at)).phits += phits;
     }
 
     /// What is reached after so many measured cycles, of all that is asked for.
     fn reached(&self, window: &Window, cycles: u32, asked: &Precision, confidence: f64) -> Vec<Reached> {
-        let complete = (cycles * window.ticks_per_cycle / window.batch) as usize;
-        let time = (f64::from(window.batch / window.ticks_per_cycle) * window.load.of_all()).round() as u64;
+        let Some(division) = self.division else { return Vec::new() };
+        let ticks = cycles * window.ticks_per_cycle;
         // A batch in which nothing was delivered at the end of the window is not there, but counts.
-        let bins = (0..complete).map(|i| self.bins.get(i).copied().unwrap_or_default());
+        let bin = |place: usize| self.bins.get(place).copied().unwrap_or_default();
         let of = |mean: &Mean| {
             let aim = (mean.aim)(asked)?;
-            let batches: Vec<Batch> = bins.clone().map(|bin| (mean.batch)(&bin, time)).collect();
-            Some(Reached { name: mean.name, aim, estimate: mean_of_correlated(&batches, confidence) })
+            let bins = division.complete(ticks).map(|(place, width)| (mean.batch)(&bin(place), width.into()));
+            let unit = if mean.name == "accepted_load" { window.load_of_a_tick() } else { 1.0 };
+            let estimate = estimate(&bins.collect::<Vec<Batch>>(), confidence).scaled(unit);
+            Some(Reached { name: mean.name, aim, estimate })
         };
         MEANS.iter().filter_map(of).collect()
     }
@@ -170,8 +175,7 @@ impl Reading<'_> {
 impl Counts for Precisions {
     const TABLES: &'static [Table] = &[Table {
         name: "precision",
-        about: "How precisely the means are known that `measure.precision` names, one row each. Batches that are \
-                significantly correlated with their neighbours are merged by two, as long as 10 are left.",
+        about: "How precisely the means are known that `measure.precision` names, one row each.",
         there: When::Some("with `measure.precision`"),
         asked: |at| at.precision.is_some(),
         columns: &[
@@ -197,13 +201,13 @@ impl Counts for Precisions {
                 unit: unit::NONE,
                 about: "The same as it is at the end of the run; its level is `measure.confidence`.",
                 cell: Cell::Number,
-                values: |at| list(at.precision().iter().map(|one| json!(one.estimate.map(|e| e.interval.relative())))),
+                values: |at| list(at.precision().iter().map(|one| json!(one.interval().map(|i| i.relative())))),
             },
             Column {
                 name: "met",
                 words: "met",
                 unit: unit::NONE,
-                about: "Whether it is as narrow as asked for, and the batches no longer correlated.",
+                about: "Whether there is an interval, as narrow as asked for.",
                 cell: Cell::Flag,
                 values: |at| list(at.precision().iter().map(Reached::met)),
             },
@@ -211,17 +215,17 @@ impl Counts for Precisions {
                 name: "half_width",
                 words: "half width of the interval",
                 unit: unit::NONE,
-                about: "Half width of the interval in the unit of the mean.",
+                about: "Half width of the interval in the unit of the mean; empty if there is none.",
                 cell: Cell::Number,
-                values: |at| list(at.precision().iter().map(|one| json!(one.estimate.map(|e| e.interval.half_width)))),
+                values: |at| list(at.precision().iter().map(|one| json!(one.interval().map(|i| i.half_width)))),
             },
             Column {
                 name: "batches",
                 words: "batches",
                 unit: unit::NONE,
-                about: "Batches that were left after merging, from which the interval is made.",
+                about: "Batches whose variance gives the interval.",
                 cell: Cell::Whole,
-                values: |at| list(at.precision().iter().map(|one| json!(one.estimate.map(|e| e.batches)))),
+                values: |at| list(at.precision().iter().map(|one| json!(one.interval().map(|_| one.estimate.batches)))),
             },
             Column {
                 name: "correlation",
@@ -229,34 +233,36 @@ impl Counts for Precisions {
                 unit: unit::NONE,
                 about: "Correlation of neighbours among these batches.",
                 cell: Cell::Number,
-                values: |at| list(at.precision().iter().map(|one| json!(one.estimate.map(|e| e.correlation)))),
+                values: |at| {
+                    list(at.precision().iter().map(|one| json!(one.interval().map(|_| one.estimate.correlation))))
+                },
             },
         ],
     }];
 
     fn new(window: &Window) -> Self {
-        Self { width: if window.precise { window.batch } else { 0 }, bins: Vec::new() }
+        Self { division: window.precise.then_some(window.division), bins: Vec::new() }
     }
 
     #[inline]
     fn delivered(&mut self, it: &Delivery<'_>) {
-        if let Some(batch) = it.in_window.and_then(|at| at.checked_div(self.width)) {
-            self.add_phits(it.phits, batch);
+        if let (Some(division), Some(at)) = (self.division, it.in_window) {
+            self.add_phits(it.phits, division, at);
         }
     }
 
     #[inline]
     fn recorded(&mut self, it: &Delivery<'_>, when: Tick) {
-        if let Some(batch) = when.checked_div(self.width) {
-            self.add(it.packet, it.latency, it.network_latency, batch);
+        if let Some(division) = self.division {
+            self.add(it.packet, it.latency, it.network_latency, division.place(when));
         }
     }
 
-    fn merge(&mut self, Self { width: _, bins }: &Self) {
+    fn merge(&mut self, Self { division: _, bins }: &Self) {
         merge_bins(&mut self.bins, bins, Sums::add);
     }
 
     fn bytes(&self) -> usize {
-        bytes_of!(self, Self { bins; width })
+        bytes_of!(self, Self { bins; division })
     }
 }

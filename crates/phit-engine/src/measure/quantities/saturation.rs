@@ -20,7 +20,7 @@ impl Counts for Saturation {
         shape: Shape::Flag,
         rank: Some(16),
         heading: Some("saturated"),
-        value: |at| json!(at.accepted_load() < SATURATED_BELOW * at.offered_load()),
+        value: |at| json!(at.saturated()),
         ..WHOLE
     }];
 }

@@ -3,7 +3,7 @@
 use super::probes::Place;
 use super::*;
 use crate::measure::Cost;
-use crate::measure::collector::Collector;
+use crate::measure::collector::{Collector, Division};
 use crate::measure::declare::{Observable, Of, Shape, When};
 use crate::packet::{DETOURED, MISROUTED_AT_INJECTION, MISROUTED_GLOBALLY, MISROUTED_LOCALLY};
 use crate::result::Outcome;
@@ -18,7 +18,7 @@ fn window(by_generation: bool) -> Window {
         ticks_per_cycle: 2,
         load: Loads::new(2, Vec::new()),
         by_generation,
-        batch: 50,
+        division: Division { batch: 50, parts: 4 },
         histogram: true,
         series_bin: Some(30),
         series_by_generation: by_generation,
@@ -199,6 +199,7 @@ fn is_of(shape: Shape, value: &Value) -> bool {
         Shape::Number => value.is_f64(),
         Shape::Whole => value.is_u64(),
         Shape::Flag => value.is_boolean(),
+        Shape::Text => value.is_string(),
         Shape::Parts(names) => parts(names, value),
         Shape::ByClass | Shape::NumbersByName => table(&number),
         Shape::PartsByClass(names) => table(&|v| parts(names, v)),
@@ -307,6 +308,9 @@ fn declarations_are_complete_and_agree() {
         if let Some(interval) = quantity.interval {
             let unit = Counters::quantities().find(|q| q.name == interval).map(|q| q.unit);
             assert_eq!(unit, Some(quantity.unit), "{interval}");
+            for more in ["batches", "reason"] {
+                assert!(names.contains(format!("{interval}_{more}").as_str()), "{interval}_{more}");
+            }
         }
     }
     let mut columns = Counters::tables().flat_map(|table| table.columns);

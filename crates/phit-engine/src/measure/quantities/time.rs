@@ -1,7 +1,7 @@
 //! How long a run took, in cycles.
 
 use super::Counts;
-use crate::measure::declare::{Quantity, Shape, WHOLE, unit};
+use crate::measure::declare::{Quantity, Shape, TEXT, WHOLE, When, unit};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -47,12 +47,33 @@ impl Counts for Time {
         Quantity {
             name: "converged",
             words: "converged",
-            about: "Whether the run has got as far as it was to: the intervals are as narrow as `measure.until` \
-                    or `measure.precision` asks for, and all packets that count have been delivered \
-                    or lost. True if neither is asked for.",
+            about: "Whether the run has got as far as it was asked to: the intervals are as narrow as `measure.until` \
+                    or `measure.precision` asks for, all packets that count have been delivered or lost, a program \
+                    has ended. False of a run that was stopped.",
             shape: Shape::Flag,
+            there: When::Some("if the run was asked for one of these, or was stopped"),
             value: |at| json!(at.converged),
             ..WHOLE
+        },
+        Quantity {
+            name: "steady",
+            words: "steady",
+            about: "Whether the measured time shows a steady state: `yes`; `no` if the mean latency has a trend or the \
+                    backlog at the sources grows without end; `unknown` if the run is too short to tell, or if its \
+                    traffic changes.",
+            rank: Some(17),
+            heading: Some("steady"),
+            there: When::Some("of runs of traffic"),
+            value: |at| json!(at.steady().map(|steady| steady.word())),
+            ..TEXT
+        },
+        Quantity {
+            name: "steady_reason",
+            words: "why the run is not known to be steady",
+            about: "Why `steady` is `no` or `unknown`, in words.",
+            there: When::Some("of runs of traffic that are not steady, or not known to be"),
+            value: |at| json!(at.steady().and_then(|steady| steady.why()).map(|why| why.words())),
+            ..TEXT
         },
     ];
 }

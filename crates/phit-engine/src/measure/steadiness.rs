@@ -1,0 +1,61 @@
+//! Whether a run shows a steady state, and which of its means have an interval.
+
+use super::Reading;
+use super::confidence::{Estimate, Interval, Missing, Steady};
+use super::quantities::SATURATED_BELOW;
+
+impl Reading<'_> {
+    fn ticks(&self) -> u32 {
+        self.cycles * self.window.ticks_per_cycle
+    }
+
+    /// Whether less than a share of what was offered in the measured time was accepted in it.
+    pub(super) fn saturated(&self) -> bool {
+        self.accepted_load() < SATURATED_BELOW * self.offered_load()
+    }
+
+    fn latency_estimate(&self) -> Estimate {
+        self.counters.batches.latency(self.ticks(), self.confidence)
+    }
+
+    /// Whether the run shows a steady state. A program has none.
+    pub(super) fn steady(&self) -> Option<Steady> {
+        let of_traffic = || match self.changing {
+            Some(how) => Steady::Unknown(Missing::Changing(how)),
+            None if self.saturated() => Steady::No(Missing::Saturated),
+            None => self.latency_estimate().steady,
+        };
+        (!self.workload).then(of_traffic)
+    }
+
+    /// The interval of the mean latency and the batches that it is made from, or why there is none.
+    pub(super) fn latency_interval(&self) -> Result<(Interval, usize), Missing> {
+        if let Some(how) = self.changing {
+            return Err(Missing::Changing(how));
+        }
+        if self.saturated() {
+            return Err(Missing::Saturated);
+        }
+        let found = self.latency_estimate();
+        Ok((found.interval?, found.batches))
+    }
+
+    /// The same of the accepted load. A saturated network accepts a steady load. In any other the sources' backlog does
+    /// not grow, or else the load that was accepted is less than it will be.
+    pub(super) fn load_interval(&self) -> Result<(Interval, usize), Missing> {
+        if let Some(how) = self.changing {
+            return Err(Missing::Changing(how));
+        }
+        let found = self.counters.batches.load(self.ticks(), self.confidence).scaled(self.window.load_of_a_tick());
+        let interval = found.interval?;
+        if !self.saturated() {
+            if let Steady::No(why) = self.latency_estimate().steady {
+                return Err(why);
+            }
+            if (self.offered_load() - self.accepted_load()).abs() > interval.half_width {
+                return Err(Missing::Backlog);
+            }
+        }
+        Ok((interval, found.batches))
+    }
+}
