@@ -384,6 +384,7 @@ def test_attributes_and_types_of_others_are_left_out_and_counted(tmp_path: Path)
     found, _ = network.section(None, 1)
     assert found["links"] == [[0, 1], [0, 1], [1, 2]]
     assert [(row["what"], row["count"], row["first"]) for row in found["left_out"]] == [
+        ("speeds of links that are not said as `bandwidth`", 1, "line 12"),
         ("types of nodes that name neither a router nor an endpoint", 2, "line 8"),
         ("routers without a link", 1, "line 11"),
         ("attributes that nothing here looks at (Country, LinkSpeedRaw)", 2, "line 9"),
@@ -409,6 +410,9 @@ def test_what_is_left_out_is_said_where_it_runs(tmp_path: Path, cli: Cli, write:
         assert code == 0, err
         assert "network: 3 routers, 3 endpoints, 3 links between routers" in out
         assert "left out: 1 routers without a link (first: line 11)" in err
+    page = tmp_path / "page.html"
+    assert cli("run", path, "--html", page)[0] == 0
+    assert "1 routers without a link left out" in page.read_text(encoding="utf-8")
     with pytest.warns(UserWarning, match=r"left out: 1 routers without a link \(first: line 11\)"):
         phit.run(path)
 

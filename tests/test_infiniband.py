@@ -1,6 +1,7 @@
 """InfiniBand fabrics with the tables that OpenSM made for them: every number that a checker of its own has found."""
 
 import csv
+import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import phit
 import pytest
 from phit.errors import InputError
 from phit.graphs.infiniband import Fabric
+from phit.scenario import to_json
 
 from .conftest import Cli, Write
 
@@ -95,6 +97,67 @@ def test_the_circle_is_named_as_the_operator_knows_it(cli: Cli, write: Write) ->
     code, out, _ = cli("verify", path, "--set", "routing=dfsssp", "--set", "router.links.default.vcs=8")
     assert code == 0
     assert "0 pairs take more than they must" in out
+
+
+OWN = {
+    "minhop": "minhop", "sssp": "minhop", "updn": "up_down", "updnroot": "up_down", "ftree": "ftree",
+    "dfsssp": "dfsssp", "lash": "lash",
+}  # fmt: skip
+"""Own routings by the names of OpenSM's."""
+
+WITHOUT_LEVELS = ("torus4x4", "jellyfish20", "rr24d6")
+"""Networks of which the first switch is the root."""
+
+
+def own(row: dict[str, str]) -> dict[str, Any]:
+    """The own routing that is as that of a row."""
+    rooted = row["engine"] == "updnroot" and row["fabric"] in WITHOUT_LEVELS
+    return {"kind": OWN[row["engine"]]} | ({"roots": str(FOLDER / "roots" / f"{row['fabric']}.txt")} if rooted else {})
+
+
+@pytest.mark.parametrize(
+    "row", [row for row in ROWS if row["engine"] in OWN], ids=lambda row: f"{row['fabric']}-{row['engine']}"
+)
+def test_own_routings_spread_pairs_as_opensm_s_of_that_name(row: dict[str, str]) -> None:
+    report = phit.verify(document(row, vcs=8) | {"routing": own(row)})
+    routes = report["routes"]
+    assert routes["reachable"] == routes["pairs"] == int(row["pairs"])
+    assert report["proved"] or row["engine"] in ("minhop", "sssp")
+    assert routes["loads"][-1][0] <= 1.1 * max(histogram(row["load_hist"]))
+
+
+def test_a_leaf_is_reached_over_all_its_uplinks() -> None:
+    """64 pairs go each way between two leaves of 8 hosts, over four links: 16 on each, of which each takes 0.45."""
+    topology = {"kind": "infiniband", "file": str(FOLDER / "ibnetdiscover" / "two_leaves_full.txt")}
+    scenario = {"topology": topology, "traffic": {"load": 0.45}, "router": {"links": {"default": {"vcs": 2}}}}
+    opensm = [{"tables": str(FOLDER / "lfts" / f"two_leaves_{name}.txt")} for name in ("updn", "dfsssp")]
+    ways = [({}, kind) for kind in ("minhop", "up_down", "ftree", "dfsssp")] + [(one, "infiniband") for one in opensm]
+    for tables, kind in ways:
+        there = scenario | {"topology": topology | tables, "routing": {"kind": kind}}
+        assert phit.verify(there)["routes"]["loads"] == [[16, 16]], (tables, kind)
+        result = phit.run(there | {"measure": {"warmup": 500, "cycles": 3000}})
+        assert result["accepted_load"] == pytest.approx(0.45, rel=0.02), (tables, kind)
+    # LASH has one way for each pair of switches.
+    assert phit.verify(scenario | {"routing": {"kind": "lash"}})["routes"]["loads"] == [[0, 12], [64, 4]]
+
+
+def test_roots_are_those_of_opensm_s_file(tmp_path: Path) -> None:
+    row = named("rr24d6", "updnroot")
+
+    def roots(text: str) -> list[int]:
+        (tmp_path / "roots").write_text(text)
+        routing = {"kind": "up_down", "roots": str(tmp_path / "roots")}
+        found: list[int] = json.loads(to_json(document(row) | {"routing": routing}))["routing"]["roots"]
+        return found
+
+    guids = [switch.guid for switch in Fabric(FOLDER / "ibnetdiscover" / row["disc"]).switches]
+    assert roots(f"{guids[3]:#x}\n\n# the other\n{guids[1]:X}  # hexadecimal\n") == [3, 1]
+    with pytest.raises(InputError, match="line 2: '0x1'; expected the GUID of a switch"):
+        roots(f"{guids[3]:#x}\n0x1\n")
+    with pytest.raises(InputError, match="line 1: 'spine0'; expected the GUID"):
+        roots("spine0\n")
+    with pytest.raises(InputError, match="no roots; expected the GUID of a switch in each line"):
+        roots("# none\n")
 
 
 def test_other_routings_of_a_fabric_are_proved() -> None:

@@ -2,7 +2,8 @@
 
 With Debian's `ibsim-utils`, `opensm` and `infiniband-diags`, which `make test-infiniband` installs. Networks are those
 of `tests/reference/infiniband`: ibsim reads what ibnetdiscover has printed. Where OpenSM finds the same tables at every
-start, all numbers are those of `summary.csv`.
+start, all numbers are those of `summary.csv`. Fabrics that are drawn at random are routed by OpenSM's engines and by
+the own routings of these names.
 """
 
 import os
@@ -20,7 +21,8 @@ import phit
 import pytest
 from phit.graphs.infiniband import Fabric
 
-from .test_infiniband import FOLDER, ROWS, histogram, named
+from .fabrics import Drawn, drawn, guid
+from .test_infiniband import FOLDER, OWN, ROWS, WITHOUT_LEVELS, histogram, named
 
 NEEDED = ("ibsim", "opensm", "ibnetdiscover", "dump_fts", "saquery")
 """Programs of the packages."""
@@ -43,13 +45,18 @@ ENGINES = {
 }
 """What OpenSM is told, by the engine's name in `summary.csv`; those whose tables are the same at every start."""
 
-WITHOUT_LEVELS = ("torus4x4", "jellyfish20", "rr24d6")
-"""Networks of which the first switch is the root."""
-
 pytestmark = pytest.mark.skipif(
     PRELOADED is None or any(shutil.which(name, path=PLACES) is None for name in NEEDED),
     reason="needs ibsim, OpenSM and infiniband-diags; make test-infiniband installs them",
 )
+
+
+REFUSAL = "No routing engine able to successfully configure"
+"""What OpenSM's log says if the engine does not route the fabric."""
+
+
+class RefusedError(Exception):
+    """OpenSM's engine does not route this fabric."""
 
 
 class Subnet:
@@ -97,7 +104,17 @@ def subnet(folder: Path, network: str, *arguments: str) -> Iterator[Subnet]:
     source = FOLDER / "ibnetdiscover" / f"{network}_full.txt"
     manager = min(re.findall(r'^Ca\s+\d+ "(H-[0-9a-f]+)"', source.read_text(), re.MULTILINE))
     switch = min(int(guid, 16) for guid in re.findall(r"^switchguid=0x([0-9a-f]+)", source.read_text(), re.MULTILINE))
-    (folder / "roots").write_text(f"{switch:#018x}\n")
+    with simulated(folder, source, manager, switch, *arguments) as found:
+        yield found
+
+
+@contextmanager
+def simulated(folder: Path, source: Path, manager: str, root: int, *arguments: str) -> Iterator[Subnet]:
+    """A netlist that OpenSM has routed from a host, told these arguments; `roots` of the folder names a switch.
+
+    Raises `RefusedError` if the engine that was asked for does not route it.
+    """
+    (folder / "roots").write_text(f"{root:#018x}\n")
     environment = {
         **os.environ, "PATH": PLACES, "IBSIM_SOCKNAME": f"phit{os.getpid()}", "SIM_HOST": manager,
         "OSM_TMP_DIR": str(folder), "OSM_CACHE_DIR": str(folder),
@@ -118,7 +135,9 @@ def subnet(folder: Path, network: str, *arguments: str) -> Iterator[Subnet]:
         with open(folder / "opensm.out", "w") as said:
             command = ["opensm", *arguments, "-s", "0", "-d2", "-D", "0x43", "-f", str(log)]
             manages = subprocess.Popen(command, env=preloaded, cwd=folder, stdout=said, stderr=said)
-        awaited(lambda: log.exists() and "SUBNET UP" in log.read_text(), log)
+        awaited(lambda: log.exists() and ("SUBNET UP" in log.read_text() or REFUSAL in log.read_text()), log)
+        if REFUSAL in log.read_text():
+            raise RefusedError
         yield Subnet(folder, preloaded)
     finally:
         for process in (manages, simulator):
@@ -182,6 +201,45 @@ def test_service_levels_are_those_of_path_records(network: str, tmp_path: Path) 
     assert report["routes"]["channels"] == int(row["vl_count"])
     assert report["proved"]
     assert report["dependencies"] == int(row["cdg_edges"])
+
+
+DRAWN = [drawn(seed) for seed in range(int(os.environ.get("PHIT_FABRICS", "12")))]
+"""Fabrics of any kind, as many as are asked for."""
+
+
+def engines(fabric: Drawn) -> dict[str, tuple[str, ...]]:
+    """What OpenSM is told, by engine."""
+    names = ["minhop", "lash", *(["updn", "ftree"] if fabric.root is None else ["updnroot"])]
+    return {name: ENGINES[name] for name in names} | {"dfsssp": ("-Q", "-R", "dfsssp,no_fallback")}
+
+
+@pytest.mark.parametrize("fabric", DRAWN, ids=[f"{number}-{fabric.name}" for number, fabric in enumerate(DRAWN)])
+def test_own_routings_are_as_good_as_opensm_s_of_that_name(fabric: Drawn, tmp_path: Path) -> None:
+    """The busiest link has at most 1.1 times the pairs of OpenSM's (or one more), and 0.98 of its load is accepted."""
+    (tmp_path / "net").write_text(fabric.netlist())
+    for engine, arguments in engines(fabric).items():
+        folder = tmp_path / engine
+        folder.mkdir()
+        root = guid(fabric.root or 0)
+        try:
+            with simulated(folder, tmp_path / "net", "h000", root, *arguments) as there:
+                topology = there.files()
+        except RefusedError:
+            continue
+        kind = {"kind": OWN[engine]} | ({"roots": str(folder / "roots")} if engine == "updnroot" else {})
+        lanes = {"links": {"default": {"vcs": 8, "buffer": 64}}}
+        ours = {"topology": topology, "routing": kind, "router": lanes, "traffic": {"load": 0.9}}
+        theirs = ours | {"routing": {"kind": "infiniband"}, "router": {"links": {"default": {"vcs": 1, "buffer": 64}}}}
+        reports = [phit.verify(scenario) for scenario in (ours, theirs)]
+        assert reports[0]["routes"]["reachable"] == reports[0]["routes"]["pairs"], engine
+        busiest = [report["routes"]["loads"][-1][0] for report in reports]
+        assert busiest[0] <= max(1.1 * busiest[1], busiest[1] + 1), engine
+        # Routes of OpenSM that close a circle in one lane can come to stand still.
+        if reports[1]["proved"]:
+            measure = {"warmup": 1000, "cycles": 4000}
+            alike = [scenario | {"router": lanes, "measure": measure} for scenario in (ours, theirs)]
+            accepted = [phit.run(scenario)["accepted_load"] for scenario in alike]
+            assert accepted[0] >= 0.98 * accepted[1], engine
 
 
 def test_a_fabric_of_today_runs(tmp_path: Path) -> None:

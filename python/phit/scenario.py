@@ -158,7 +158,7 @@ def _read(path: Path, text: str) -> Document:
 
 _FILES = {
     "topology": ("file", "tables", "service_levels", "virtual_lanes"),
-    "routing": ("file", "layers"),
+    "routing": ("file", "layers", "roots"),
 }
 """Keys that may name a file."""
 
@@ -321,6 +321,8 @@ def _with_graph(document: Document) -> Document:
         if kind == INFINIBAND:
             said = routing if isinstance(routing, dict) else {}
             found["routing"] = graphs.infiniband.tables(topology, network, said)
+        elif isinstance(routing, dict) and isinstance(routing.get("roots"), str):
+            found["routing"]["roots"] = network.roots(Path(routing["roots"]))
         section, links = graphs.of_fabric(topology, network)
     else:
         section, links = graphs.inlined(topology)

@@ -306,6 +306,11 @@ def _add_files(properties: Schema, definitions: Schema) -> None:
         "description": "CSV file with the columns router, destination, port, found from the scenario's folder: it "
         "takes the place of `entries`.",
     }
+    for name in ("up_down", "ftree"):
+        # A file of GUIDs in place of a list.
+        roots = _kind(properties["routing"], name)["properties"]["roots"]
+        listed = {word: roots.pop(word) for word in list(roots) if word not in ("description", "default")}
+        roots["anyOf"] = [listed, {"type": "string"}]
     for section in (*properties.values(), *definitions.values()):
         _add_python_files(section)
     trace = properties["traffic"]["properties"]["trace"]
@@ -352,7 +357,8 @@ def own_kinds() -> dict[str, dict[str, Any]]:
     """Kinds of the package's own, as `phit.catalogue` has them: by concept, `kind`, `description` and `schema`."""
     from phit.graphs import infiniband
 
-    definitions = {name: _engine()["$defs"][name] for name in FAULTS}
+    [graph] = [one for one in json.loads(_phit.catalogue())["topology"] if one["kind"] == "graph"]
+    definitions = {name: graph["schema"]["$defs"][name] for name in FAULTS}
     return {
         section: {
             "kind": INFINIBAND,

@@ -18,7 +18,7 @@ from phit.graphs.listings import Link, Listing, Node, gigabits, lines
 from phit.graphs.names import distinct
 from phit.graphs.network import MOST_CLASSES
 from phit.graphs.rates import commonest, gigabits_per_second
-from phit.text import quoted, whole
+from phit.text import quoted, shortened, whole
 
 _TABLE = re.compile(r"^Unicast lids .*guid 0x([0-9a-fA-F]{1,16})\b")
 _ENTRY = re.compile(r"^0x([0-9a-fA-F]{1,4})\s+(\d{1,3})\b", re.ASCII)
@@ -27,8 +27,12 @@ _SL2VL = re.compile(r"^(Switch|Channel Adapter|Router) 0x([0-9a-fA-F]{1,16})\b")
 _SL2VL_ROW = re.compile(r"^(\d{1,3})\s+(\d{1,3})\s*:((?:\s+\d{1,2}){16})\s*$", re.ASCII)
 _UNIFORM = re.compile(r"^uniform:((?:\s+\d{1,2})+)\s*$", re.ASCII)
 
+_GUID = re.compile(r"^(0x)?[0-9a-f]{1,16}$", re.ASCII | re.IGNORECASE)
+
 _NO_ROUTE = 255
 """In a forwarding table: no way to this LID."""
+
+_GUID = re.compile(r"^(0x)?[0-9a-f]{1,16}$", re.ASCII | re.IGNORECASE)
 
 
 @dataclass
@@ -107,11 +111,12 @@ class Fabric:
 
     def names(self) -> dict[str, Any]:
         """What the fabric's operator calls switches, their ports, and the ports of channel adapters."""
-        connected: dict[int, int] = {}
+        # Ports of one adapter, or of several of one name, are told apart by their numbers: a listing by ports knows no more.
+        count: dict[str, int] = {}
         for adapter, _ in self.endpoints:
-            connected[adapter.guid] = connected.get(adapter.guid, 0) + 1
+            count[adapter.name] = count.get(adapter.name, 0) + 1
         hosts = [
-            (adapter.name if connected[adapter.guid] == 1 else f"{adapter.name} port {port}", f"0x{adapter.guid:016x}")
+            (adapter.name if count[adapter.name] == 1 else f"{adapter.name} port {port}", f"0x{adapter.guid:016x}")
             for adapter, port in self.endpoints
         ]
         found: dict[str, Any] = {
@@ -222,6 +227,22 @@ class Fabric:
             what = "the table that begins here does not end as others do (... lids dumped): is the file cut off?"
             raise InputError(f"{path}: line {cut.where}: {what}", "topology.tables")
         return entries
+
+    def roots(self, path: Path) -> list[int]:
+        """The routers of a file of GUIDs, one in a line, as OpenSM takes roots."""
+        found: list[int] = []
+        for number, line in lines(path, "routing.roots"):
+            text = line.partition("#")[0].strip()
+            if not text:
+                continue
+            guid = int(text, 16) if _GUID.match(text) else None
+            if guid not in self.router:
+                what = f"{quoted(shortened(text, 80))}; expected the GUID of a switch of {self.path}"
+                raise InputError(f"{path}: line {number}: {what}", "routing.roots")
+            found.append(self.router[guid])
+        if not found:
+            raise InputError(f"{path}: no roots; expected the GUID of a switch in each line", "routing.roots")
+        return found
 
     def layers(self, path: Path) -> list[list[int]]:
         """Source, destination and service level, where it is not 0."""

@@ -26,6 +26,9 @@ OF_NODES = frozenset({"id", "label", "name", "type", "endpoints"})
 OF_LINKS = frozenset({"id", "key", "source", "target", "label", "class", "parallel", *OVERRIDES})
 """The same of a link."""
 
+SPEEDS = ("LinkSpeed", "LinkSpeedRaw", "speed", "capacity")
+"""Attributes of a link by which others say how fast it is, in units of their own."""
+
 MOST_NAMED = 8
 """Attributes that are named among what is left out."""
 
@@ -105,6 +108,8 @@ class Network:
             if name not in self.nodes:
                 self.nodes[name] = Node(where, name, "", None)
         self._foreign(attributes, OF_LINKS, where)
+        if any(_text(attributes.get(name)) for name in SPEEDS) and not _text(attributes.get("bandwidth")):
+            self.left_out.add("speeds of links that are not said as `bandwidth`", where)
         numbers = {
             "latency": self._time_or_size(attributes, "latency", where, 0),
             "bandwidth": self._bandwidth(attributes, where),

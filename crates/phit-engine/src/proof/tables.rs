@@ -40,24 +40,38 @@ struct Group {
     count: u64,
 }
 
-/// The endpoints, each by itself, or those of a router together.
-fn groups(topology: &dyn Topology, apart: bool) -> Vec<Group> {
+/// The endpoints of routers that work, those of one key together. Those of one key are of one router.
+fn groups(topology: &dyn Topology, keys: u32, key: impl Fn(u32) -> u32) -> Vec<Group> {
     let mut found: Vec<Group> = Vec::new();
-    let mut of_router = vec![NONE; topology.routers() as usize];
+    let mut numbers = vec![NONE; keys as usize];
     for endpoint in 0..topology.endpoints() {
         let router = topology.attachment(endpoint).0;
         if topology.faulty().is_some_and(|faulty| faulty.is_down(router)) {
             continue;
         }
-        match of_router[router as usize] {
-            group if group != NONE && !apart => found[group as usize].count += 1,
-            _ => {
-                of_router[router as usize] = found.len() as u32;
+        let number = &mut numbers[key(endpoint) as usize];
+        match *number {
+            NONE => {
+                *number = found.len() as u32;
                 found.push(Group { endpoint, router, count: 1 });
             }
+            number => found[number as usize].count += 1,
         }
     }
     found
+}
+
+/// The sources: each by itself, or those of a router together.
+fn sources(topology: &dyn Topology, apart: bool) -> Vec<Group> {
+    match apart {
+        true => groups(topology, topology.endpoints(), |endpoint| endpoint),
+        false => groups(topology, topology.routers(), |endpoint| topology.attachment(endpoint).0),
+    }
+}
+
+/// The destinations, those together to which a table leads the same way.
+fn targets(topology: &dyn Topology, table: &RouteTable) -> Vec<Group> {
+    groups(topology, table.columns(), |endpoint| table.column(endpoint))
 }
 
 /// Follows every route. What routes are like, and a proof, or the first flaw that was found: with fewer virtual
@@ -77,8 +91,9 @@ pub(crate) fn check(
     let channels: Vec<u32> = (0..wires.places() as u32).map(first).collect();
     let layers = table.layers();
     let by_lane = layers.is_some_and(|layers| layers.channels.is_some());
-    let sources = groups(topology, by_lane || layers.is_some_and(|layers| layers.by_endpoint));
-    let targets = groups(topology, !table.is_of_routers());
+    let apart = by_lane || layers.is_some_and(|layers| layers.by_endpoint);
+    let sources = sources(topology, apart);
+    let targets = targets(topology, table);
     let mut survey = Survey::default();
     let (mut loads, mut flaw) = (vec![0u64; wires.places()], None);
     let (mut met_layers, mut met_channels) = ([false; 256], [false; 256]);
@@ -93,11 +108,11 @@ pub(crate) fn check(
         }
         for source in &sources {
             poll();
+            // Endpoints that are source and destination.
             let shared = match () {
                 () if source.router != target.router => 0,
-                () if source.count > 1 && target.count > 1 => source.count,
-                () if source.count > 1 || target.count > 1 => 1,
-                () => u64::from(source.endpoint == target.endpoint),
+                () if !apart => target.count,
+                () => u64::from(table.column(source.endpoint) == table.column(target.endpoint)),
             };
             let pairs = source.count * target.count - shared;
             if pairs == 0 {
@@ -218,7 +233,7 @@ pub(crate) fn arrive(topology: &dyn Topology, table: &RouteTable) -> Result<(), 
     let wires = Wires::new(topology);
     let mut hops = Vec::new();
     let mut way = Vec::new();
-    for group in groups(topology, !table.is_of_routers()) {
+    for group in targets(topology, table) {
         let target = Target::new(topology, group.endpoint);
         let destination = target.endpoint;
         hops.clear();

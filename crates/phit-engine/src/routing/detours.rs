@@ -15,7 +15,7 @@
 //! through the channel in which it stands, and is discarded if not: so all that are left are on routes of the new
 //! tables, among which there are no circles.
 
-use super::layered::empty;
+use super::layered::Destinations;
 use super::up_down::{self, Levels};
 use super::{
     Head, Injection, Payload, Proof, RouterView, Routing, RoutingContext, RoutingParams, See, Site, View, Wants,
@@ -118,10 +118,10 @@ impl Plan {
                 let own = Wires::new(&**graph);
                 let there = reached(&own);
                 let own_order = order.iter().copied().filter(|&router| there[router as usize]).collect();
-                let table = empty(&**graph).map_err(|error| {
+                let table = up_down::tables(&**graph, &own, &levels.among(own_order), &Destinations::routers(&own));
+                let table = table.map_err(|error| {
                     ScenarioError::missing("topology.faults", format!("detours around them need {}", error.expected))
                 })?;
-                let table = up_down::tables(table, &own, &levels.among(own_order));
                 let detours = Some(Detours { number, order: places.clone(), table });
                 phases.push(Phase { graph: graph.clone(), seen: graph.faulty().map(Faulty::with_all_hops), detours });
             }

@@ -1,6 +1,8 @@
 //! DFSSSP: balanced shortest routes, moved to further layers until no layer has a circle.
 
-use super::layered::{Dependencies, Layered, MOST_LAYERS, Made, TOGETHER, Tree, shortest, too_many_layers};
+use super::layered::{
+    Dependencies, Destinations, Layered, MOST_LAYERS, Made, TOGETHER, Tree, shortest, too_many_layers,
+};
 use crate::engine::{NONE, poll};
 use crate::error::ScenarioError;
 use crate::topology::{Layers, MOST_ENTRIES, RouteTable, Topology, Wires};
@@ -10,10 +12,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Deadlock-free single-source-shortest-path routing, DFSSSP (J. Domke, T. Hoefler and W. E. Nagel, "Deadlock-free
-/// oblivious routing for arbitrary topologies", IPDPS 2011): shortest routes, of which each destination's take those
-/// links that the routes before use least. All begin in the first layer; as long as its dependencies have a circle,
-/// that dependency of the circle is cut that the fewest routes share. Then the links have an order, and the routes with
-/// a dependency against it move to the next layer, and so on with that. A layer is a virtual channel; there must be as
+/// oblivious routing for arbitrary topologies", IPDPS 2011): shortest routes to one endpoint after another, of which
+/// each endpoint's take those links that the routes before use least (and up to a million routes are chosen in further
+/// rounds, with all others known). All begin in the first layer; as long as its dependencies have a circle, that
+/// dependency of the circle is cut that the fewest routes share. Then the links have an order, and the routes with a
+/// dependency against it move to the next layer, and so on with that. A layer is a virtual channel; there must be as
 /// many as the network takes.
 ///
 /// Deterministic. A dependency that is cut takes its routes off the counts of the others; but where millions of routes
@@ -58,8 +61,8 @@ struct Routes<'a> {
     wires: &'a Wires,
     dependencies: Dependencies,
     nodes: Vec<Node>,
-    /// The destinations, and where their nodes end.
-    trees: Vec<(u32, usize)>,
+    /// Where the nodes of each destination end.
+    trees: Vec<usize>,
     /// Routes that share each dependency.
     shared: Vec<u32>,
     /// By destination, in the order of `trees`, then source.
@@ -70,10 +73,10 @@ struct Routes<'a> {
 }
 
 impl<'a> Routes<'a> {
-    fn new(wires: &'a Wires) -> Self {
+    fn new(wires: &'a Wires, destinations: &Destinations) -> Self {
         let dependencies = Dependencies::new(wires);
         let routers = wires.routers() as usize;
-        let entries = wires.hosts().count() * routers;
+        let entries = destinations.routes(wires);
         Self {
             wires,
             shared: vec![0; dependencies.count()],
@@ -119,11 +122,12 @@ impl<'a> Routes<'a> {
             let up = place as u16 - self.places[above];
             self.nodes[base + place as usize] = Node { dependency, up, router: router as u16 | waits };
         }
-        self.trees.push((to, self.nodes.len()));
+        self.trees.push(self.nodes.len());
     }
 
-    /// Divides the routes among layers without circles: rows by source, then destination.
-    fn divide(mut self) -> Result<Vec<u8>, ScenarioError> {
+    /// Divides the routes among layers without circles: rows by source, with `columns` entries each, one for every
+    /// destination.
+    fn divide(mut self, columns: u32) -> Result<Vec<u8>, ScenarioError> {
         let agrees = vec![!0; self.shared.len().div_ceil(64)];
         // All wait for the first layer: what shares each dependency is counted.
         let mut waiting = self.sort(&agrees, None);
@@ -133,7 +137,7 @@ impl<'a> Routes<'a> {
             waiting = self.sort(&agrees, Some(layer as u8));
             if waiting == 0 {
                 self.nodes = Vec::new();
-                return Ok(self.rows());
+                return Ok(self.rows(columns as usize));
             }
         }
         Err(too_many_layers())
@@ -165,7 +169,7 @@ impl<'a> Routes<'a> {
         let (mut start, mut kept, mut waiting) = (0, 0, 0);
         for (tree, layers) in self.trees.iter_mut().zip(layers.chunks_mut(routers)) {
             poll();
-            let end = tree.1;
+            let end = *tree;
             // Of the nodes of this destination: 1 if all dependencies from here on agree.
             places[0] = 1;
             counts[0] = 0;
@@ -211,7 +215,7 @@ impl<'a> Routes<'a> {
             }
             start = end;
             kept += usize::from(next);
-            tree.1 = kept;
+            *tree = kept;
         }
         nodes.truncate(kept);
         waiting
@@ -354,16 +358,15 @@ impl<'a> Routes<'a> {
     }
 
     /// The layers by source, then destination.
-    fn rows(&self) -> Vec<u8> {
+    fn rows(&self, columns: usize) -> Vec<u8> {
         let routers = self.places.len();
-        let mut rows = vec![0; routers * routers];
+        let mut rows = vec![0; routers * columns];
         // Columns of one line of a cache at a time.
-        for (trees, layers) in self.trees.chunks(TOGETHER).zip(self.layers.chunks(TOGETHER * routers)) {
+        for (layers, first) in self.layers.chunks(TOGETHER * routers).zip((0..).step_by(TOGETHER)) {
             poll();
-            for (from, row) in rows.chunks_mut(routers).enumerate() {
-                for (column, &(to, _)) in trees.iter().enumerate() {
-                    row[to as usize] = layers[column * routers + from];
-                }
+            for (from, row) in rows.chunks_mut(columns).enumerate() {
+                let layers = layers.iter().skip(from).step_by(routers);
+                row[first..].iter_mut().zip(layers).for_each(|(entry, &layer)| *entry = layer);
             }
         }
         rows
@@ -445,9 +448,10 @@ impl Layered for Dfsssp {
     fn tables(&self, topology: &dyn Topology) -> Result<Arc<RouteTable>, ScenarioError> {
         self.made.of_links("dfsssp", topology, (), || {
             let wires = Wires::new(topology);
-            let mut routes = Routes::new(&wires);
-            let table = shortest(topology, &wires, |tree| routes.add(tree))?;
-            let rows = routes.divide()?;
+            let destinations = Destinations::endpoints(topology, &wires);
+            let mut routes = Routes::new(&wires, &destinations);
+            let table = shortest(topology, &wires, &destinations, |tree| routes.add(tree))?;
+            let rows = routes.divide(table.columns())?;
             Ok(table.with_layers(Layers { rows, ..Layers::ONE }))
         })
     }
@@ -463,18 +467,25 @@ mod tests {
     type Links = Vec<u32>;
 
     /// The rule without any of its tables: every route is followed for each count.
-    fn by_hand(wires: &Wires, table: &RouteTable) -> Vec<u8> {
-        let routers = wires.routers();
-        let mut rows = vec![0; (routers * routers) as usize];
+    fn by_hand(topology: &dyn Topology, wires: &Wires, table: &RouteTable) -> Vec<u8> {
+        let columns = table.columns();
+        let mut rows = vec![0; (wires.routers() * columns) as usize];
         let mut waiting: Vec<(usize, Links)> = Vec::new();
-        for (from, to) in wires.hosts().flat_map(|from| wires.hosts().map(move |to| (from, to))) {
-            let (mut at, mut links) = (from, Vec::new());
-            while at != to {
-                let place = wires.place(at, table.towards(at, to)).unwrap();
-                links.push(place);
-                at = wires.far(place).router;
+        let mut met = vec![false; columns as usize];
+        for to in 0..topology.endpoints() {
+            let column = table.column(to);
+            if std::mem::replace(&mut met[column as usize], true) {
+                continue;
             }
-            waiting.push(((from * routers + to) as usize, links));
+            for from in wires.hosts() {
+                let (mut at, mut links) = (from, Vec::new());
+                while at != topology.attachment(to).0 {
+                    let place = wires.place(at, table.port(at, to)).unwrap();
+                    links.push(place);
+                    at = wires.far(place).router;
+                }
+                waiting.push(((from * columns + column) as usize, links));
+            }
         }
         for layer in 0.. {
             let order = order(wires, &waiting);
@@ -547,10 +558,11 @@ mod tests {
             let said = topology.to_string();
             let topology = TopologyKind::from_value("topology", &topology).unwrap().build().unwrap();
             let wires = Wires::new(&*topology);
-            let mut routes = Routes::new(&wires);
-            let table = shortest(&*topology, &wires, |tree| routes.add(tree)).unwrap();
-            let rows = routes.divide().unwrap();
-            assert!(rows == by_hand(&wires, &table), "{said}");
+            let destinations = Destinations::endpoints(&*topology, &wires);
+            let mut routes = Routes::new(&wires, &destinations);
+            let table = shortest(&*topology, &wires, &destinations, |tree| routes.add(tree)).unwrap();
+            let rows = routes.divide(table.columns()).unwrap();
+            assert!(rows == by_hand(&*topology, &wires, &table), "{said}");
             layers += rows.iter().max().unwrap();
         }
         assert!(layers > 4, "several networks take several layers: {layers}");
@@ -562,8 +574,9 @@ mod tests {
         let topology = json!({ "kind": "torus", "dims": [20, 20] });
         let topology = TopologyKind::from_value("topology", &topology).unwrap().build().unwrap();
         let wires = Wires::new(&*topology);
-        let mut routes = Routes::new(&wires);
-        shortest(&*topology, &wires, |tree| routes.add(tree)).unwrap();
+        let destinations = Destinations::endpoints(&*topology, &wires);
+        let mut routes = Routes::new(&wires, &destinations);
+        shortest(&*topology, &wires, &destinations, |tree| routes.add(tree)).unwrap();
         let waiting = routes.sort(&vec![!0; routes.shared.len().div_ceil(64)], None);
         assert_eq!(waiting, 400 * 399);
         let least = routes.least(waiting);
@@ -580,6 +593,6 @@ mod tests {
         assert!(emptied.contains(&one));
         let less: u64 = before.iter().zip(&routes.shared).map(|(&old, &new)| u64::from(old - new)).sum();
         assert!(less > u64::from(before[one as usize]), "routes have other dependencies: {less}");
-        assert!(routes.divide().unwrap().into_iter().max() < Some(8));
+        assert!(routes.divide(400).unwrap().into_iter().max() < Some(8));
     }
 }

@@ -1,6 +1,6 @@
 //! LASH: shortest routes, each in the first layer in which it closes no circle.
 
-use super::layered::{Dependencies, Layered, MOST_LAYERS, Made, apart, shortest, too_many_layers};
+use super::layered::{Dependencies, Destinations, Layered, MOST_LAYERS, Made, apart, shortest, too_many_layers};
 use crate::engine::{NONE, poll};
 use crate::error::ScenarioError;
 use crate::topology::{Layers, RouteTable, Topology, Wires};
@@ -30,7 +30,7 @@ pub struct Lash {
 
 fn make(topology: &dyn Topology) -> Result<RouteTable, ScenarioError> {
     let wires = Wires::new(topology);
-    let table = shortest(topology, &wires, |_| {})?;
+    let table = shortest(topology, &wires, &Destinations::routers(&wires), |_| {})?;
     let graph = Graph::new(&wires);
     let routers = wires.routers() as usize;
     let mut rows = vec![0u8; routers * routers];

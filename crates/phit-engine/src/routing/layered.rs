@@ -6,6 +6,7 @@ use crate::engine::{NONE, Tick, poll};
 use crate::error::ScenarioError;
 use crate::packet::Packet;
 use crate::topology::{Crossing, Hop, MOST_ENTRIES, NO_PORT, Peer, RouteTable, Topology, Wire, Wires};
+use std::cmp::Reverse;
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
@@ -212,9 +213,13 @@ pub(super) fn channels_needed(topology: &dyn Topology, table: Option<&RouteTable
     (needed, format!("its routes are in {layers} of {each} each"))
 }
 
-/// An empty table with a column for each router.
-pub(super) fn empty(topology: &dyn Topology) -> Result<RouteTable, ScenarioError> {
-    RouteTable::of_routers(topology).ok_or_else(|| too_large(topology.routers(), topology.routers()))
+/// Refuses networks of more routers than tables are made for.
+pub(super) fn refuse_large(topology: &dyn Topology) -> Result<(), ScenarioError> {
+    let routers = topology.routers();
+    match u64::from(routers) * u64::from(routers) > MOST_ENTRIES {
+        true => Err(too_large(routers, routers)),
+        false => Ok(()),
+    }
 }
 
 /// The error of tables that are too large.
@@ -236,7 +241,81 @@ pub(super) fn apart(wires: &Wires, from: u32, to: u32) -> ScenarioError {
     ScenarioError::missing("kind", expected)
 }
 
-/// Trees of routes towards one router after another, each chosen by what the links carry already.
+/// Endpoints of one router to which routes lead the same way.
+#[derive(Debug, Clone)]
+pub(super) struct Group {
+    /// Their router.
+    pub(super) router: u32,
+    /// Their numbers.
+    pub(super) endpoints: Vec<u32>,
+}
+
+/// What routes lead to, in the order in which they are chosen.
+#[derive(Debug)]
+pub(super) struct Destinations {
+    groups: Vec<Group>,
+    /// A group is all endpoints of a router.
+    of_routers: bool,
+}
+
+impl Destinations {
+    /// Every router with endpoints, in the order of routers: one way to all of its endpoints.
+    pub(super) fn routers(wires: &Wires) -> Self {
+        // Whose they are says all; nobody asks which ones.
+        let group = |router| Group { router, endpoints: Vec::new() };
+        Self { groups: wires.hosts().map(group).collect(), of_routers: true }
+    }
+
+    /// Every endpoint, those of one router one after another, as subnet managers have a way to every port: first those
+    /// of the routers with most endpoints. Where a table of them all would have more than `MOST_ENTRIES`, endpoints of
+    /// a router share ways, in turn, in so many groups as there is room for.
+    pub(super) fn endpoints(topology: &dyn Topology, wires: &Wires) -> Self {
+        let mut attached = vec![Vec::new(); wires.routers() as usize];
+        for endpoint in 0..topology.endpoints() {
+            attached[topology.attachment(endpoint).0 as usize].push(endpoint);
+        }
+        let mut hosts: Vec<u32> = wires.hosts().collect();
+        hosts.sort_by_key(|&router| Reverse(wires.endpoints(router)));
+        let counts: Vec<u32> = hosts.iter().map(|&router| wires.endpoints(router)).collect();
+        let most = most_groups(&counts, wires.routers());
+        let mut groups = Vec::new();
+        for router in hosts {
+            let of_router = &attached[router as usize];
+            let count = of_router.len().min(most as usize);
+            groups.extend((0..count).map(|first| {
+                let endpoints = of_router.iter().copied().skip(first).step_by(count).collect();
+                Group { router, endpoints }
+            }));
+        }
+        Self { groups, of_routers: false }
+    }
+
+    /// The groups of one router after another.
+    pub(super) fn by_router(&self) -> impl Iterator<Item = &[Group]> {
+        self.groups.chunk_by(|one, next| one.router == next.router)
+    }
+
+    /// Routes from all routers to all groups.
+    pub(super) fn routes(&self, wires: &Wires) -> usize {
+        self.groups.len() * wires.routers() as usize
+    }
+}
+
+/// Most groups that a router may have whose endpoints these are, in a network of so many routers.
+fn most_groups(endpoints: &[u32], routers: u32) -> u32 {
+    let fits = |most: u32| {
+        let columns: u64 = endpoints.iter().map(|&count| u64::from(count.min(most))).sum();
+        columns * u64::from(routers) <= MOST_ENTRIES
+    };
+    let (mut fitting, mut most) = (1, endpoints.iter().copied().max().unwrap_or(1).max(1));
+    while fitting < most {
+        let middle = fitting + (most - fitting).div_ceil(2);
+        if fits(middle) { fitting = middle } else { most = middle - 1 }
+    }
+    fitting
+}
+
+/// Trees of routes towards one destination after another, each chosen by what the links carry already.
 pub(super) struct Balance<'a> {
     wires: &'a Wires,
     /// Pairs of endpoints whose route takes a link, by its place.
@@ -255,10 +334,15 @@ pub(super) struct Balance<'a> {
 struct Columns {
     table: RouteTable,
     routers: usize,
-    /// The routers whose columns these are.
-    to: Vec<u32>,
-    /// The ports of all routers, column by column; `NO_PORT` if there is none.
+    /// Columns that have been given to endpoints.
+    used: u32,
+    /// The columns that wait.
+    waiting: Vec<u32>,
+    /// The ports of all routers, one waiting column after another; `NO_PORT` if there is none.
     ports: Vec<u16>,
+    /// The router of the last destination, and the different columns of its endpoints.
+    last: u32,
+    different: Vec<(u32, Vec<u16>)>,
 }
 
 /// Columns that are entered together: a byte each, they fill a line of a cache.
@@ -266,58 +350,93 @@ pub(super) const TOGETHER: usize = 64;
 
 impl Columns {
     fn new(table: RouteTable, routers: u32) -> Self {
-        Self { table, routers: routers as usize, to: Vec::new(), ports: Vec::new() }
+        let (waiting, ports, different) = (Vec::new(), Vec::new(), Vec::new());
+        Self { table, routers: routers as usize, used: 0, waiting, ports, last: NONE, different }
     }
 
-    /// A column of no ports, to be filled.
-    fn next(&mut self, to: u32) -> &mut [u16] {
-        if self.to.len() == TOGETHER {
+    /// Adds the ports of all routers towards a group; true if no group of its router has had the same ones.
+    fn add(&mut self, group: &Group, ports: Vec<u16>) -> bool {
+        if self.table.is_of_routers() {
+            self.wait(group.router, &ports);
+            return true;
+        }
+        if self.last != group.router {
+            self.last = group.router;
+            self.different.clear();
+        }
+        let known = self.different.iter().find(|(_, of)| *of == ports).map(|(column, _)| *column);
+        let column = known.unwrap_or(self.used);
+        group.endpoints.iter().for_each(|&endpoint| self.table.assign(endpoint, column));
+        if known.is_none() {
+            self.used += 1;
+            self.wait(column, &ports);
+            self.different.push((column, ports));
+        }
+        known.is_none()
+    }
+
+    fn wait(&mut self, column: u32, ports: &[u16]) {
+        if self.waiting.len() == TOGETHER {
             self.enter();
         }
-        let start = self.ports.len();
-        self.to.push(to);
-        self.ports.resize(start + self.routers, NO_PORT);
-        &mut self.ports[start..]
+        self.waiting.push(column);
+        self.ports.extend_from_slice(ports);
     }
 
     fn enter(&mut self) {
         for router in 0..self.routers {
-            for (column, &to) in self.to.iter().enumerate() {
-                let port = self.ports[column * self.routers + router];
+            for (place, &column) in self.waiting.iter().enumerate() {
+                let port = self.ports[place * self.routers + router];
                 if port != NO_PORT {
-                    self.table.set(router as u32, to, port);
+                    self.table.set(router as u32, column, port);
                 }
             }
         }
-        self.to.clear();
+        self.waiting.clear();
         self.ports.clear();
+    }
+
+    fn into_table(mut self) -> RouteTable {
+        self.enter();
+        if !self.table.is_of_routers() {
+            self.table.narrow(self.used);
+        }
+        self.table
     }
 }
 
 impl<'a> Balance<'a> {
-    /// Trees that are entered into `table`, which has a column for each router.
-    pub(super) fn new(wires: &'a Wires, table: RouteTable) -> Self {
+    /// Trees towards these destinations, which are entered into a table of `topology`.
+    pub(super) fn new(
+        topology: &dyn Topology,
+        wires: &'a Wires,
+        destinations: &Destinations,
+    ) -> Result<Self, ScenarioError> {
+        refuse_large(topology)?;
+        // A column more, for endpoints of routers that have failed.
+        let of_groups = || RouteTable::of_columns(topology, destinations.groups.len() as u32 + 1);
+        let of_routers = destinations.of_routers.then(|| RouteTable::of_routers(topology)).flatten();
+        let table = of_routers.unwrap_or_else(of_groups);
         let routers = wires.routers() as usize;
-        Self {
+        Ok(Self {
             wires,
             loads: vec![0; wires.places()],
             costs: vec![0; routers],
             chosen: vec![NONE; routers],
             sources: vec![0; routers],
             columns: Columns::new(table, wires.routers()),
-        }
+        })
     }
 
     /// The table with all trees.
-    pub(super) fn into_table(mut self) -> RouteTable {
-        self.columns.enter();
-        self.columns.table
+    pub(super) fn into_table(self) -> RouteTable {
+        self.columns.into_table()
     }
 
-    /// Enters the routes to the first router of `order` into the table. The others follow in an order in which every
-    /// router stands behind all those to which `leads` lets it send packets; of these ways it takes the one that is
-    /// least used up to the end, and of equal ones that of the lowest port.
-    pub(super) fn tree(&mut self, order: &[u32], leads: impl Fn(u32, Wire) -> bool) {
+    /// Chooses the ways of all routers of `order` to its first one. The others follow in an order in which every router
+    /// stands behind all those to which `leads` lets it send packets; of these ways it takes the one that is least used
+    /// up to the end, and of equal ones that of the lowest port.
+    fn least(&mut self, order: &[u32], leads: impl Fn(u32, Wire) -> bool) {
         let Some((&to, others)) = order.split_first() else { return };
         self.costs[to as usize] = 0;
         for &router in others {
@@ -328,32 +447,192 @@ impl<'a> Balance<'a> {
             self.costs[router as usize] = cost;
             self.chosen[router as usize] = place;
         }
-        self.settle(order);
+    }
+
+    /// The same, and counts at once what each router adds to the links: of its ways it takes the one whose links carry
+    /// the least sum of squares with it, so that those that carry much are left alone.
+    fn least_with_own(&mut self, order: &[u32], group: &Group, leads: impl Fn(u32, Wire) -> bool) {
+        let Some((&to, others)) = order.split_first() else { return };
+        for &router in others {
+            let own = u64::from(self.wires.endpoints(router)) * group.endpoints.len() as u64;
+            let ways = self.wires.leaving(router).filter(|(_, wire)| leads(router, *wire));
+            let cost = |(place, _): (u32, Wire)| {
+                let squares = self.way(place, to).map(|place| (self.loads[place as usize] + own).saturating_pow(2));
+                (squares.fold(0u64, u64::saturating_add), place)
+            };
+            let place = ways.map(cost).min().map_or(NONE, |(_, place)| place);
+            self.chosen[router as usize] = place;
+            let mut next = place;
+            while next != NONE {
+                self.loads[next as usize] += own;
+                next = self.behind(next, to);
+            }
+        }
+    }
+
+    /// The chosen link behind the one at a place; `NONE` if that leads to router `to`.
+    fn behind(&self, place: u32, to: u32) -> u32 {
+        let router = self.wires.far(place).router;
+        if router == to { NONE } else { self.chosen[router as usize] }
+    }
+
+    /// The link at a place, and the chosen ones behind it, up to router `to`.
+    fn way(&self, place: u32, to: u32) -> impl Iterator<Item = u32> + '_ {
+        std::iter::successors(Some(place), move |&place| Some(self.behind(place, to)).filter(|&next| next != NONE))
+    }
+
+    /// Has a router take the link at a place.
+    pub(super) fn choose(&mut self, router: u32, place: u32) {
+        self.chosen[router as usize] = place;
     }
 
     /// Enters the chosen ways of all routers but the first of `order`, to which they lead, into the table, and counts
-    /// what their links carry.
-    fn settle(&mut self, order: &[u32]) {
+    /// what their links carry. True if no group of the same router is reached in the same ways.
+    pub(super) fn settle(&mut self, order: &[u32], group: &Group) -> bool {
+        let Some((_, others)) = order.split_first() else { return false };
+        let mut ports = vec![NO_PORT; self.chosen.len()];
+        for &router in others.iter().filter(|&&router| self.chosen[router as usize] != NONE) {
+            ports[router as usize] = (self.chosen[router as usize] - self.wires.first(router)) as u16;
+        }
+        self.carry(order, group, |load, pairs| *load += pairs);
+        self.columns.add(group, ports)
+    }
+
+    /// Changes what the links of the chosen ways carry, by the pairs of endpoints whose routes they are.
+    fn carry(&mut self, order: &[u32], group: &Group, change: impl Fn(&mut u64, u64)) {
         let Some((&to, others)) = order.split_first() else { return };
-        let ports = self.columns.next(to);
         for &router in others {
             self.sources[router as usize] = self.wires.endpoints(router).into();
         }
         self.sources[to as usize] = 0;
+        let count = match group.endpoints.len() as u64 {
+            0 => self.wires.endpoints(to).into(),
+            count => count,
+        };
         for &router in others.iter().rev() {
             let place = self.chosen[router as usize];
             if place == NONE {
                 continue;
             }
-            ports[router as usize] = (place - self.wires.first(router)) as u16;
             let passing = self.sources[router as usize];
-            self.loads[place as usize] += passing * u64::from(self.wires.endpoints(to));
+            change(&mut self.loads[place as usize], passing * count);
             self.sources[self.wires.far(place).router as usize] += passing;
         }
     }
+
+    /// Chooses all ways, and then those to one group after another again, now that it is known what links carry of all
+    /// the others: by group, the links that routers take. Of several rounds the one counts that leaves least on the
+    /// link that carries most.
+    fn refine(&mut self, destinations: &Destinations, ways: &mut impl Ways) -> Result<Vec<Vec<u32>>, ScenarioError> {
+        let mut all: Vec<Vec<u32>> = vec![Vec::new(); destinations.groups.len()];
+        let (mut best, mut since) = ((u64::MAX, Vec::new()), 0);
+        let mut groups: Vec<(usize, &Group)> = destinations.groups.iter().enumerate().collect();
+        for round in 0..ROUNDS {
+            let mut found = NONE;
+            for &(number, group) in &groups {
+                poll();
+                if found != group.router {
+                    found = group.router;
+                    ways.find(found)?;
+                }
+                if round == 0 {
+                    self.least(ways.order(), |at, wire| ways.leads(at, wire));
+                    self.carry(ways.order(), group, |load, pairs| *load += pairs);
+                } else {
+                    self.chosen.clone_from(&all[number]);
+                    self.carry(ways.order(), group, |load, pairs| *load -= pairs);
+                    self.least_with_own(ways.order(), group, |at, wire| ways.leads(at, wire));
+                }
+                all[number].clone_from(&self.chosen);
+            }
+            // From both ends by turns.
+            groups.reverse();
+            let most = self.loads.iter().copied().max().unwrap_or(0);
+            since += 1;
+            if most < best.0 {
+                (best, since) = ((most, all.clone()), 0);
+            } else if since == IN_VAIN {
+                break;
+            }
+        }
+        self.loads.fill(0);
+        Ok(best.1)
+    }
 }
 
-/// The routes to one router.
+/// Which ways lead to a router.
+pub(super) trait Ways {
+    /// Finds the ways to a router.
+    fn find(&mut self, to: u32) -> Result<(), ScenarioError>;
+    /// The routers that have a way: first the one that was asked for, every other behind all to which it may send.
+    fn order(&self) -> &[u32];
+    /// True if a way of router `at` leads over this link of it.
+    fn leads(&self, at: u32, wire: Wire) -> bool;
+}
+
+/// Most rounds in which ways are chosen, and those without success after which it ends.
+const ROUNDS: usize = 10;
+const IN_VAIN: usize = 3;
+
+/// Most routes, from routers to groups, that are chosen in rounds. In larger networks the routes that come later make
+/// up for those before.
+const CHOSEN_AGAIN: usize = 1 << 20;
+
+/// Routes from all routers to all destinations, balanced over the links: for one destination after another, of the ways
+/// that there are that which the routes before use least, and in networks that are not large, in further rounds, with
+/// all others known. The routes of each column of the table are shown to `each`.
+pub(super) fn balanced(
+    topology: &dyn Topology,
+    wires: &Wires,
+    destinations: &Destinations,
+    ways: &mut impl Ways,
+    mut each: impl FnMut(&Tree<'_>),
+) -> Result<RouteTable, ScenarioError> {
+    let mut balance = Balance::new(topology, wires, destinations)?;
+    let again = !destinations.of_routers && destinations.routes(wires) <= CHOSEN_AGAIN;
+    let mut known = if again { balance.refine(destinations, ways)? } else { Vec::new() }.into_iter();
+    for groups in destinations.by_router() {
+        ways.find(groups[0].router)?;
+        for group in groups {
+            poll();
+            match known.next() {
+                Some(chosen) => balance.chosen = chosen,
+                None => balance.least(ways.order(), |at, wire| ways.leads(at, wire)),
+            }
+            if balance.settle(ways.order(), group) {
+                each(&Tree { order: ways.order(), chosen: &balance.chosen, passing: &balance.sources });
+            }
+        }
+    }
+    Ok(balance.into_table())
+}
+
+/// The shortest ways.
+struct Shortest<'a> {
+    wires: &'a Wires,
+    distances: Vec<u32>,
+    order: Vec<u32>,
+}
+
+impl Ways for Shortest<'_> {
+    fn find(&mut self, to: u32) -> Result<(), ScenarioError> {
+        self.wires.towards(to, &mut self.distances, &mut self.order);
+        match self.wires.hosts().find(|&from| self.distances[from as usize] == NONE) {
+            Some(from) => Err(apart(self.wires, from, to)),
+            None => Ok(()),
+        }
+    }
+
+    fn order(&self) -> &[u32] {
+        &self.order
+    }
+
+    fn leads(&self, at: u32, wire: Wire) -> bool {
+        self.distances[wire.router as usize].wrapping_add(1) == self.distances[at as usize]
+    }
+}
+
+/// The routes to one group of endpoints.
 pub(super) struct Tree<'a> {
     /// The routers that have a way, first the one to which it leads, every other behind the next one on its way.
     pub(super) order: &'a [u32],
@@ -363,15 +642,22 @@ pub(super) struct Tree<'a> {
     pub(super) passing: &'a [u64],
 }
 
-/// Shortest routes between all routers with endpoints, balanced over the links: for one destination after another, of
+/// Shortest routes from all routers to all destinations, balanced over the links: for one destination after another, of
 /// the shortest paths that which the routes before use least (T. Hoefler, T. Schneider and A. Lumsdaine, "Optimized
-/// routing for large-scale InfiniBand networks", Hot Interconnects 2009). Each destination's are shown to `each`.
+/// routing for large-scale InfiniBand networks", Hot Interconnects 2009). The routes of each column of the table are
+/// shown to `each`.
 pub(super) fn shortest(
     topology: &dyn Topology,
     wires: &Wires,
+    destinations: &Destinations,
     mut each: impl FnMut(&Tree<'_>),
 ) -> Result<RouteTable, ScenarioError> {
-    let mut balance = Balance::new(wires, empty(topology)?);
+    if !destinations.of_routers && destinations.routes(wires) <= CHOSEN_AGAIN {
+        let mut ways = Shortest { wires, distances: Vec::new(), order: Vec::new() };
+        return balanced(topology, wires, destinations, &mut ways, each);
+    }
+    // By the rule of `balanced`, where all are chosen once: the ways are found and weighed at once.
+    let mut balance = Balance::new(topology, wires, destinations)?;
     let routers = wires.routers() as usize;
     // The links that lead to each router, in one list: where they come from, and their places.
     let (mut ends, mut links) = (vec![0], Vec::new());
@@ -380,8 +666,9 @@ pub(super) fn shortest(
         ends.push(links.len());
     }
     let (mut distances, mut order) = (vec![NONE; routers], Vec::with_capacity(routers));
-    for to in wires.hosts() {
+    for group in &destinations.groups {
         poll();
+        let to = group.router;
         distances.fill(NONE);
         distances[to as usize] = 0;
         order.clear();
@@ -412,8 +699,9 @@ pub(super) fn shortest(
         if let Some(from) = wires.hosts().find(|&from| distances[from as usize] == NONE) {
             return Err(apart(wires, from, to));
         }
-        balance.settle(&order);
-        each(&Tree { order: &order, chosen: &balance.chosen, passing: &balance.sources });
+        if balance.settle(&order, group) {
+            each(&Tree { order: &order, chosen: &balance.chosen, passing: &balance.sources });
+        }
     }
     Ok(balance.into_table())
 }
@@ -471,5 +759,41 @@ impl Dependencies {
     #[inline]
     pub(super) fn on(&self, place: u32, port: u16) -> usize {
         self.shifts[place as usize].wrapping_add(port.into()) as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::TopologyKind;
+    use serde_json::json;
+
+    #[test]
+    fn endpoints_share_ways_where_tables_would_be_too_large() {
+        // 2^13 routers have room for 2^15 columns: four each.
+        assert_eq!(most_groups(&[3; 1 << 13], 1 << 13), 3);
+        assert_eq!(most_groups(&[9; 1 << 13], 1 << 13), 4);
+        // Half of them with one endpoint leave seven to the others.
+        let some: Vec<u32> = (0..1 << 13).map(|router| if router % 2 == 0 { 1 } else { 9 }).collect();
+        assert_eq!(most_groups(&some, 1 << 13), 7);
+        assert_eq!(most_groups(&[40; 1 << 14], 1 << 14), 1);
+        assert_eq!(most_groups(&[], 1 << 14), 1);
+    }
+
+    #[test]
+    fn endpoints_to_which_the_ways_are_the_same_share_a_column() {
+        let columns = |topology: serde_json::Value| {
+            let topology = TopologyKind::from_value("topology", &topology).unwrap().build().unwrap();
+            let wires = Wires::new(&*topology);
+            let table = shortest(&*topology, &wires, &Destinations::endpoints(&*topology, &wires), |_| {}).unwrap();
+            (0..topology.endpoints()).map(|endpoint| table.column(endpoint)).collect::<Vec<_>>()
+        };
+        // Of routers that are linked to each other there is one shortest way.
+        let linked = json!({ "kind": "hyperx", "dims": [3], "endpoints_per_router": 3 });
+        assert_eq!(columns(linked), [0, 0, 0, 1, 1, 1, 2, 2, 2]);
+        // Of two links between two routers each is the way to one of two endpoints, and one to the third again.
+        let links = json!([[0, 1], [0, 1]]);
+        let two = json!({ "kind": "graph", "routers": 2, "endpoints": [1, 3], "links": links });
+        assert_eq!(columns(two), [2, 0, 1, 0]);
     }
 }

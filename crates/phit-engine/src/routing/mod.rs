@@ -10,12 +10,14 @@ pub(crate) mod detours;
 mod dfsssp;
 mod dimension_order;
 mod dragonfly_phases;
+mod ftree;
 mod group_links;
 mod hop_count;
 pub mod in_transit;
 mod ladder;
 mod lash;
 mod layered;
+mod minhop;
 mod minimal;
 mod minimal_adaptive;
 mod o1turn;
@@ -67,7 +69,9 @@ crate::registry::registry! {
         "goal" => Goal(bubble::Goal),
         "outflank" => Outflank(bubble::Outflank),
         "table" => Table(table::Table),
+        "minhop" => Minhop(minhop::Minhop),
         "up_down" => UpDown(up_down::UpDown),
+        "ftree" => Ftree(ftree::Ftree),
         "dfsssp" => Dfsssp(dfsssp::Dfsssp),
         "lash" => Lash(lash::Lash),
     }

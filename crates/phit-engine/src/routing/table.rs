@@ -19,6 +19,11 @@ use std::sync::Arc;
 /// says otherwise. The topology says which channel, by the hops that a packet has taken; with `layers` it is that of
 /// the route's layer all the way, and routes need not be minimal.
 ///
+/// A tree that is a graph (from a file, or an InfiniBand fabric) has no levels for the topology to go by: a packet
+/// takes another channel for each hop, so that a tree of three levels needs four. `ftree`, `up_down` and `minhop` have
+/// tables for the same tree in one channel. With `adaptive = true` packets take any of the shortest paths, in the same
+/// channels.
+///
 /// ```toml
 /// [routing]
 /// kind = "table"
@@ -55,6 +60,10 @@ pub struct Table {
     #[schemars(skip)]
     made: Made,
 }
+
+/// What is said to those who have fewer channels than hops.
+const ONE_CHANNEL: &str = "; in one channel all the way routes stay with `layers`, and with routing.kind = \
+                           \"up_down\", \"dfsssp\", \"lash\", or in a tree \"ftree\"";
 
 const LEG: Leg = Leg { index: 0, of: 1, to_group: false };
 
@@ -119,7 +128,13 @@ impl RoutingParams for Table {
     fn vcs_needed(&self, topology: &dyn Topology) -> (Vec<u8>, String) {
         match self.layers {
             Some(_) => channels_needed(topology, self.tables(topology).ok().as_deref(), self.width()),
-            None => topology.vcs_needed(LEG),
+            None => {
+                let (needed, mut reason) = topology.vcs_needed(LEG);
+                if needed.iter().any(|&count| count > 1) {
+                    reason.push_str(ONE_CHANNEL);
+                }
+                (needed, reason)
+            }
         }
     }
 

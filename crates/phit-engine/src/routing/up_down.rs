@@ -1,6 +1,6 @@
 //! Up*/down* routing: every link leads up or down, and no route goes up after it has gone down.
 
-use super::layered::{Balance, Layered, Made, apart, empty};
+use super::layered::{Destinations, Layered, Made, Ways, apart, balanced, refuse_large};
 use crate::engine::{NONE, poll};
 use crate::error::ScenarioError;
 use crate::topology::{Layers, RouteTable, Topology, Wire, Wires};
@@ -9,24 +9,32 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Up*/down* routing on any network (M. D. Schroeder et al., "Autonet: a high-speed, self-configuring local area
-/// network using point-to-point links", IEEE Journal on Selected Areas in Communications 1991): a breadth-first tree
-/// gives every router a level, and a link leads up to the router of the lower level, at equal levels to that of the
-/// lower number. A route goes up, if it must, and then down: so one virtual channel is free of deadlock.
+/// network using point-to-point links", IEEE Journal on Selected Areas in Communications 1991): every router has a
+/// level, its distance from the nearest root, and a link leads up to the router of the lower level, at equal levels to
+/// that of the lower number. A route goes up, if it must, and then down: so one virtual channel is free of deadlock.
 ///
-/// Deterministic, by tables with a port for each destination router: where some way leads down all along, the shortest
-/// such one, else up, on the shortest way that such tables have. Of several the one that is least used so far.
+/// Deterministic, by tables with a port for each endpoint: where some way leads down all along, the shortest such one,
+/// else up, on the shortest way that such tables have. Of several the one that is least used so far.
+///
+/// In a tree the roots are all of its spines, as OpenSM's `updn` finds them: the routers that have nearly all endpoints
+/// at one distance. Other networks have one root, and so have networks in which faults leave no way over the roots.
 ///
 /// ```toml
 /// [routing]
 /// kind = "up_down"
-/// root = 0
+/// roots = [0, 1]
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct UpDown {
-    /// Router at the root; if left out the one with the least sum of distances to all others, of several the first.
+    /// Router at the root, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub root: Option<u32>,
+    /// Routers at the roots. If both keys are left out: in a tree the spines; else the router with the least sum of
+    /// distances to all others, of several the first. For an InfiniBand fabric, in Python and on the command line, it
+    /// may be the name of a file of GUIDs, one in a line, as OpenSM takes them with `-a`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub roots: Option<Vec<u32>>,
     #[serde(skip)]
     #[schemars(skip)]
     made: Made,
@@ -35,70 +43,204 @@ pub struct UpDown {
 impl UpDown {
     /// With this root.
     pub fn from(root: Option<u32>) -> Self {
-        Self { root, made: Made::default() }
+        Self { root, ..Self::default() }
     }
 
     fn make(&self, topology: &dyn Topology) -> Result<RouteTable, ScenarioError> {
+        refuse_large(topology)?;
         let wires = Wires::new(topology);
-        if let Some(place) = wires.one_way() {
-            let (router, port) = wires.owner(place);
-            let expected = format!(
-                "the link of {} leads one way; expected links that lead both",
-                wires.words().port(router, port)
-            );
-            return Err(ScenarioError::missing("kind", expected));
-        }
-        if let Some(root) = self.root.filter(|&root| root >= wires.routers()) {
-            return Err(ScenarioError::new("root", root, format!("expected a router below {}", wires.routers())));
-        }
-        // Too many routers are refused before the root is looked for.
-        let table = empty(topology)?;
-        let levels = Levels::new(&wires, self.root)?;
-        Ok(tables(table, &wires, &levels).with_layers(Layers::ONE))
+        refuse_one_way(&wires)?;
+        let said = match (&self.root, &self.roots) {
+            (Some(root), Some(_)) => {
+                return Err(ScenarioError::new("root", root, "expected `root` or `roots`, not both"));
+            }
+            (root, None) => root.as_ref().map(|&root| ("root", vec![root])),
+            (None, Some(roots)) => Some(("roots", roots.clone())),
+        };
+        let said = said.as_ref().map(|(key, roots)| (*key, &roots[..]));
+        let levels = match levels(topology, &wires, said)? {
+            Some(levels) => levels,
+            None => central(&wires)?,
+        };
+        let table = tables(topology, &wires, &levels, &Destinations::endpoints(topology, &wires))?;
+        Ok(table.with_layers(Layers::ONE))
     }
 }
 
-/// Routes up, if they must, and then down, balanced over the links, in a table that has none.
-pub(super) fn tables(table: RouteTable, wires: &Wires, levels: &Levels) -> RouteTable {
-    let mut balance = Balance::new(wires, table);
-    let (senders, receivers) = (Above::senders(wires, levels), Above::receivers(wires, levels));
-    let mut ways = Ways::default();
-    for to in wires.hosts() {
-        ways.find(&senders, &receivers, levels, to);
-        let leads = |at: u32, wire: Wire| {
-            let (here, next) = (at as usize, wire.router as usize);
-            // Few links are of the right length: whether one leads up is asked last. All ones and one more are 0, the
-            // length of no way.
-            match ways.down[here] {
-                NONE => ways.length[next].wrapping_add(1) == ways.length[here] && levels.is_up(at, wire.router),
-                down => ways.down[next].wrapping_add(1) == down && !levels.is_up(at, wire.router),
-            }
-        };
-        balance.tree(&ways.order, leads);
+/// Refuses links that lead one way.
+pub(super) fn refuse_one_way(wires: &Wires) -> Result<(), ScenarioError> {
+    let Some(place) = wires.one_way() else { return Ok(()) };
+    let (router, port) = wires.owner(place);
+    let port = wires.words().port(router, port);
+    let expected = format!("the link of {port} leads one way; expected links that lead both");
+    Err(ScenarioError::missing("kind", expected))
+}
+
+/// The levels below the roots that a key names, or below the spines of a tree. Nothing if there are none, or if faults
+/// leave no way over the roots.
+pub(super) fn levels(
+    topology: &dyn Topology,
+    wires: &Wires,
+    said: Option<(&str, &[u32])>,
+) -> Result<Option<Levels>, ScenarioError> {
+    let Some((key, roots)) = said else { return Ok(spines(topology, wires)) };
+    check_roots(key, roots, wires)?;
+    let joined = Levels::new(wires, roots).and_then(|levels| match levels.connect(wires) {
+        Ok(()) => Ok(levels),
+        Err((from, to)) => Err(no_way(key, roots, from, to)),
+    });
+    match joined {
+        Err(_) if topology.faulty().is_some() => Ok(None),
+        joined => joined.map(Some),
     }
-    balance.into_table()
+}
+
+/// The levels below the router with the least sum of distances to all others, of several the first.
+pub(super) fn central(wires: &Wires) -> Result<Levels, ScenarioError> {
+    let sums = wires.sums();
+    let root = (0..wires.routers()).min_by_key(|&router| sums[router as usize]).unwrap_or(0);
+    Levels::new(wires, &[root])
+}
+
+/// Refuses roots that are no routers, and a list of none.
+fn check_roots(key: &str, roots: &[u32], wires: &Wires) -> Result<(), ScenarioError> {
+    if roots.is_empty() {
+        return Err(ScenarioError::new(key, "[]", "expected a router or more"));
+    }
+    match roots.iter().position(|&root| root >= wires.routers()) {
+        Some(index) => {
+            let place = if key == "root" { key.to_owned() } else { format!("{key}[{index}]") };
+            Err(ScenarioError::new(place, roots[index], format!("expected a router below {}", wires.routers())))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The error of roots from which not all routers with endpoints are joined.
+fn no_way(key: &str, roots: &[u32], from: u32, to: u32) -> ScenarioError {
+    let expected = format!(
+        "no way leads from router {from} up and then down to router {to}; expected roots above all routers with \
+         endpoints"
+    );
+    let said: Vec<String> = roots.iter().map(u32::to_string).collect();
+    ScenarioError::new(key, format!("[{}]", said.join(", ")), expected)
+}
+
+/// Routes up, if they must, and then down, balanced over the links.
+pub(super) fn tables(
+    topology: &dyn Topology,
+    wires: &Wires,
+    levels: &Levels,
+    destinations: &Destinations,
+) -> Result<RouteTable, ScenarioError> {
+    balanced(topology, wires, destinations, &mut Ascent::new(wires, levels), |_| {})
+}
+
+/// The levels of a tree with all of its spines as roots; nothing if the network is none.
+///
+/// A spine has nearly all endpoints at one distance (OpenSM's rule: nine tenths at one, not a twentieth at any other),
+/// which is that of no other router less. A router that all links lead up to but that has no endpoints, as a spine that
+/// has lost some links, is put above its neighbours. A spine with endpoints of its own from which no way leads down to
+/// some others is no root, but stands below its neighbours.
+fn spines(topology: &dyn Topology, wires: &Wires) -> Option<Levels> {
+    let endpoints = |router: u32| u64::from(wires.endpoints(router));
+    let (all, hosts) = (wires.hosts().map(endpoints).sum::<u64>(), wires.hosts().count() as u64);
+    let works = |router: u32| topology.faulty().is_none_or(|faulty| !faulty.is_down(router));
+    // It has fewer endpoints than others; where all have as many nothing is looked for.
+    let open: Vec<u32> =
+        (0..wires.routers()).filter(|&router| works(router) && endpoints(router) * hosts < all).collect();
+    if open.is_empty() {
+        return None;
+    }
+    let mut candidates: Vec<(u32, u32)> = Vec::new();
+    let around = wires.endpoints_around();
+    for router in open {
+        let mut many = (0..).zip(&around[router as usize]).filter(|(_, count)| **count * 20 > all);
+        if let (Some((distance, count)), None) = (many.next(), many.next())
+            && *count * 10 > all * 9
+        {
+            candidates.push((distance, router));
+        }
+    }
+    let least = candidates.iter().map(|(distance, _)| *distance).min().filter(|&least| least > 0)?;
+    let mut roots: Vec<u32> =
+        candidates.into_iter().filter(|(distance, _)| *distance == least).map(|(_, router)| router).collect();
+    while !roots.is_empty() {
+        let mut levels = Levels::new(wires, &roots).ok()?;
+        levels.raise(wires);
+        let Err((from, to)) = levels.connect(wires) else { return Some(levels) };
+        let lonely = [from, to].into_iter().find(|router| roots.contains(router))?;
+        roots.retain(|&root| root != lonely);
+    }
+    None
 }
 
 /// The level of every router.
 pub(super) struct Levels {
     levels: Vec<u32>,
-    /// The routers, the root first, every other behind all to which a link leads up.
+    /// The routers, the roots first, every other behind all to which a link leads up.
     order: Vec<u32>,
 }
 
 impl Levels {
-    fn new(wires: &Wires, root: Option<u32>) -> Result<Self, ScenarioError> {
-        let (mut levels, mut order) = (Vec::new(), Vec::new());
-        let root = root.unwrap_or_else(|| {
-            let sums = wires.sums();
-            (0..wires.routers()).min_by_key(|&router| sums[router as usize]).unwrap_or(0)
-        });
-        wires.towards(root, &mut levels, &mut order);
-        if let Some(lost) = wires.hosts().find(|&host| levels[host as usize] == NONE) {
+    /// By distances from the nearest root.
+    pub(super) fn new(wires: &Wires, roots: &[u32]) -> Result<Self, ScenarioError> {
+        let (mut levels, mut order) = (vec![NONE; wires.routers() as usize], Vec::new());
+        for &root in roots {
+            if levels[root as usize] == NONE {
+                levels[root as usize] = 0;
+                order.push(root);
+            }
+        }
+        let mut next = 0;
+        while let Some(&router) = order.get(next) {
+            next += 1;
+            for &place in wires.incoming(router) {
+                let before = wires.owner(place).0;
+                if levels[before as usize] == NONE {
+                    levels[before as usize] = levels[router as usize] + 1;
+                    order.push(before);
+                }
+            }
+        }
+        if let (Some(lost), Some(&root)) = (wires.hosts().find(|&host| levels[host as usize] == NONE), roots.first()) {
             return Err(apart(wires, lost, root));
         }
+        let mut levels = Self { levels, order };
+        levels.sort();
+        Ok(levels)
+    }
+
+    fn sort(&mut self) {
+        let Self { levels, order } = self;
         order.sort_unstable_by_key(|&router| (levels[router as usize], router));
-        Ok(Self { levels, order })
+    }
+
+    /// Puts routers without endpoints, to which no link leads down from above to below, above their neighbours.
+    fn raise(&mut self, wires: &Wires) {
+        for router in self.order.iter().copied().filter(|&router| wires.endpoints(router) == 0) {
+            let own = self.levels[router as usize];
+            let around = || wires.leaving(router).map(|(_, wire)| self.levels[wire.router as usize]);
+            if around().all(|level| level < own)
+                && let Some(level) = around().min().and_then(|least| least.checked_sub(1))
+            {
+                self.levels[router as usize] = level;
+            }
+        }
+        self.sort();
+    }
+
+    /// Two routers with endpoints between which no way leads up and then down, if there are any.
+    fn connect(&self, wires: &Wires) -> Result<(), (u32, u32)> {
+        let mut ascent = Ascent::new(wires, self);
+        for to in wires.hosts() {
+            poll();
+            ascent.ways.find(&ascent.senders, &ascent.receivers, self, to);
+            if let Some(from) = wires.hosts().find(|&from| ascent.ways.length[from as usize] == NONE) {
+                return Err((from, to));
+            }
+        }
+        Ok(())
     }
 
     /// Of routers in an order, one of these on each level: the first is the root, and of every other some link leads
@@ -119,9 +261,57 @@ impl Levels {
         Self { levels: self.levels.clone(), order }
     }
 
+    /// The routers, every one behind all to which a link leads up.
+    pub(super) fn order(&self) -> &[u32] {
+        &self.order
+    }
+
     /// True if a link from one router to another leads up.
     pub(super) fn is_up(&self, from: u32, to: u32) -> bool {
         (self.levels[to as usize], to) < (self.levels[from as usize], from)
+    }
+}
+
+/// The ways up and then down to one router after another.
+pub(super) struct Ascent<'a> {
+    levels: &'a Levels,
+    senders: Above,
+    receivers: Above,
+    ways: UpAndDown,
+}
+
+impl<'a> Ascent<'a> {
+    pub(super) fn new(wires: &Wires, levels: &'a Levels) -> Self {
+        let (senders, receivers) = (Above::senders(wires, levels), Above::receivers(wires, levels));
+        Self { levels, senders, receivers, ways: UpAndDown::default() }
+    }
+
+    /// True if the shortest way down from a router leads over this link of it.
+    pub(super) fn leads_down(&self, at: u32, wire: Wire) -> bool {
+        self.ways.down[at as usize] != NONE && self.leads(at, wire)
+    }
+}
+
+impl Ways for Ascent<'_> {
+    fn find(&mut self, to: u32) -> Result<(), ScenarioError> {
+        self.ways.find(&self.senders, &self.receivers, self.levels, to);
+        Ok(())
+    }
+
+    /// By the length of their ways.
+    fn order(&self) -> &[u32] {
+        &self.ways.order
+    }
+
+    fn leads(&self, at: u32, wire: Wire) -> bool {
+        let (here, next) = (at as usize, wire.router as usize);
+        let UpAndDown { down, length, .. } = &self.ways;
+        // Few links are of the right length: whether one leads up is asked last. All ones and one more are 0, the
+        // length of no way.
+        match down[here] {
+            NONE => length[next].wrapping_add(1) == length[here] && self.levels.is_up(at, wire.router),
+            links => down[next].wrapping_add(1) == links && !self.levels.is_up(at, wire.router),
+        }
     }
 }
 
@@ -161,7 +351,7 @@ impl Above {
 
 /// The ways to one destination.
 #[derive(Default)]
-struct Ways {
+struct UpAndDown {
     /// Links of the shortest way down from each router; all ones if there is none.
     down: Vec<u32>,
     /// Links of the way from each router.
@@ -173,7 +363,7 @@ struct Ways {
     sorted: Vec<u32>,
 }
 
-impl Ways {
+impl UpAndDown {
     fn find(&mut self, senders: &Above, receivers: &Above, levels: &Levels, to: u32) {
         self.down.clear();
         self.down.resize(levels.levels.len(), NONE);
@@ -194,10 +384,12 @@ impl Ways {
         self.length.clone_from(&self.down);
         for &router in &levels.order {
             if self.down[router as usize] == NONE {
+                // Where there are several roots, some have no way.
                 let least = receivers.of(router).iter().map(|&above| self.length[above as usize]).min();
-                // The root has a way down to every router.
-                self.length[router as usize] = least.unwrap_or(0) + 1;
-                self.order.push(router);
+                if let Some(least) = least.filter(|&least| least != NONE) {
+                    self.length[router as usize] = least + 1;
+                    self.order.push(router);
+                }
             }
         }
         self.sort();
@@ -226,6 +418,6 @@ impl Ways {
 
 impl Layered for UpDown {
     fn tables(&self, topology: &dyn Topology) -> Result<Arc<RouteTable>, ScenarioError> {
-        self.made.of_links("up_down", topology, self.root, || self.make(topology))
+        self.made.of_links("up_down", topology, (self.root, &self.roots), || self.make(topology))
     }
 }

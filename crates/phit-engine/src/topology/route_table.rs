@@ -1,21 +1,35 @@
 //! Routing tables: one output port for every router and destination, and a layer for every route.
 
 use super::{Hop, HopState, Hops, Leg, Topology};
-use crate::engine::poll;
-use std::ops::Range;
+use crate::engine::{NONE, poll};
 
 /// The output port of every router for every destination, as distributed table-based routing has them.
+///
+/// A column holds the entries of one or several destinations: those of an endpoint, those of all endpoints of a router,
+/// or those of some of its endpoints, to which every router sends over the same port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RouteTable {
     ports: Ports,
     /// Entries of a router.
     columns: u32,
-    /// Where the endpoints are, if a column is that of a router.
-    attached: Option<Vec<(u32, u16)>>,
+    /// Where the endpoints are, and their columns; without it every endpoint has the column of its number.
+    attached: Option<Vec<Attached>>,
+    /// A column is that of a router.
+    of_routers: bool,
     endpoints: u32,
     layers: Option<Layers>,
     /// Packets that no queue organisation isolates may take any other minimal way instead.
     pub adaptive: bool,
+}
+
+/// Where an endpoint is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Attached {
+    router: u32,
+    /// The column of its entries.
+    column: u32,
+    /// Its port.
+    ejection: u16,
 }
 
 /// Output ports, row by row.
@@ -102,9 +116,6 @@ pub struct Crossing {
 /// Routes of one leg.
 const DIRECT: Leg = Leg { index: 0, of: 1, to_group: false };
 
-/// Entries that are looked at together.
-const CHUNK: usize = 64;
-
 /// Most entries of a table.
 pub(crate) const MOST_ENTRIES: u64 = 1 << 28;
 
@@ -157,24 +168,58 @@ impl RouteTable {
             true => Ports::Bytes(ports.into_iter().map(byte).collect()),
             false => Ports::Words(ports),
         };
-        Self { ports, columns: endpoints, attached: None, endpoints, layers: None, adaptive: false }
+        Self { ports, columns: endpoints, attached: None, of_routers: false, endpoints, layers: None, adaptive: false }
     }
 
     /// No route to anywhere, with a column for each router: all endpoints of a router are reached the same way. A byte
     /// for each pair of routers where no router has more than 255 ports. `None` if the table would have more than
     /// `MOST_ENTRIES`.
     pub fn of_routers(topology: &dyn Topology) -> Option<Self> {
-        let (routers, endpoints) = (topology.routers(), topology.endpoints());
-        let entries = u64::from(routers) * u64::from(routers);
-        if entries > MOST_ENTRIES {
+        let routers = topology.routers();
+        if u64::from(routers) * u64::from(routers) > MOST_ENTRIES {
             return None;
         }
+        let mut table = Self::of_columns(topology, routers);
+        table.of_routers = true;
+        table.attached.iter_mut().flatten().for_each(|attached| attached.column = attached.router);
+        Some(table)
+    }
+
+    /// No route to anywhere, with so many columns, of which [`Self::assign`] gives endpoints theirs.
+    pub(crate) fn of_columns(topology: &dyn Topology, columns: u32) -> Self {
+        let entries = topology.routers() as usize * columns as usize;
         let ports = match fit_bytes(topology) {
-            true => Ports::Bytes(vec![u8::MAX; entries as usize]),
-            false => Ports::Words(vec![NO_PORT; entries as usize]),
+            true => Ports::Bytes(vec![u8::MAX; entries]),
+            false => Ports::Words(vec![NO_PORT; entries]),
         };
-        let attached = Some((0..endpoints).map(|endpoint| topology.attachment(endpoint)).collect());
-        Some(Self { ports, columns: routers, attached, endpoints, layers: None, adaptive: false })
+        let endpoints = topology.endpoints();
+        let attached = |endpoint| {
+            let (router, ejection) = topology.attachment(endpoint);
+            Attached { router, column: NONE, ejection }
+        };
+        let attached = Some((0..endpoints).map(attached).collect());
+        Self { ports, columns, attached, of_routers: false, endpoints, layers: None, adaptive: false }
+    }
+
+    /// Gives an endpoint a column.
+    pub(crate) fn assign(&mut self, endpoint: u32, column: u32) {
+        if let Some(attached) = self.attached.as_mut().and_then(|all| all.get_mut(endpoint as usize)) {
+            attached.column = column;
+        }
+    }
+
+    /// Keeps the first columns only, of which the last has no entries if some endpoint was given none: nothing leads
+    /// there.
+    pub(crate) fn narrow(&mut self, used: u32) {
+        let mut columns = used;
+        for attached in self.attached.iter_mut().flatten().filter(|attached| attached.column == NONE) {
+            (attached.column, columns) = (used, used + 1);
+        }
+        match &mut self.ports {
+            Ports::Bytes(ports) => cut(ports, self.columns as usize, columns as usize),
+            Ports::Words(ports) => cut(ports, self.columns as usize, columns as usize),
+        }
+        self.columns = columns;
     }
 
     /// The table with these layers.
@@ -199,8 +244,8 @@ impl RouteTable {
         match &self.attached {
             None => self.entry(router, destination),
             Some(attached) => match attached[destination as usize] {
-                (to, ejection) if to == router => ejection,
-                (to, _) => self.entry(router, to),
+                Attached { router: to, ejection, .. } if to == router => ejection,
+                Attached { column, .. } => self.entry(router, column),
             },
         }
     }
@@ -212,19 +257,15 @@ impl RouteTable {
         self.entry(router, to)
     }
 
-    /// The columns that `router` reaches over `port`, in order: destinations, or routers in a table of these.
-    pub fn columns_over(&self, router: u32, port: u16) -> impl Iterator<Item = u32> + '_ {
-        let (first, count) = (router as usize * self.columns as usize, self.columns as usize);
-        let chunks = (0..count).step_by(CHUNK).map(move |start| first + start..first + count.min(start + CHUNK));
-        // Most ports lead to few of many columns: a chunk is looked at as a whole first.
-        let meets = move |chunk: &Range<usize>| match &self.ports {
-            Ports::Words(ports) => ports[chunk.clone()].iter().fold(false, |met, &other| met | (other == port)),
-            Ports::Bytes(ports) => {
-                ports[chunk.clone()].iter().fold(false, |met, &other| met | (u16::from(other) == port))
-            }
-        };
-        let columns = chunks.filter(meets).flatten().map(move |place| (place - first) as u32);
-        columns.filter(move |&column| self.entry(router, column) == port)
+    /// Number of columns.
+    pub(crate) fn columns(&self) -> u32 {
+        self.columns
+    }
+
+    /// The column of a destination. Destinations of one column are endpoints of one router.
+    #[inline]
+    pub(crate) fn column(&self, destination: u32) -> u32 {
+        self.attached.as_ref().map_or(destination, |attached| attached[destination as usize].column)
     }
 
     /// Replaces the output port of `router` for a column: a destination, or a router in a table of these.
@@ -238,7 +279,7 @@ impl RouteTable {
 
     /// True if all endpoints of a router are reached the same way.
     pub fn is_of_routers(&self) -> bool {
-        self.attached.is_some()
+        self.of_routers
     }
 
     /// The layers of routes, if they have any: without them the topology says which channel a hop takes.
@@ -263,8 +304,7 @@ impl RouteTable {
     pub fn layer(&self, from: u32, source: u32, destination: u32) -> u8 {
         let Some(layers) = self.layers.as_ref().filter(|layers| !layers.rows.is_empty()) else { return 0 };
         let row = if layers.by_endpoint { source } else { from };
-        let column = self.attached.as_ref().map_or(destination, |attached| attached[destination as usize].0);
-        layers.rows[row as usize * self.columns as usize + column as usize]
+        layers.rows[row as usize * self.columns as usize + self.column(destination) as usize]
     }
 
     /// The virtual channel that packets of a layer take behind a router.
@@ -294,13 +334,21 @@ impl RouteTable {
             let map = layers.channels.as_ref().map_or(0, |map| map.channels.capacity());
             layers.rows.capacity() + map
         };
-        let attached = self.attached.as_ref().map_or(0, |attached| attached.capacity() * size_of::<(u32, u16)>());
+        let attached = self.attached.as_ref().map_or(0, |attached| attached.capacity() * size_of::<Attached>());
         ports + attached + self.layers.as_ref().map_or(0, layers)
     }
 }
 
 /// What a packet has behind it that has gone nowhere.
 const START: HopState = HopState { came_by: 0, came_in: 0, leg_hops: Hops(0) };
+
+/// Makes rows of `from` entries such of the first `to`.
+fn cut<T: Copy>(entries: &mut Vec<T>, from: usize, to: usize) {
+    let rows = entries.len().checked_div(from).unwrap_or(0);
+    (0..rows).for_each(|row| entries.copy_within(row * from..row * from + to, row * to));
+    entries.truncate(rows * to);
+    entries.shrink_to_fit();
+}
 
 fn choose(topology: &dyn Topology, router: u32, to: u32, destination: u32, hops: &[Hop]) -> u16 {
     let ascent = topology.tree().and_then(|tree| {

@@ -162,6 +162,46 @@ impl Wires {
         order.last().is_some_and(|&farthest| distances[farthest as usize] as usize >= BATCH)
     }
 
+    /// By router, the endpoints that there are at each distance from it, from 0 on.
+    pub(crate) fn endpoints_around(&self) -> Vec<Vec<u64>> {
+        let routers = self.endpoints.len();
+        let mut around: Vec<Vec<u64>> = vec![Vec::new(); routers];
+        let mut count = |router: usize, host: u32, distance: u32| {
+            let (row, distance) = (&mut around[router], distance as usize);
+            row.resize(row.len().max(distance + 1), 0);
+            row[distance] += u64::from(self.endpoints(host));
+        };
+        if self.is_long() {
+            let (mut distances, mut order) = (Vec::new(), Vec::new());
+            for host in self.hosts() {
+                poll();
+                self.towards(host, &mut distances, &mut order);
+                order.iter().for_each(|&router| count(router as usize, host, distances[router as usize]));
+            }
+            return around;
+        }
+        let (starts, peers) = self.neighbours();
+        let mut breadth = Breadth::new(routers);
+        for first in (0..routers).step_by(BATCH) {
+            let reached = breadth.towards((&starts, &peers), first, |host, new, distance| {
+                places(new).for_each(|bit| count(first + bit, host as u32, distance));
+                Ok::<(), Infallible>(())
+            });
+            let Ok(_) = reached;
+        }
+        around
+    }
+
+    /// The routers to which each has links, one after another, and where those of each begin.
+    fn neighbours(&self) -> (Vec<u32>, Vec<u32>) {
+        let (mut starts, mut peers) = (vec![0], Vec::new());
+        for router in 0..self.routers() {
+            peers.extend(self.leaving(router).map(|(_, wire)| wire.router));
+            starts.push(peers.len() as u32);
+        }
+        (starts, peers)
+    }
+
     fn sums_of_each(&self) -> Vec<u64> {
         let (mut distances, mut order) = (Vec::new(), Vec::new());
         let sum = |to| {
@@ -173,11 +213,7 @@ impl Wires {
 
     fn sums_of_batches(&self) -> Vec<u64> {
         let routers = self.endpoints.len();
-        let (mut starts, mut peers) = (vec![0], Vec::new());
-        for router in 0..self.routers() {
-            peers.extend(self.leaving(router).map(|(_, wire)| wire.router));
-            starts.push(peers.len() as u32);
-        }
+        let (starts, peers) = self.neighbours();
         let mut sums = vec![0; routers];
         let mut breadth = Breadth::new(routers);
         for first in (0..routers).step_by(BATCH) {

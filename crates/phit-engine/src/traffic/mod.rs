@@ -175,7 +175,7 @@ impl TrafficParams {
     }
 
     /// Phits of the smallest and of the largest packet. Error paths are relative to the table.
-    pub(crate) fn packet_sizes(&self) -> Result<(u16, u16), ScenarioError> {
+    pub fn packet_sizes(&self) -> Result<(u16, u16), ScenarioError> {
         if !self.classes.is_empty() {
             let sizes = self.by_class().map(|class| class.packet_sizes()).collect::<Result<Vec<_>, _>>()?;
             return Ok(sizes.into_iter().fold((u16::MAX, 1), |all, own| (all.0.min(own.0), all.1.max(own.1))));

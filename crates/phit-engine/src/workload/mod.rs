@@ -390,7 +390,7 @@ mod tests {
         let sizes = |workload: Value| {
             let params = read(workload).unwrap();
             let units = Units { phit: Some((8, 1)), ..Units::default() };
-            let made = params.build(&*topology, 1, 1, (1.0, None), units).unwrap();
+            let made = params.build(&*topology, 1, 1, (&Rates::alike((1.0, 1.0)), None), units).unwrap();
             made.packet_sizes(params.largest_packet())
         };
         let ring = |bytes: u64| json!({ "kind": "collective", "collective": "all_reduce", "bytes": bytes });

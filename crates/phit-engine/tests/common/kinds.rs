@@ -191,6 +191,19 @@ pub fn cases() -> Vec<(&'static str, &'static str, Value)> {
         ("routing", "up_down", routing(json!({ "kind": "up_down", "root": 3 }))),
         ("routing", "dfsssp", routing(json!({ "kind": "dfsssp" }))),
         ("routing", "lash", routing(json!({ "kind": "lash" }))),
+        (
+            "routing",
+            "minhop",
+            with(topology(json!({ "kind": "clos", "down": [4, 4], "up": [4] })), routing(json!({ "kind": "minhop" }))),
+        ),
+        (
+            "routing",
+            "ftree",
+            with(
+                topology(json!({ "kind": "clos", "down": [4, 4], "up": [4] })),
+                routing(json!({ "kind": "ftree", "roots": [4, 5, 6, 7] })),
+            ),
+        ),
         ("queueing", "virtual_channels", json!({ "queueing": { "kind": "virtual_channels" } })),
         ("queueing", "dbbm", queueing(json!({ "kind": "dbbm", "queues": 4 }))),
         ("queueing", "noq", {

@@ -45,6 +45,7 @@ fn mechanisms() -> Vec<Value> {
         "up_down",
         "dfsssp",
         "lash",
+        "ftree",
         "dimension_order",
         "par",
         "piggyback",

@@ -6,7 +6,7 @@ use phit_engine::scenario::Scenario;
 use phit_engine::topology::{Peer, Topology};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 const KINDS: [&str; 3] = ["up_down", "dfsssp", "lash"];
@@ -74,6 +74,11 @@ fn tables_are_made_once_for_the_scenarios_of_a_network() {
             assert!(!Arc::ptr_eq(&first, &table(other)), "{other}");
         }
     }
+    // One routing's table is never another's, whatever they have in common.
+    let kinds = || KINDS.into_iter().chain(["minhop"]).map(|kind| table(&ring(links.clone(), 2, json!(kind))));
+    assert!(
+        kinds().enumerate().all(|(a, one)| kinds().enumerate().all(|(b, other)| Arc::ptr_eq(&one, &other) == (a == b)))
+    );
     let rooted = |root: u32| table(&ring(links.clone(), 2, json!({ "kind": "up_down", "root": root })));
     assert!(Arc::ptr_eq(&rooted(1), &rooted(1)) && !Arc::ptr_eq(&rooted(1), &rooted(2)));
 }
@@ -128,10 +133,16 @@ proptest! {
         }
     }
 
-    /// No route goes up after it has gone down.
+    /// No route goes up after it has gone down, whatever the roots.
     #[test]
-    fn up_down_goes_up_and_then_down(topology in any_network(), root in 0u32..3) {
-        let value = base(topology, json!({ "kind": "up_down", "root": root }), 1);
+    fn up_down_goes_up_and_then_down(topology in any_network(), roots in prop::collection::vec(0u32..3, 1..3)) {
+        let routing = match roots[..] {
+            [root] => json!({ "kind": "up_down", "root": root }),
+            _ => json!({ "kind": "up_down", "roots": roots }),
+        };
+        let value = base(topology, routing, 1);
+        // Of several roots not all need be joined.
+        prop_assume!(roots.len() == 1 || run::prepare(&scenario(&value)).is_ok());
         let graph = network(&value);
         let routers = graph.routers();
         let shape = &*graph;
@@ -141,7 +152,7 @@ proptest! {
         };
         let peers = |router: u32| (0..shape.ports(router)).filter_map(move |port| peer(router, port));
         let mut level = vec![u32::MAX; routers as usize];
-        level[root as usize] = 0;
+        roots.iter().for_each(|&root| level[root as usize] = 0);
         for distance in 0..routers {
             for router in (0..routers).filter(|router| level[*router as usize] == distance).collect::<Vec<_>>() {
                 peers(router).for_each(|peer| level[peer as usize] = level[peer as usize].min(distance + 1));
@@ -161,6 +172,135 @@ proptest! {
                 at = router;
             }
         }
+    }
+
+    /// In trees of any numbers of leaves, endpoints and parallel links every route is as short as can be, one channel
+    /// is enough, and under `ftree` all routes to an endpoint come down over one link.
+    #[test]
+    fn trees_are_routed_over_all_their_spines(tree in any_tree()) {
+        for kind in ["minhop", "up_down", "ftree", "dfsssp"] {
+            let value = base(tree.clone(), json!(kind), 1);
+            let report = verified(&value);
+            prop_assert_eq!(&report["proved"], true, "{} {}", kind, report);
+            let routes = &report["routes"];
+            prop_assert_eq!((&routes["nonminimal"], &routes["layers"]), (&json!(0), &json!(1)), "{}", kind);
+            prop_assert_eq!(&routes["pairs"], &routes["reachable"]);
+            prop_assert_eq!(&run(&value).summary()["converged"], true);
+            if kind == "ftree" {
+                for (endpoint, links) in downs(&value).iter().enumerate() {
+                    prop_assert!(links.len() <= 1, "endpoint {} comes down over {:?}", endpoint, links);
+                }
+            }
+        }
+    }
+}
+
+/// Leaves with different numbers of endpoints below spines, with one or two links between each two.
+fn any_tree() -> impl Strategy<Value = Value> {
+    (2u32..6, 2u32..5, 1u32..3).prop_flat_map(|(leaves, spines, parallel)| {
+        prop::collection::vec(1u32..6, leaves as usize).prop_map(move |endpoints| {
+            let endpoints: Vec<u32> = endpoints.into_iter().chain((0..spines).map(|_| 0)).collect();
+            let link = move |leaf: u32, spine: u32| (0..parallel).map(move |_| [leaf, leaves + spine]);
+            let links: Vec<[u32; 2]> = (0..leaves)
+                .flat_map(|leaf| (0..spines).map(move |spine| (leaf, spine)))
+                .flat_map(|(leaf, spine)| link(leaf, spine))
+                .collect();
+            json!({ "kind": "graph", "routers": leaves + spines, "endpoints": endpoints, "links": links })
+        })
+    })
+}
+
+/// By endpoint, the links by which routes from other routers come to its router, as (router, port).
+fn downs(value: &Value) -> Vec<BTreeSet<(u32, u64)>> {
+    let graph = network(value);
+    let tables = run::routes(&scenario(value)).unwrap();
+    let mut found = vec![BTreeSet::new(); graph.endpoints() as usize];
+    for (source, to) in (0..graph.endpoints()).flat_map(|source| (0..graph.endpoints()).map(move |to| (source, to))) {
+        let (mut at, end) = (graph.attachment(source).0, graph.attachment(to).0);
+        while at != end {
+            let port = tables[at as usize][to as usize].as_u64().unwrap();
+            let Peer::Router { router, .. } = graph.port(at, port as u16).peer else { panic!("{value}") };
+            if router == end {
+                found[to as usize].insert((at, port));
+            }
+            at = router;
+        }
+    }
+    found
+}
+
+/// Two leaves of 8 endpoints below 4 spines: 64 pairs go each way, over 4 links up and 4 down, so 16 over each of the
+/// 16 links. LASH has one route for each pair of switches: all 64 over one link of each leaf, up and down, as OpenSM
+/// has.
+#[test]
+fn a_tree_of_two_leaves_is_routed_over_all_its_links() {
+    let links: Vec<[u32; 2]> = (0..2).flat_map(|leaf| (2..6).map(move |spine| [leaf, spine])).collect();
+    let tree = json!({ "kind": "graph", "routers": 6, "endpoints": [8, 8, 0, 0, 0, 0], "links": links });
+    for kind in ["minhop", "up_down", "ftree", "dfsssp"] {
+        let report = verified(&base(tree.clone(), json!(kind), 1));
+        assert_eq!(report["proved"], true, "{kind}");
+        assert_eq!(report["routes"]["loads"], json!([[16, 16]]), "{kind}");
+    }
+    let report = verified(&base(tree.clone(), json!("lash"), 1));
+    assert_eq!(report["routes"]["loads"], json!([[0, 12], [64, 4]]));
+    // One root is one spine.
+    let report = verified(&base(tree, json!({ "kind": "up_down", "root": 2 }), 1));
+    assert_eq!(report["routes"]["loads"], json!([[0, 12], [64, 4]]));
+}
+
+/// A spine with an endpoint of its own and without a cable to one leaf is reached from below; the other two are the
+/// roots.
+#[test]
+fn a_spine_from_which_no_way_leads_down_to_a_leaf_is_no_root() {
+    let all = (0..5u32).flat_map(|leaf| (5..8u32).map(move |spine| [leaf, spine]));
+    let links: Vec<[u32; 2]> = all.filter(|&link| link != [4, 5]).collect();
+    let tree = json!({ "kind": "graph", "routers": 8, "endpoints": [8, 8, 8, 8, 1, 1, 0, 0], "links": links });
+    let value = base(tree, json!("up_down"), 1);
+    let report = verified(&value);
+    let routes = &report["routes"];
+    assert_eq!((&report["proved"], &routes["pairs"]), (&json!(true), &routes["reachable"]), "{report}");
+    // 26 endpoints are elsewhere, for which a leaf of 8 has two links; those of one root would carry more than 200.
+    let most = pairs(&routes["loads"]).map(|(load, _)| load).max().unwrap();
+    assert!((104..120).contains(&most), "{routes}");
+}
+
+/// In a complete k-ary n-tree the up-ports are the digits of the destination, as `table` has them there.
+#[test]
+fn ftree_is_d_mod_k() {
+    for (arity, levels) in [(2, 2), (2, 4), (3, 3), (4, 2)] {
+        let tree = json!({ "kind": "k_ary_n_tree", "arity": arity, "levels": levels });
+        let value = base(tree.clone(), json!("ftree"), 1);
+        let tables = run::routes(&scenario(&value)).unwrap();
+        let digits = run::routes(&scenario(&base(tree, json!("table"), 1))).unwrap();
+        let graph = network(&value);
+        for (source, to) in (0..graph.endpoints()).flat_map(|source| (0..graph.endpoints()).map(move |to| (source, to)))
+        {
+            let (mut at, end) = (graph.attachment(source).0, graph.attachment(to).0);
+            while at != end {
+                let port = &tables[at as usize][to as usize];
+                assert_eq!(port, &digits[at as usize][to as usize], "{arity} {levels}: router {at} to {to}");
+                let Peer::Router { router, .. } = graph.port(at, port.as_u64().unwrap() as u16).peer else { panic!() };
+                at = router;
+            }
+        }
+    }
+}
+
+/// A spine that has lost all cables but one is used by the leaf that it is left with, and a leaf that has lost one by
+/// the others.
+#[test]
+fn a_tree_that_has_lost_cables_is_a_tree() {
+    // Four leaves of four endpoints, four spines; leaf 3 has no cable to spines 6 and 7.
+    let all = (0..4u32).flat_map(|leaf| (4..8u32).map(move |spine| [leaf, spine]));
+    let links: Vec<[u32; 2]> = all.filter(|&[leaf, spine]| leaf < 3 || spine < 6).collect();
+    let tree = json!({ "kind": "graph", "routers": 8, "endpoints": [4, 4, 4, 4, 0, 0, 0, 0], "links": links });
+    for kind in ["up_down", "ftree"] {
+        let report = verified(&base(tree.clone(), json!(kind), 1));
+        let routes = &report["routes"];
+        assert_eq!((&report["proved"], &routes["nonminimal"]), (&json!(true), &json!(0)), "{kind} {report}");
+        // 48 pairs leave leaf 3 over two links, and no link carries more than these 24, nor none.
+        let loads: Vec<u64> = pairs(&routes["loads"]).map(|(load, _)| load).collect();
+        assert_eq!((loads[0] > 0, loads[loads.len() - 1]), (true, 24), "{kind} {routes}");
     }
 }
 
@@ -346,13 +486,26 @@ fn routes_that_do_not_arrive_are_named() {
             "routing.channels[0] = [0, 0, 3, [0]]",
         ),
         (json!({ "kind": "up_down", "root": 4 }), "routing.root = 4: expected a router below 4"),
+        (json!({ "kind": "up_down", "roots": [0, 4] }), "routing.roots[1] = 4: expected a router below 4"),
+        (json!({ "kind": "up_down", "roots": [] }), "routing.roots = []: expected a router or more"),
+        (json!({ "kind": "up_down", "root": 1, "roots": [1] }), "routing.root = 1: expected `root` or `roots`"),
+        // Up is to the lower number: from router 1 to 3 and back only downwards over 0 or 2, which are no roots.
+        (json!({ "kind": "up_down", "roots": [1, 3] }), "routing.roots = [1, 3]: no way leads from router"),
+        (json!("ftree"), "routing.kind: expected a fat tree"),
+        (json!({ "kind": "ftree", "roots": [9] }), "routing.roots[0] = 9: expected a router below 4"),
     ] {
         let error = refused(&base(ring(4), routing.clone(), 1));
         assert!(error.contains(expected), "{routing}: {error}");
     }
     let one_way = json!({ "kind": "multistage", "arity": 2, "stages": 2 });
-    let error = refused(&base(one_way, json!("up_down"), 1));
-    assert!(error.contains("leads one way"), "{error}");
+    for kind in ["up_down", "ftree"] {
+        let error = refused(&base(one_way.clone(), json!(kind), 1));
+        assert!(error.contains("leads one way"), "{error}");
+    }
+    // Routers 1 and 2 are both next to the root, and linked.
+    let triangle = json!({ "kind": "graph", "routers": 3, "links": [[0, 1], [0, 2], [1, 2]] });
+    let error = refused(&base(triangle, json!({ "kind": "ftree", "roots": [0] }), 1));
+    assert!(error.contains("port 2 of router 1 leads to router 2, on the same level"), "{error}");
 }
 
 #[test]

@@ -36,8 +36,8 @@ pub enum Streams {
     /// As dependencies have it, and otherwise by their ids as far as the accelerator is free.
     #[default]
     AsGiven,
-    /// Those of one stream (attribute `stream`) one after another, as on a GPU: by the times at which they started, or by
-    /// their ids where no times are given. Traces of PyTorch lack these dependencies (mlcommons/chakra, issue 215).
+    /// Those of one stream (attribute `stream`) one after another, as on a GPU: by the times at which they started, or
+    /// by their ids where no times are given. Traces of PyTorch lack these dependencies (mlcommons/chakra, issue 215).
     InOrder,
 }
 
@@ -195,9 +195,9 @@ impl Noted {
         let (pairs, ranks) = (loose.iter().map(|(_, loose)| loose.pairs).sum::<u64>(), loose.len());
         let [before, after] = [before, after].map(|node| named(&self.graphs[*rank].nodes[*node as usize]));
         vec![format!(
-            "{pairs} operations of GPU streams do not wait for the one before on their stream, on {ranks} ranks (the first: \
-             rank {rank}, {after} after {before}): they can overtake each other; streams = \"in_order\" among the options \
-             keeps them in order"
+            "{pairs} operations of GPU streams do not wait for the one before on their stream, on {ranks} ranks (the \
+             first: rank {rank}, {after} after {before}): they can overtake each other; streams = \"in_order\" among the \
+             options keeps them in order"
         )]
     }
 

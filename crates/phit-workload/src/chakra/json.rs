@@ -1,6 +1,6 @@
-//! Traces as JSON, in two forms. Chakra's jsonizer writes the messages one after the other, in the JSON form of protobuf,
-//! in which whole numbers of 64 bits are texts and types go by their names. Chakra's feeder reads one table with the list
-//! `workload_graph`. What is neither is refused.
+//! Traces as JSON, in two forms. Chakra's jsonizer writes the messages one after the other, in the JSON form of
+//! protobuf, in which whole numbers of 64 bits are texts and types go by their names. Chakra's feeder reads one table
+//! with the list `workload_graph`. What is neither is refused.
 
 use super::format::{Attribute, Bools, Node, Value, Values};
 use crate::error::{Error, quoted};
@@ -20,7 +20,8 @@ const TYPES: [&str; 8] = [
     "COMM_COLL_NODE",
 ];
 
-/// True of the first bytes of a JSON text; those of a protobuf message may begin with a bracket, but not go on like this.
+/// True of the first bytes of a JSON text; those of a protobuf message may begin with a bracket, but not go on like
+/// this.
 pub(crate) fn is_json(start: &[u8]) -> bool {
     let mut bytes = start.iter().filter(|byte| !byte.is_ascii_whitespace());
     match bytes.next() {

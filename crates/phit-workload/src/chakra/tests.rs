@@ -241,7 +241,8 @@ fn the_feeders_json_says_the_same() {
         node(2, 5, &[1], &[("comm_size", Value::Uint64(4096)), ("comm_dst", Value::Uint64(0))]),
     ];
     let text = r#"{"workload_graph": [
-        {"Id": 2, "Name": "n2", "NodeType": 5, "data_deps": [1], "comm_size": 4096, "comm_dst": 0, "involved_dims": [true]},
+        {"Id": 2, "Name": "n2", "NodeType": 5, "data_deps": [1], "comm_size": 4096, "comm_dst": 0,
+         "involved_dims": [true]},
         {"Id": 1, "Name": "work", "NodeType": 4, "ctrlDeps": [7], "runtime": 250, "outputs": "x"}]}"#;
     let json = |text: &str| read([text.as_bytes()], &Options::default());
     assert_eq!(json(text).unwrap(), program(&[binary], &Options::default()).unwrap());
@@ -298,7 +299,8 @@ fn operations_of_a_stream_go_one_after_another_if_asked_for() {
     assert_eq!(run(&ranks, &Options::default()).ranks, [10_000; 2]);
     let in_order = Options { streams: Streams::InOrder, ..Options::default() };
     assert_eq!(run(&ranks, &in_order).ranks, [10_000 + 2 * LATENCY; 2]);
-    // By time: node 9 before node 1, which are added after node 3. Other streams and the host's operations are not concerned.
+    // By time: node 9 before node 1, which are added after node 3. Other streams and the host's operations are not
+    // concerned.
     let mut first = on_stream(9, 7, 5, &[], 4);
     let program_of = |nodes: &[Node], options: &Options| program(&[nodes.to_vec()], options).unwrap();
     let edges = |nodes: &[Node]| program_of(nodes, &in_order).dependencies();

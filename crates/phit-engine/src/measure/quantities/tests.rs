@@ -3,7 +3,7 @@
 use super::probes::Place;
 use super::*;
 use crate::measure::Cost;
-use crate::measure::collector::{Collector, Division};
+use crate::measure::collector::{Collector, Division, Loads};
 use crate::measure::declare::{Observable, Of, Shape, When};
 use crate::packet::{DETOURED, MISROUTED_AT_INJECTION, MISROUTED_GLOBALLY, MISROUTED_LOCALLY};
 use crate::result::Outcome;
