@@ -16,7 +16,7 @@ begins, with ``pip install phit[numba]``.
 import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeGuard
 
 from phit.errors import InputError
 from phit.mechanisms import sources
@@ -156,7 +156,7 @@ _LEAVES = frozenset({str, int, float, bool, type(None)})
 """Types of most values: to ask whether they are mappings takes long."""
 
 
-def is_table(value: Any) -> bool:
+def is_table(value: Any) -> TypeGuard[dict[str, Any]]:
     """Whether a value is a table that names a Python function."""
     return isinstance(value, dict) and isinstance(kind := value.get("kind"), str) and kind in KINDS
 
