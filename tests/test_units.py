@@ -80,11 +80,11 @@ def test_hosts_of_two_speeds_share_a_switch(tmp_path: Path) -> None:
     complete = phit.complete(found)
     assert complete["topology"]["endpoint_bandwidth"] == [1, 1, 1, 1, 0.5, 0.5]
     assert complete["router"]["links"]["DDR_4x"]["bandwidth"] == 0.08
-    injected = phit.run(found).tables["endpoints"]["injected"].to_list()
+    injected = phit.run(found).tables["endpoints"]["injected_load"].to_list()
     assert injected == pytest.approx([0.5] * 6, abs=0.05)
     found["traffic"]["load"] = "40 Gb/s"
     assert phit.complete(found)["traffic"]["load_unit"] == "phits"
-    injected = phit.run(found).tables["endpoints"]["injected"].to_list()
+    injected = phit.run(found).tables["endpoints"]["injected_load"].to_list()
     assert injected == pytest.approx([0.2] * 6, abs=0.03)
 
 

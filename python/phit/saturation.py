@@ -89,7 +89,8 @@ class Rule:
         """The loads of a grid, or the ends of a bisection."""
         if self.step is None:
             return [self.first, self.last]
-        return expand_range("--grid", {"start": self.first, "stop": self.last, "step": self.step})
+        found = expand_range("--grid", {"start": self.first, "stop": self.last, "step": self.step})
+        return [load for load in found if not isinstance(load, str)]
 
     def trial(
         self,
