@@ -209,7 +209,8 @@ def _dateline(given: Configuration, outputs: int) -> None:
         return
     if given.whole("noq"):
         # A share that ends before the channel in the middle is the same in halves that overlap.
-        if any((count + 1) // 2 // outputs != count // 2 // outputs for count in counts):
+        shares = [((count + 1) // 2 // outputs, count // 2 // outputs) for count in counts]
+        if any(larger != smaller > 0 for larger, smaller in shares):
             given.refuse(
                 "num_vcs", "cannot be expressed with noq: BookSim's halves of it overlap; expected an even number"
             )
