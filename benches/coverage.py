@@ -106,7 +106,7 @@ NETWORKS = (
     Network(
         "tree",
         "4-ary 2-tree",
-        0.84,
+        0.6,
         {
             "topology": {"kind": "k_ary_n_tree", "arity": 4, "levels": 2},
             "router": {"links": {"default": {"vcs": 1, "latency": 2, "buffer": 64}}},

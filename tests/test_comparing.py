@@ -121,8 +121,9 @@ def test_folders_are_compared(kept: Path, tmp_path: Path, cli: Cli) -> None:
 
 
 def test_scenarios_are_run_and_compared(cli: Cli, write: Write) -> None:
-    slow = write(tiny(router__latency=50), "slow.json")
-    status, out, err = cli("compare", write(tiny()), slow, "--y", "latency_mean", "--y", "hops_mean")
+    time = {"measure__warmup": 1000, "measure__cycles": 12_000}
+    slow = write(tiny(router__latency=50, **time), "slow.json")
+    status, out, err = cli("compare", write(tiny(**time)), slow, "--y", "latency_mean", "--y", "hops_mean")
     assert (status, err) == (0, "")
     line = next(line for line in out.splitlines() if "router.latency" in line)
     assert line.split() == ["router.latency", "5", "50"]

@@ -33,7 +33,7 @@ def queue(load: float, seed: int, cycles: int) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize(("load", "told"), [(0.5, 35), (0.9, 0)])
+@pytest.mark.parametrize(("load", "told"), [(0.5, 20), (0.9, 0)])
 def test_seeds_of_one_scenario_are_not_told_apart(load: float, told: int) -> None:
     """Two runs of a scenario differ in one pair of twenty at most; far from saturation most pairs are judged."""
     sides = [Side((phit.run(queue(load, seed, 3000)).summary,)) for seed in range(80)]
@@ -56,7 +56,7 @@ def test_a_network_that_still_fills_is_seen() -> None:
     assert all(run["converged"] is None for run in runs)
     unsteady = next(run for run in runs if run["steady"] == "no")
     assert [hint.rule for hint in hints(unsteady.summary)].count("not-steady") == 1
-    assert unsteady.steady_reason in str(hints(unsteady.summary)[-1])
+    assert str(unsteady["steady_reason"]) in str(hints(unsteady.summary)[-1])
 
 
 def test_a_warm_up_waits_for_a_steady_state() -> None:
@@ -68,20 +68,15 @@ def test_a_warm_up_waits_for_a_steady_state() -> None:
 
 
 def test_a_load_that_a_longer_run_loses_is_not_sustained(cli: Cli, write: Write) -> None:
-    """UGAL-L under ADV+1 at 0.29: 4,000 cycles accept 0.97 of it or nearly so, five times as many 0.94."""
+    """UGAL-L under ADV+1 at 0.29: a short run accepts 0.97 of it or more, one of five times the cycles 0.94."""
+    short = SMOKE | {"measure__warmup": 500, "measure__cycles": 2000}
     pattern = {"kind": "adversarial", "offset": 1}
-    document = tiny(
-        **SMOKE, routing__kind="ugal_l", traffic__pattern=pattern, measure__warmup=500, measure__cycles=1000
-    )
+    document = tiny(**short, routing__kind="ugal_l", traffic__pattern=pattern)
     found = phit.saturate(document, first=0.1, last=0.3, step=0.19)
-    low, *high = found.trials
     assert (found.sustained, found.saturated) == (0.1, 0.29)
-    assert [trial.longer for trial in high] in ([1], [1, LONGER])
-    assert not high[-1].sustained
-    assert low.load == 0.1 if low.decided else high[0].load == 0.1
-    status, out, err = cli(
-        "saturate", write(document), "--from", 0.1, "--to", 0.3, "--grid", 0.19, "--json", "--no-bound"
-    )
+    assert {(trial.longer, trial.decided) for trial in found.trials} <= {(1, True), (1, False), (LONGER, True)}
+    options = ("--from", 0.1, "--to", 0.3, "--grid", 0.19, "--json", "--no-bound")
+    status, out, err = cli("saturate", write(document), *options)
     assert status == 0, err
     assert json.loads(out)["sustained"] == 0.1
 
@@ -97,7 +92,9 @@ def test_longer_runs_decide_what_short_ones_leave_open() -> None:
     assert trial("unknown", 1.0, 1) == trial("no", 1.0, 1) == (False, False)
     assert trial("no", 0.9, 1) == trial("unknown", 0.9, 1) == (True, False)
     assert trial("unknown", 1.0, LONGER) == (True, True)
-    assert trial("no", 1.0, LONGER) == (True, False)
+    assert trial("no", 0.98, LONGER) == (True, False)
+    # Queues that become shorter are no loss.
+    assert trial("no", 1.01, LONGER) == (True, True)
 
 
 def test_tables_have_means_with_their_intervals_or_why_there_is_none(cli: Cli, write: Write) -> None:

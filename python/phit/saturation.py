@@ -110,7 +110,9 @@ class Rule:
         lasting = delivered and fast and accepted >= self.share
         if lasting and steady in ("no", "unknown") and longer < LONGER:
             return Trial(load, False, accepted, latency, steady, longer, decided=False)
-        return Trial(load, lasting and steady != "no", accepted, latency, steady, longer)
+        # A latency that falls is no loss: queues that have grown by chance become shorter.
+        growing = steady == "no" and accepted < 1
+        return Trial(load, lasting and not growing, accepted, latency, steady, longer)
 
     def _longest(self, trials: Sequence[Trial]) -> float:
         """The greatest mean latency after these trials, in cycles."""
@@ -140,7 +142,7 @@ def saturate(
     times the cycles, which then decide. A load is sustained if every seed
 
     * accepts at least `share` of what is offered, or, if packets are counted by generation, delivers all of them;
-    * has no trend of its mean latency, which would show that queues still grow;
+    * does not accept less than is offered with a trend of its mean latency: queues would still grow;
     * with `latency_factor`, has a mean latency of at most so many times the first load's, which is the greatest of
       its seeds;
     * with `latency_limit`, has a mean latency of at most so many cycles.

@@ -1,5 +1,6 @@
 """The first thing that one sees: what ran, on what, and what came out, in a few figures."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,11 +11,11 @@ from phit.errors import ScenarioError
 from phit.experiment import label
 from phit.labels import label_of
 from phit.progress import duration
-from phit.quantities import HEADLINES, QUANTITIES
+from phit.quantities import HEADLINES, QUANTITIES, Quantity, reason_of
 from phit.reporting.section import Content, Section
 from phit.reporting.source import Source
 from phit.reporting.templates import render
-from phit.result import readable
+from phit.result import readable, readable_half
 from phit.scenario import Document, to_json
 from phit.text import shortened
 
@@ -30,7 +31,7 @@ class Tile:
     value: str
     unit: str = ""
     of: str = ""
-    """Of which point it is."""
+    """Of which point it is, or what else is to be said."""
 
 
 def _build(source: Source) -> Content:
@@ -77,7 +78,15 @@ def network(scenario: Document) -> str:
 def _of_a_run(source: Source) -> list[Tile]:
     (row,) = source.points.iter_rows(named=True)
     shown = (q for q in HEADLINES if row.get(q.name) is not None and q.name in row)
-    return [Tile(q.words, readable(row[q.name]), q.unit) for q in shown if q.name != "cycle_seconds"]
+    return [_tile(q, row) for q in shown if q.name != "cycle_seconds"]
+
+
+def _tile(quantity: Quantity, row: Mapping[str, Any]) -> Tile:
+    """A number with its interval, or why there is none."""
+    half = row.get(quantity.interval) if quantity.interval else None
+    value = readable(row[quantity.name]) + ("" if half is None else f" ± {readable_half(half)}")
+    reason = reason_of(row, quantity.name)
+    return Tile(quantity.words, value, quantity.unit, "" if reason is None else f"no interval: {reason}")
 
 
 def _of_a_sweep(source: Source) -> list[Tile]:
@@ -86,6 +95,9 @@ def _of_a_sweep(source: Source) -> list[Tile]:
     tiles = [Tile("points", readable(points.height), "", f"of {seeds} seeds" if seeds > 1 else "")]
     if "saturated" in points.columns:
         tiles.append(Tile("saturated", readable(int(points["saturated"].cast(pl.Int64).sum() or 0)), "points"))
+    if "steady" in points.columns:
+        unknown = points.filter(pl.col("steady").is_in(["no", "unknown"]) & ~pl.col("saturated")).height
+        tiles.append(Tile("not known to be steady", readable(unknown), "points"))
     for column, greatest, words in (
         ("accepted_load", True, "most accepted"),
         ("latency_mean", False, "least mean latency"),
