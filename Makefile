@@ -75,8 +75,8 @@ coverage: $(STAMPS)/build ## Count how many intervals of short runs hold, RUNS o
 
 MINUTES ?= 10
 fuzz: $(STAMPS)/packages ## Answer random scenarios, programs, networks, folders, traces for MINUTES (10); SEED=n: those of before
-	PHIT_FUZZ_MINUTES=$(MINUTES) PHIT_FUZZ_SEED=$(SEED) cargo test -p phit-tests --test fuzz -- --nocapture
-	PHIT_MORE=$(MINUTES) $(PYTEST) $(addprefix tests/test_trust_, networks.py pages.py paths.py texts.py traces.py)
+	PHIT_FUZZ_MINUTES=$(MINUTES) PHIT_FUZZ_SEED=$(SEED) cargo test -p phit-tests --test fuzz --test oracles -- --nocapture
+	PHIT_MORE=$(MINUTES) $(PYTEST) $(addprefix tests/test_trust_, documents.py networks.py pages.py paths.py texts.py traces.py)
 
 # Debian's packages; daemons run in the foreground, on the loopback, and end with the tests.
 test-cluster: $(STAMPS)/packages ## Run sweeps on a Dask cluster and on a Slurm of one node, which it installs (root)

@@ -37,6 +37,7 @@ pub struct Choice {
 
 pub struct Corpus {
     documents: Vec<Value>,
+    programs: Vec<Value>,
 }
 
 pub fn one<'a, T>(rng: &mut Rng, of: &'a [T]) -> &'a T {
@@ -47,15 +48,17 @@ impl Corpus {
     /// The scenarios of all kinds that draw their traffic.
     pub fn new() -> Self {
         let all = kinds::cases().into_iter().map(|(.., changes)| with(kinds::base(), changes));
-        let mut documents: Vec<Value> = all.filter(|document| document.get("workload").is_none()).collect();
-        for document in &mut documents {
+        let (mut programs, mut documents): (Vec<Value>, Vec<Value>) =
+            all.partition(|document| document.get("workload").is_some());
+        for document in documents.iter_mut().chain(&mut programs) {
             if let Some(faults) = document["topology"].get_mut("faults") {
                 // What is lost is lost for another reason.
                 faults.as_object_mut().map(|faults| faults.shift_remove("later"));
             }
             document.as_object_mut().map(|table| table.shift_remove("measure"));
         }
-        Self { documents }
+        programs.iter_mut().for_each(|document| drop(document.as_object_mut().map(|it| it.shift_remove("traffic"))));
+        Self { documents, programs }
     }
 
     pub fn documents(&self) -> &[Value] {
@@ -67,20 +70,34 @@ impl Corpus {
         let mut document = one(rng, &self.documents).clone();
         let sizes = [json!(1), json!(1), json!(4), json!(8), json!({ "kind": "choice", "sizes": [1, 5] })];
         document["traffic"]["packet_size"] = one(rng, &sizes).clone();
-        let mut made = Vec::new();
-        for _ in 0..*one(rng, &[0, 1, 2, 2, 2, 3, 4, 6]) {
-            let choices = choices(&document);
-            // Of an option with many values none is drawn more often than of one with few.
-            let names: Vec<&str> =
-                choices.iter().map(|choice| &*choice.name).collect::<BTreeSet<_>>().into_iter().collect();
-            let name = *one(rng, &names);
-            let same: Vec<&Choice> = choices.iter().filter(|choice| choice.name == name).collect();
-            let choice = (*one(rng, &same)).clone();
-            choice.set(&mut document);
-            made.push(choice);
-        }
+        let made = vary(&mut document, &SECTIONS, rng);
         (document, made)
     }
+
+    /// A program on a network with some options of its own choice.
+    pub fn draw_program(&self, rng: &mut Rng) -> Value {
+        let mut document = one(rng, &self.programs).clone();
+        vary(&mut document, &["router", "routing", "queueing"], rng);
+        document
+    }
+}
+
+/// Sets some options in these sections.
+fn vary(document: &mut Value, sections: &[&str], rng: &mut Rng) -> Vec<Choice> {
+    let mut made = Vec::new();
+    for _ in 0..*one(rng, &[0, 1, 2, 2, 2, 3, 4, 6]) {
+        let mut choices = choices(document);
+        choices.retain(|choice| sections.iter().any(|section| choice.pointer[1..].starts_with(section)));
+        // Of an option with many values none is drawn more often than of one with few.
+        let names: Vec<&str> =
+            choices.iter().map(|choice| &*choice.name).collect::<BTreeSet<_>>().into_iter().collect();
+        let name = *one(rng, &names);
+        let same: Vec<&Choice> = choices.iter().filter(|choice| choice.name == name).collect();
+        let choice = (*one(rng, &same)).clone();
+        choice.set(document);
+        made.push(choice);
+    }
+    made
 }
 
 impl Choice {

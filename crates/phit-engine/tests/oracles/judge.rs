@@ -128,7 +128,7 @@ fn waiting(outcome: &Outcome, empty: f64) -> Option<f64> {
         let of = |class: &str| links.get(class).and_then(|link| link.get(key)?.as_f64());
         of(class).or_else(|| of("default"))
     };
-    let largest = f64::from(outcome.scenario().traffic.packet_sizes().map_or(1, |sizes| sizes.1));
+    let largest = largest(&scenario["traffic"]["packet_size"]);
     let atomic = scenario["router"]["vc_reuse"] == "empty";
     let mut all = Vec::new();
     for (class, used) in summary.get("link_utilisation").and_then(Value::as_object).into_iter().flatten() {
@@ -150,4 +150,36 @@ fn waiting(outcome: &Outcome, empty: f64) -> Option<f64> {
         most = most.max(used * service / (1.0 - used));
     }
     Some(hops * most)
+}
+
+/// The largest of the packet sizes that a table of them names.
+fn largest(sizes: &Value) -> f64 {
+    match sizes {
+        Value::Object(table) => {
+            table.iter().filter(|(key, _)| *key != "weights").map(|(_, it)| largest(it)).fold(1.0, f64::max)
+        }
+        Value::Array(list) => list.iter().map(largest).fold(1.0, f64::max),
+        other => other.as_f64().unwrap_or(1.0),
+    }
+}
+
+/// Judges a program: it ends, no sooner than the links of endpoints carry what they have to, and the same on any number
+/// of partitions.
+pub fn program(document: &Value) -> Judged {
+    let measured = match outcome(document, Options::default())? {
+        Ok(measured) => measured,
+        Err(how) => return Ok(how),
+    };
+    if let Ok(parted) = outcome(document, Options { threads: 1, partitions: Some(3) })?
+        && (measured.summary() != parted.summary() || measured.tables() != parted.tables())
+    {
+        return Err(wrong("another result with three partitions", String::new()));
+    }
+    let summary = measured.summary();
+    let used = summary["link_utilisation"]["endpoint"]["max"].as_f64().unwrap_or(0.0);
+    match summary["completion"].as_u64() > Some(0) {
+        false => Err(wrong("a program without an end", String::new())),
+        true if used > 1.0 + 1e-9 => Err(wrong("an endpoint's link that carries more than it can", used.to_string())),
+        true => Ok("arrives"),
+    }
 }

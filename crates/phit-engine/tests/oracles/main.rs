@@ -24,6 +24,9 @@ use std::time::{Duration, Instant};
 /// Phits per endpoint and cycle: far below what saturates any of the networks.
 const LOAD: f64 = 0.05;
 
+/// Scenarios with which an option is tried until one is accepted.
+const TRIES: usize = 60;
+
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().filter(|text| !text.is_empty()).and_then(|text| text.parse().ok())
 }
@@ -111,16 +114,12 @@ fn every_option_is_judged() {
     }
     let mut report = Report::default();
     for (label, mut choices) in by_label.into_iter().step_by(part) {
-        for tried in 0..60.min(choices.len()) {
-            let left = (choices.len() - tried) as u32;
-            let (place, choice) = choices.swap_remove(rng.below(left.min(choices.len() as u32)) as usize);
+        for _ in 0..TRIES.min(choices.len()) {
+            let (place, choice) = choices.swap_remove(rng.below(choices.len() as u32) as usize);
             let mut document = corpus.documents()[place].clone();
             choice.set(&mut document);
             if report.judge(&document, &|it| judge::far_below_saturation(it, LOAD)) {
                 report.accepted.insert(label.clone());
-                break;
-            }
-            if choices.is_empty() {
                 break;
             }
         }
@@ -129,6 +128,16 @@ fn every_option_is_judged() {
         }
     }
     report.close(1);
+}
+
+#[test]
+fn programs_end() {
+    let corpus = Corpus::new();
+    let mut report = Report::default();
+    let seed = draw_cases(100, |rng| {
+        report.judge(&corpus.draw_program(rng), &judge::program);
+    });
+    report.close(seed);
 }
 
 #[test]

@@ -57,6 +57,14 @@ impl More {
             let mut document = document.clone();
             Choice { pointer: self.pointer.into(), name: String::new(), value: json!(value) }.set(&mut document);
             document["traffic"]["load"] = json!(self.load);
+            // At saturation sources that inject faster take the links from packets on their way, and the network carries
+            // less, whatever it is made of.
+            document["router"]["transit_priority"] = json!(true);
+            if self.pointer.ends_with("/bandwidth") {
+                // A link that is faster than the crossbar waits for a packet that it can send without a gap: the head
+                // comes later to the next router, and buffers are held longer.
+                document["router"]["speedup"] = json!(2);
+            }
             document["measure"] = json!({ "warmup": 300, "cycles": 600 });
             match outcome(&document, Options::default())? {
                 Ok(outcome) => *accepted = outcome.accepted_load(),
