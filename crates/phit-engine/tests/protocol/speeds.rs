@@ -68,7 +68,8 @@ fn a_link_that_carries_nothing_changes_nothing() {
     for (name, way) in ways() {
         let at = |bandwidth: f64| summary(&with(with_spare(bandwidth), way.clone()));
         let expected = at(1.0);
-        // A mechanism that decides anew about blocked heads sees a cycle in several ticks where links are so fast.
+        // What a packet draws for ties follows from the tick of its generation: where links are so fast that a cycle has
+        // several ticks, other ways are drawn, and results are the same but for chance.
         let most = if name == "adaptive" { 8.0 } else { f64::INFINITY };
         for bandwidth in SPEEDS.into_iter().filter(|bandwidth| *bandwidth <= most) {
             assert_eq!(at(bandwidth), expected, "{name}, spare link of {bandwidth}");
