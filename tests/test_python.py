@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from phit import plots
 from phit.report import Folder, write_figures
-from phit.result import readable_time
+from phit.times import readable_time
 
 from .conftest import tiny
 

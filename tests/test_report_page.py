@@ -14,11 +14,14 @@ import polars as pl
 import pytest
 from phit import plots, reporting
 from phit.errors import InputError
+from phit.happenings import happenings
 from phit.labels import NAMES, label_of
 from phit.report import Folder
 from phit.reporting.saturation import curve_of
-from phit.reporting.sections import claims, series, timelapse
+from phit.reporting.sections import claims, series, timelapse, workload
 from phit.reporting.sections.points import BINS, binned
+from phit.times import CYCLES, unit_of
+from phit.tracks import PARTS
 
 from .conftest import Cli, Write, tiny
 from .hostile import small
@@ -163,11 +166,36 @@ def test_panels_of_a_figure_share_their_axis() -> None:
 
 def test_what_happens_on_the_way_is_marked() -> None:
     changes = [{"cycle": 700, "load": 0.5}]
-    faults = {"later": [{"cycle": 300, "count": 2}, {"cycle": "soon"}]}
+    repaired = {"cycle": 400, "delay": 20, "until": 600, "links": [[0, 9]]}
+    faults = {"later": [{"cycle": 300, "count": 2}, {"cycle": "soon"}, repaired]}
     scenario = {"measure": {"warmup": 100}, "topology": {"faults": faults}, "traffic": {"changes": changes}}
-    found = [(event["cycle"], event["kind"]) for event in series.events(scenario)]
-    assert found == [(100, "measured from here"), (300, "fault"), (700, "change of traffic")]
-    assert list(series.events({"measure": {"warmup": 0}, "topology": {"faults": None}})) == []
+    found = [(mark.cycle, mark.kind) for mark in happenings(scenario)]
+    assert found == [
+        (100, "measured from here"),
+        (300, "fault"),
+        (400, "fault"),
+        (420, "routing knows"),
+        (600, "recovery"),
+        (620, "routing knows"),
+        (700, "change of traffic"),
+    ]
+    words = [mark.words for mark in happenings(scenario)]
+    assert words[1] == "fault: 2 random links"
+    assert words[4:6] == ["recovery: link 0 to 9", "routing knows of the recovery: link 0 to 9"]
+    assert list(happenings({"measure": {"warmup": 0}, "topology": {"faults": None}})) == []
+
+
+def test_time_series_are_plotted_with_what_happened_and_as_times() -> None:
+    faults = {"later": [{"cycle": 40, "until": 80, "routers": [3]}]}
+    marks = list(happenings({"topology": {"faults": faults}}))
+    table = pl.DataFrame({"cycle": [0, 50, 100], "latency_mean": [5.0, 9.0, 5.0]})
+    line, rule = plots.time_series(table, marks=marks, unit=unit_of(2e-8, 100)).to_dict()["layer"]
+    assert line["encoding"]["x"]["title"] == rule["encoding"]["x"]["title"] == "Time (µs)"
+    chart = plots.time_series(table, marks=marks).to_dict()
+    rows = next(rows for rows in chart["datasets"].values() if "kind" in rows[0])
+    assert [(row["time"], row["kind"]) for row in rows] == [(40, "fault"), (80, "recovery")]
+    assert chart["layer"][0]["encoding"]["x"]["title"] == "Cycle"
+    assert "layer" not in plots.time_series(table).to_dict(), "nothing happened"
 
 
 def unpacked(text: str, kind: str) -> Any:
@@ -337,3 +365,53 @@ def test_kinds_have_the_names_of_the_literature() -> None:
     assert {value: label_of(value) for value in words} == words
     known = {entry["kind"] for entries in phit.catalogue().values() for entry in entries}
     assert NAMES.keys() <= known, "no name outlives its kind"
+
+
+def test_a_workload_shows_its_ranks_phases_and_jobs(tmp_path: Path) -> None:
+    steps = [{"kind": "calc", "time": 400}, {"kind": "collective", "collective": "all_reduce", "bytes": 4096}]
+    sequence = {"kind": "sequence", "steps": steps, "times": 2}
+    for step in steps:
+        step["ranks"] = 4
+    jobs = [{"name": "training", "program": sequence}, {"name": "other", "program": steps[1]}]
+    document = {
+        "units": {"phit": "8 B", "cycle": "100 ns"},
+        "topology": {"kind": "single", "endpoints": 8},
+        "workload": {"kind": "jobs", "job": jobs},
+        "measure": {"phases": True},
+        "sweep": {"name": "jobs"},
+    }
+    phit.sweep(document, tmp_path / "r", workers=1)
+    source = reporting.Source.read(tmp_path / "r")
+    page = Page(reporting.html(source))
+    words = " ".join(page.words.split())
+    assert "Times of ranks" in words
+    assert "training" in words
+    assert "all_reduce" in words
+    # 400 cycles of a phase, of 100 ns each.
+    assert "40" in words
+    chart = page.data["workload"]["charts"]["ranks-0"]
+    ranks = source.table("ranks")
+    assert ranks is not None
+    unit = source.time_unit(ranks["finish"])
+    assert unit.name == "µs"
+    sums = dict.fromkeys(range(8), 0.0)
+    for row in chart["data"]["values"]:
+        sums[row["first"]] += row["time"]
+    assert sums == pytest.approx({rank: finish * 0.1 for rank, finish in ranks.select("rank", "finish").iter_rows()})
+    (completion,) = source.points["completion"]
+    assert unit.of(completion) == pytest.approx(completion / 10)
+
+
+def test_of_many_ranks_each_bar_is_the_mean_of_several() -> None:
+    count = 2 * workload.MOST_RANKS
+    columns = {part: [float(rank) for rank in range(count)] for part in PARTS}
+    bars = workload._of_ranks(pl.DataFrame({"rank": range(count), **columns}), CYCLES)["data"]["values"]
+    assert len({row["first"] for row in bars}) == workload.MOST_RANKS
+    assert [row["time"] for row in bars if row["first"] == 2] == [2.5] * len(PARTS)
+
+
+def test_times_stand_in_the_unit_in_which_they_read_best() -> None:
+    assert unit_of(None, 1000) == CYCLES
+    assert unit_of(1e-9, None) == CYCLES
+    found = [(unit.name, unit.of(cycles)) for cycles in (7, 7_000, 7_000_000, 7e9) for unit in [unit_of(1e-9, cycles)]]
+    assert found == [(name, pytest.approx(7)) for name in ("ns", "µs", "ms", "s")]

@@ -2,7 +2,7 @@
 
 import statistics
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,11 +12,14 @@ import polars as pl
 from phit.errors import InputError
 from phit.experiment import CURVE
 from phit.files import write_atomically
+from phit.happenings import COLOURS as MARKS
+from phit.happenings import Happening
 from phit.labels import label_of
 from phit.lazily import lazily
 from phit.quantities import diverges, interval, title
 from phit.scenario import hint
 from phit.text import harmless, in_script, plain, quoted, shortened
+from phit.times import CYCLES, TimeUnit
 
 if TYPE_CHECKING:
     import altair as alt
@@ -382,24 +385,63 @@ def _quantile(table: pl.DataFrame, share: float) -> float:
     return float(reached["latency"][0]) if reached.height else float(whole["latency"][-1])
 
 
-def time_series(table: pl.DataFrame, y: str = "latency_mean", names: Mapping[str, str] | None = None) -> Chart:
-    """A quantity over time, one line per point of a table with `cycle` and `point`."""
+def time_series(
+    table: pl.DataFrame,
+    y: str = "latency_mean",
+    names: Mapping[str, str] | None = None,
+    marks: Iterable[Happening] = (),
+    unit: TimeUnit = CYCLES,
+) -> Chart:
+    """A quantity over time, one line per point of a table with `cycle` and `point`.
+
+    Args:
+        table: the table `series` of a result.
+        y: one of its columns.
+        names: what to call the points.
+        marks: what happened, a dashed line each, as `phit.happenings` finds it in a scenario.
+        unit: the unit of the horizontal axis.
+    """
     if y not in table.columns:
         found = f"{hint(y, table.columns)}; it has {listed(table.columns)}"
         raise InputError(f"plot: the time series has no column {quoted(y)}{found}")
     rows = table.with_columns(series=_series(table, names or {})).select("series", "cycle", y).drop_nulls()
-    chart = (
+    in_cycles = unit == CYCLES
+    axis_title = title_of("cycle", "series") if in_cycles else f"Time ({unit.name})"
+    rows = rows.with_columns(time=pl.col("cycle") if in_cycles else pl.col("cycle") * unit.per_cycle)
+    x = alt.X("time:Q", title=axis_title, scale=alt.Scale(nice=False))
+    when = ["cycle"] if in_cycles else [alt.Tooltip("time:Q", title=unit.name, format=",.4~g"), "cycle"]
+    lines = (
         alt.Chart(rows)
         .mark_line(strokeWidth=1.8)
         .encode(
-            alt.X("cycle:Q", title=title_of("cycle", "series"), scale=alt.Scale(nice=False)),
+            x,
             alt.Y(f"{y}:Q", title=title_of(y, "series"), scale=alt.Scale(zero=True)),
             _colour(rows),
-            tooltip=["series", "cycle", alt.Tooltip(f"{y}:Q", format=".4~g")],
+            tooltip=["series", *when, alt.Tooltip(f"{y}:Q", format=".4~g")],
         )
-        .properties(width=520, height=280)
     )
-    return styled(chart, f"{title_of(y, 'series').split(' (')[0]} over time", "")
+    chart = lines if (rules := _marked(marks, unit, x, when)) is None else lines + rules
+    heading = f"{title_of(y, 'series').split(' (')[0]} over time"
+    return styled(chart.resolve_scale(color="independent").properties(width=520, height=280), heading, "")
+
+
+def _marked(marks: Iterable[Happening], unit: TimeUnit, x: alt.X, when: list[Any]) -> Chart | None:
+    """A dashed line for each thing that happened, with a legend of the kinds; `None` if nothing did."""
+    known = dict.fromkeys(marks)
+    if not known:
+        return None
+    rows = pl.DataFrame(
+        [{"time": unit.of(mark.cycle), "cycle": mark.cycle, "kind": mark.kind, "what": mark.words} for mark in known],
+        schema={"time": pl.Float64, "cycle": pl.Float64, "kind": pl.String, "what": pl.String},
+    )
+    kinds = [kind for kind in MARKS if kind in set(rows["kind"])]
+    scale = alt.Scale(domain=kinds, range=[MARKS[kind] for kind in kinds])
+    legend = alt.Legend(title=None, symbolDash=[3, 2], symbolStrokeWidth=2)
+    return (
+        alt.Chart(rows)
+        .mark_rule(strokeDash=[4, 3], strokeWidth=1.5)
+        .encode(x, alt.Color("kind:N", scale=scale, legend=legend), tooltip=["what", *when])
+    )
 
 
 def link_utilisation(table: pl.DataFrame, names: Mapping[str, str] | None = None) -> Chart:

@@ -1,6 +1,6 @@
 """What a results folder shows: a short table, CSV and Markdown, and every plot that its tables allow."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,13 +10,16 @@ import polars as pl
 from phit.errors import InputError, PhitError, ResultsError, ScenarioError
 from phit.experiment import Experiment
 from phit.files import name_of, write_text
+from phit.happenings import Happening, happenings
 from phit.labels import label_of
 from phit.layout import Layout, layout_of
 from phit.markdown import markdown_table
-from phit.results import TABLE_FILES, read_manifest, read_table
+from phit.results import POINTS, TABLE_FILES, read_manifest, read_table
 from phit.scenario import Document, complete
 from phit.short import readable_cell, short_rows
+from phit.stored import read_point
 from phit.text import csv_text, in_markdown
+from phit.times import TimeUnit, unit_of
 
 MAX_SERIES = 8
 """Most points whose histograms or time series are drawn in one figure."""
@@ -64,6 +67,16 @@ class Folder:
         return {hash_: " ".join(parts) or "this run" for hash_, parts in words.items()}
 
 
+def time_unit(points: pl.DataFrame, longest: Iterable[Any]) -> TimeUnit:
+    """The unit for times of these points, of which the longest have so many cycles.
+
+    Cycles, if nobody says how long they are, or if points differ in it.
+    """
+    known = points["cycle_seconds"].unique().to_list() if "cycle_seconds" in points.columns else [None]
+    times = [float(cycles) for cycles in longest if cycles is not None]
+    return unit_of(known[0] if len(known) == 1 else None, max(times, default=None))
+
+
 def markdown(points: pl.DataFrame, swept: Sequence[str]) -> str:
     """The short table in Markdown."""
     headings, rows = short_rows(points, swept)
@@ -87,7 +100,7 @@ def figures(folder: Folder, settings: Mapping[str, Any] | None = None) -> dict[s
     names = folder.names()
     if plot.get("x") == "cycle":
         y = str(plot.get("y", "latency_mean"))
-        return {f"time_series_{y}": plots.time_series(read_table(folder.path, TABLE_FILES["series"]), y, names)}
+        return {f"time_series_{y}": _over_time(folder, read_table(folder.path, TABLE_FILES["series"]), y)}
     if "y" in plot:
         found[str(plot["y"])] = plots.load_curves(folder.points, plot["y"], folder.swept, plot)
     elif "x" in plot or folder.points.get_column("traffic.load", default=pl.Series([0])).n_unique() > 1:
@@ -100,21 +113,41 @@ def figures(folder: Folder, settings: Mapping[str, Any] | None = None) -> dict[s
             continue
         data = read_table(folder.path, file)
         if table == "series":
-            found["time_series"] = plots.time_series(data, names=names)
-            found["time_series_throughput"] = plots.time_series(data, "accepted_load", names)
+            found["time_series"] = _over_time(folder, data, "latency_mean")
+            found["time_series_throughput"] = _over_time(folder, data, "accepted_load")
             if data["misrouted"].n_unique() > 1:
-                found["time_series_misrouted"] = plots.time_series(data, "misrouted", names=names)
+                found["time_series_misrouted"] = _over_time(folder, data, "misrouted")
         elif table == "histogram":
             found["histogram"] = plots.histogram(data, names)
         elif table == "links":
             found["links"] = plots.link_utilisation(data, names)
         elif table == "ranks":
-            found["ranks"] = tracks.of_ranks(data, names)
+            found["ranks"] = tracks.of_ranks(data, names, time_unit(folder.points, [data["finish"].max()]))
         elif table == "tracks":
-            found["tracks"] = tracks.of_tracks(data, names)
+            found["tracks"] = tracks.of_tracks(data, names, time_unit(folder.points, [data["end"].max()]))
         elif table == "probes" and (lapse := timelapse.of_probes(data, names, _layout(folder))):
             found["timelapse"] = lapse
     return found
+
+
+def _over_time(folder: Folder, series: pl.DataFrame, y: str) -> Any:
+    """A quantity of the time series, with what happened in the runs."""
+    from phit import plots
+
+    unit = time_unit(folder.points, [series["cycle"].max()])
+    return plots.time_series(series, y, folder.names(), _happened(folder), unit)
+
+
+def _happened(folder: Folder) -> list[Happening]:
+    """What happened in the runs of all points, each thing once."""
+    found: dict[Happening, None] = {}
+    for hash_ in folder.points["point"]:
+        try:
+            summary = read_point(folder.path / POINTS / f"{hash_}.json")["summary"]
+        except (ResultsError, OSError):
+            continue
+        found |= dict.fromkeys(happenings(summary.get("scenario", {})))
+    return list(found)
 
 
 def _settings(folder: Folder, settings: Mapping[str, Any] | None) -> dict[str, Any]:

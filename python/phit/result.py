@@ -14,6 +14,7 @@ from phit.origins import located
 from phit.quantities import HEADLINES, TABLES, Quantity, reason_of
 from phit.scenario import Document, Source, load, program_notes, to_json
 from phit.sections import leave_out
+from phit.times import readable_time
 
 if TYPE_CHECKING:
     # Most commands need no tables, and start in half of the time without it.
@@ -38,14 +39,6 @@ def readable(value: Any) -> str:
 def readable_half(half: float) -> str:
     """Half the width of an interval with two significant digits."""
     return readable(half) if half >= 100 else f"{half:.2g}"
-
-
-def readable_time(seconds: float) -> str:
-    """A time in the unit in which it is from 1 to 1,000: "125.5 µs"."""
-    for unit, length in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
-        if float(f"{seconds:.4g}") >= length:
-            return f"{readable(seconds / length)} {unit}"
-    return f"{readable(seconds * 1e9)} ns"
 
 
 class Result(Quantities, Mapping[str, Any]):

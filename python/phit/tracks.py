@@ -1,12 +1,14 @@
 """Charts of what the ranks of a workload do: their tracks over time, and what their times come to."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from phit.lazily import lazily
 from phit.plots import THIS_RUN, Chart, styled, title_of
+from phit.times import CYCLES, TimeUnit
 
 if TYPE_CHECKING:
     import altair as alt
@@ -43,24 +45,33 @@ WIDTH, HEIGHT, LARGEST, SMALLEST = 760, 900, 18, 3
 """Of a chart, and of a track, in pixels."""
 
 
-def of_tracks(tracks: pl.DataFrame, names: Mapping[str, str] | None = None) -> Chart:
+def of_tracks(tracks: pl.DataFrame, names: Mapping[str, str] | None = None, unit: TimeUnit = CYCLES) -> Chart:
     """What every CPU of every rank does from when until when: a row for each, a panel for each point.
 
     Args:
         tracks: the table `tracks` of a result, with `point` if it is of several.
         names: what to call the points.
+        unit: the unit of times.
     """
-    return _panels(tracks, names or {}, _tracks_of_a_run, "What ranks do")
+    timed = _timed(tracks, ("start", "end"), unit)
+    return _panels(timed, names or {}, partial(_tracks_of_a_run, unit=unit), "What ranks do")
 
 
-def of_ranks(ranks: pl.DataFrame, names: Mapping[str, str] | None = None) -> Chart:
+def of_ranks(ranks: pl.DataFrame, names: Mapping[str, str] | None = None, unit: TimeUnit = CYCLES) -> Chart:
     """What the times of every rank come to: a bar for each, a panel for each point.
 
     Args:
         ranks: the table `ranks` of a result, with `point` if it is of several.
         names: what to call the points.
+        unit: the unit of times.
     """
-    return _panels(ranks, names or {}, _times_of_a_run, "Times of ranks")
+    timed = _timed(ranks, tuple(PARTS), unit)
+    return _panels(timed, names or {}, partial(_times_of_a_run, unit=unit), "Times of ranks")
+
+
+def _timed(table: pl.DataFrame, columns: Sequence[str], unit: TimeUnit) -> pl.DataFrame:
+    """The table with these columns, which are in cycles, in a unit."""
+    return table if unit == CYCLES else table.with_columns(pl.col(columns) * unit.per_cycle)
 
 
 def _panels(table: pl.DataFrame, names: Mapping[str, str], draw: Any, title: str) -> Chart:
@@ -77,7 +88,7 @@ def _panels(table: pl.DataFrame, names: Mapping[str, str], draw: Any, title: str
     return styled(alt.vconcat(*panels, spacing=24), title, list(notes))
 
 
-def _tracks_of_a_run(tracks: pl.DataFrame) -> tuple[Chart, list[str]]:
+def _tracks_of_a_run(tracks: pl.DataFrame, unit: TimeUnit) -> tuple[Chart, list[str]]:
     several = tracks["cpu"].n_unique() > 1
     labelled = tracks.with_columns(track=_label(several))
     order = labelled.select("rank", "cpu", "track").unique().sort("rank", "cpu")["track"].to_list()
@@ -96,7 +107,7 @@ def _tracks_of_a_run(tracks: pl.DataFrame) -> tuple[Chart, list[str]]:
         .encode(
             alt.X(
                 "start:Q",
-                title="Time (cycles)",
+                title=f"Time ({unit.name})",
                 scale=alt.Scale(domain=[0, _last(rows["end"])], nice=False),
                 axis=alt.Axis(tickCount=8),
             ),
@@ -106,8 +117,8 @@ def _tracks_of_a_run(tracks: pl.DataFrame) -> tuple[Chart, list[str]]:
             tooltip=[
                 alt.Tooltip("track:N", title="rank"),
                 alt.Tooltip("doing:N", title="state"),
-                alt.Tooltip("start:Q", title=title_of("start", "tracks"), format=",~g"),
-                alt.Tooltip("end:Q", title=title_of("end", "tracks"), format=",~g"),
+                alt.Tooltip("start:Q", title=f"Start ({unit.name})", format=",~g"),
+                alt.Tooltip("end:Q", title=f"End ({unit.name})", format=",~g"),
             ],
         )
         .properties(width=WIDTH, height=_height(len(shown)))
@@ -147,7 +158,7 @@ def coarse(tracks: pl.DataFrame, slots: int) -> pl.DataFrame:
     )
 
 
-def _times_of_a_run(ranks: pl.DataFrame) -> tuple[Chart, list[str]]:
+def _times_of_a_run(ranks: pl.DataFrame, unit: TimeUnit) -> tuple[Chart, list[str]]:
     order = ranks.sort("rank")["rank"].cast(pl.String).to_list()
     shown, notes = _thinned(order)
     words = {part: word for part, (word, _) in PARTS.items()}
@@ -166,7 +177,7 @@ def _times_of_a_run(ranks: pl.DataFrame) -> tuple[Chart, list[str]]:
         .encode(
             alt.X(
                 "cycles:Q",
-                title="Time of all CPUs of a rank (cycles)",
+                title=f"Time of all CPUs of a rank ({unit.name})",
                 scale=alt.Scale(nice=False),
                 axis=alt.Axis(tickCount=8),
             ).stack("zero"),
@@ -176,7 +187,7 @@ def _times_of_a_run(ranks: pl.DataFrame) -> tuple[Chart, list[str]]:
             tooltip=[
                 alt.Tooltip("track:N", title="rank"),
                 alt.Tooltip("doing:N", title="state"),
-                alt.Tooltip("cycles:Q", title="cycles", format=",~g"),
+                alt.Tooltip("cycles:Q", title=unit.name, format=",~g"),
             ],
         )
         .properties(width=WIDTH, height=_height(len(shown)))

@@ -17,14 +17,16 @@ if TYPE_CHECKING:
 def without_contention(scenario: Source) -> Document:
     """The scenario of a workload on the ideal network with the same links and routers that take as long.
 
-    Its messages wait for one another at the link into the network alone. The tables that look at routers are left out.
+    Its messages wait for one another at the links of the endpoints alone, into the network and out of it. The tables
+    that look at routers are left out.
     """
     document = load(scenario)
     # The link classes that are not listed, and units that were left out, are part of what is kept.
     full = complete({key: value for key, value in document.items() if key not in APART})
     router = full["router"]
     if router.get("kind") != "ideal":
-        full["router"] = {"kind": "ideal", "latency": router["latency"], "links": router["links"]}
+        ideal = {"kind": "ideal", "model": "endpoint_links"}
+        full["router"] = {**ideal, "latency": router["latency"], "links": router["links"]}
     full["routing"], full["queueing"] = {"kind": "minimal"}, {"kind": "virtual_channels"}
     for key in ("probes", "links", "endpoints", "order", "series"):
         full["measure"].pop(key, None)

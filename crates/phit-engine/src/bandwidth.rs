@@ -1,11 +1,40 @@
 //! What a link carries in a cycle.
 
+use crate::engine::Tick;
 use schemars::JsonSchema;
 use serde::de::{Error, Unexpected};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::json;
 use std::cmp::Ordering;
 use std::fmt;
+
+/// What links of a class carry. Phits on the wire are counted in parts of a phit, of which a link carries a whole number
+/// in a tick: so that no rounding makes a link carry more than it can.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rate {
+    /// Parts of a phit.
+    pub per_phit: u64,
+    /// Parts that a link carries in a tick.
+    pub per_tick: u64,
+}
+
+impl Rate {
+    /// The parts of so many phits.
+    pub fn parts(self, phits: u64) -> u64 {
+        phits.saturating_mul(self.per_phit)
+    }
+
+    /// The parts of so many phits that a link carries in the first `ticks` ticks: as many as it can. A link takes whole
+    /// cycles for a flit, at whose end it may idle.
+    pub fn sent(self, phits: u32, ticks: u32) -> u64 {
+        self.parts(phits.into()).min(self.capacity(ticks.into()))
+    }
+
+    /// The parts that a link can carry in so many ticks.
+    pub fn capacity(self, ticks: u64) -> u64 {
+        ticks.saturating_mul(self.per_tick)
+    }
+}
 
 /// Phits per cycle: a ratio of whole numbers in lowest terms, so that a link may be slower than a phit in a cycle, or
 /// carry two in three.
@@ -68,6 +97,11 @@ impl Bandwidth {
     /// Phits in so many cycles.
     pub(crate) fn ratio(self) -> (u32, u32) {
         (self.phits, self.cycles)
+    }
+
+    /// How phits are counted that cross a link of this bandwidth, whose cycles have so many ticks.
+    pub(crate) fn rate(self, ticks_per_cycle: Tick) -> Rate {
+        Rate { per_phit: u64::from(self.cycles) * u64::from(ticks_per_cycle), per_tick: self.phits.into() }
     }
 
     /// That of so many links together.

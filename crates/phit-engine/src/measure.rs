@@ -15,6 +15,7 @@ mod steadiness;
 mod student;
 pub(crate) mod warmup;
 
+pub use crate::bandwidth::Rate;
 pub(crate) use collector::{Collector, Division, Loads, Window};
 pub use confidence::Interval;
 pub(crate) use confidence::{BATCHES, LEAST_BATCHES};

@@ -98,6 +98,9 @@ impl Outcome {
         // Phits per cycle of a load of 1, the mean of endpoints.
         let one = self.collector.window().load.of_all() / f64::from(self.topology.endpoints());
         let bandwidth = |router, port| self.links.of_port(&*self.topology, router, port).to_f64();
+        let rate = |router, port| self.links.rate_of_port(&*self.topology, router, port);
+        let (ejection, injection) = (|e| self.links.rate_of_endpoint(e), |e| self.links.injection_rate(e));
+        let rate_of_class = |class| self.links.rate_of_class(class);
         let (measure, planes) = (&self.scenario.measure, self.scenario.plane_count());
         let start = self.warmup_cycles;
         let probes: Vec<&'static str> = measure.probes.iter().map(|probe| probe.kind()).collect();
@@ -107,6 +110,10 @@ impl Outcome {
             topology: &*self.topology,
             planes,
             bandwidth: &bandwidth,
+            rate: &rate,
+            ejection: &ejection,
+            injection: &injection,
+            rate_of_class: &rate_of_class,
             before: &self.before,
             after: &self.after,
             warmup_cycles: self.warmup_cycles,

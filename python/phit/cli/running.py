@@ -23,6 +23,7 @@ from phit.left_out import counted, in_numbers
 from phit.progress import run_progress
 from phit.result import Result, readable
 from phit.scenario import Document, apply_settings, complete, get_path, load, set_path
+from phit.times import CYCLES, TimeUnit, readable_time, unit_of
 from phit.workloads import contention, contention_by_phase, without_contention
 from phit.workloads import interference as jobs_alone_and_together
 
@@ -164,7 +165,9 @@ def _looked_at(document: Document) -> Document:
     found = load(document)
     wanted: dict[str, Any] = {"histogram": True, "links": True}
     # When a program ends nobody knows before.
-    if "workload" not in found:
+    if "workload" in found:
+        wanted["phases"] = True
+    else:
         measure = complete(found)["measure"]
         # How long the warm-up takes may be left to the run, too.
         cycles = measure["cycles"] + (measure["warmup"] if isinstance(measure["warmup"], int) else 0)
@@ -289,20 +292,35 @@ def interference(
 def _show_cost(result: Result, ideal: Result) -> None:
     """What each rank takes longer than on the ideal network: the slowest ranks first."""
     found = contention(result, ideal)
-    table = new_table(title="against the ideal network", box=None, pad_edge=False, title_justify="left")
+    unit = unit_of(result.get("cycle_seconds"), result["completion"])
+    title = f"against the ideal network{_in(unit)}"
+    table = new_table(title=title, box=None, pad_edge=False, title_justify="left")
     for name in ("rank", "finish", "ideal", "longer", "blocked", "blocked there"):
         table.add_column(name, justify="right")
-    for row in found.head(MOST_RANKS).iter_rows():
-        table.add_row(*(readable(value) for value in row))
+    for rank, *times in found.head(MOST_RANKS).iter_rows():
+        table.add_row(readable(rank), *(readable(unit.of(time)) for time in times))
     out(table)
     if found.height > MOST_RANKS:
         out(f"and {found.height - MOST_RANKS:,} ranks that take no longer than these")
-    _show_phases(result, ideal)
+    _show_phases(result, ideal, unit)
     share = result["completion"] / ideal["completion"] - 1 if ideal["completion"] else 0.0
-    out(f"completion {result['completion']:,} cycles, {100 * share:.1f} % more than {ideal['completion']:,}")
+    took, least = (_completion(of) for of in (result, ideal))
+    out(f"completion {took}, {abs(100 * share):.1f} % {'less' if share < 0 else 'more'} than {least}")
 
 
-def _show_phases(result: Result, ideal: Result) -> None:
+def _in(unit: TimeUnit) -> str:
+    """In which unit the times of a table are, for its title; nothing of cycles."""
+    return "" if unit == CYCLES else f", times in {unit.name}"
+
+
+def _completion(result: Result) -> str:
+    """How long a program took, for a person."""
+    cycle = result.get("cycle_seconds")
+    cycles = f"{result['completion']:,} cycles"
+    return cycles if cycle is None else f"{readable_time(result['completion'] * cycle)} ({cycles})"
+
+
+def _show_phases(result: Result, ideal: Result, unit: TimeUnit) -> None:
     """What each phase takes longer than on the ideal network, over all ranks: those that cost most."""
     import polars as pl
 
@@ -315,13 +333,13 @@ def _show_phases(result: Result, ideal: Result) -> None:
     )
     if phases.height < 2:
         return
-    title = "by phase: means over ranks, and the most that it takes a rank longer"
+    title = f"by phase: means over ranks, and the most that it takes a rank longer{_in(unit)}"
     table = new_table(title=title, box=None, pad_edge=False, title_justify="left")
     for name in ("phase", "kind", "time", "ideal", "longer", "most"):
         table.add_column(name, justify="left" if name == "kind" else "right")
     shown = phases.sort("longer", "phase", descending=[True, False]).head(MOST_RANKS).sort("phase")
-    for row in shown.select("phase", "kind", "time", "ideal", "longer", "most").iter_rows():
-        table.add_row(*(readable(value) for value in row))
+    for phase, kind, *times in shown.select("phase", "kind", "time", "ideal", "longer", "most").iter_rows():
+        table.add_row(readable(phase), kind, *(readable(unit.of(time)) for time in times))
     out(table)
     if phases.height > MOST_RANKS:
         out(f"and {phases.height - MOST_RANKS:,} phases that cost no more than these")

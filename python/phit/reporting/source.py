@@ -1,6 +1,6 @@
 """What a report is made of: a results folder, with its scenarios and tables as far as they are there."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,11 +12,12 @@ from phit import plots
 from phit.errors import InputError, ResultsError
 from phit.experiment import heading
 from phit.labels import label_of
-from phit.report import Folder
+from phit.report import Folder, time_unit
 from phit.results import POINTS, TABLE_FILES, read_table
 from phit.scenario import Document, flatten
 from phit.short import readable_cell
 from phit.stored import read_point
+from phit.times import TimeUnit
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,10 @@ class Source:
     def points(self) -> pl.DataFrame:
         """One row per point that has finished."""
         return self.folder.points
+
+    def time_unit(self, longest: Iterable[Any]) -> TimeUnit:
+        """The unit for times of all points, of which the longest have so many cycles; cycles if points differ."""
+        return time_unit(self.points, longest)
 
     @property
     def manifest(self) -> Document:

@@ -513,26 +513,29 @@ impl Executor {
     }
 
     /// The tail of `packet` reaches its endpoint, that of the slot at `place`, at tick `now`, its head `before` ticks
-    /// earlier.
-    pub(crate) fn delivered(&mut self, packet: &Packet, place: u32, (now, before): (Tick, Tick)) {
+    /// earlier. Returns, of the last packet of a message, the ticks since the message's first byte left its host.
+    pub(crate) fn delivered(&mut self, packet: &Packet, place: u32, (now, before): (Tick, Tick)) -> Option<u64> {
         let (destination, _) = rail_of(place, self.each);
         let cycle = match self.ticks_per_cycle {
             1 => packet.birth,
             ticks => packet.birth / ticks as Tick,
         };
         let times = (now.saturating_sub(before), now);
-        let Some(arrival) = self.incoming.packet(destination, cycle, packet, times) else { return };
+        let arrival = self.incoming.packet(destination, cycle, packet, times)?;
         // An endpoint takes in one packet after the other: no other message arrives at the rank in this tick.
         let now = u64::from(now);
+        let took = Some(now.saturating_sub(arrival.posted));
         if !self.is_due(now)
             && let Some(message) = self.incoming.alone(&arrival)
         {
             self.events.reach(now);
             if self.answer(&message, destination as usize, now) {
-                return self.incoming.taken(&arrival);
+                self.incoming.taken(&arrival);
+                return took;
             }
         }
         self.incoming.note(arrival);
+        took
     }
 
     /// True if nothing is due by tick `now`, and nothing has been done that others are to know of.

@@ -74,6 +74,8 @@ pub(super) struct Arrival {
     pub(super) place: u32,
     source: u32,
     key: Key,
+    /// When its first byte left its host.
+    pub(super) posted: u64,
 }
 
 /// So many messages are looked at one after the other; of more there is an index.
@@ -193,7 +195,7 @@ impl Incoming {
     ) -> Option<Arrival> {
         let coming = self.of_packet(place, (packet.source, cycle))?;
         coming.left -= 1;
-        let (key, source, left) = (coming.key, coming.message.source, coming.left);
+        let (key, source, left, posted) = (coming.key, coming.message.source, coming.left, coming.message.left);
         if let Some(times) = &mut self.times {
             let times = times.entry((place, key)).or_default();
             // Packets of several injection queues may overtake one another.
@@ -201,7 +203,7 @@ impl Incoming {
             times.first = times.first.min(head);
             times.last = now;
         }
-        (left == 0).then_some(Arrival { place, source, key })
+        (left == 0).then_some(Arrival { place, source, key, posted })
     }
 
     /// A message has come, which is to be taken in when all of the tick have.

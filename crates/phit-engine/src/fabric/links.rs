@@ -1,6 +1,6 @@
 //! Links, by class: what a scenario says of them, and the same in ticks. Every kernel has them.
 
-use crate::bandwidth::{Bandwidth, Injection};
+use crate::bandwidth::{Bandwidth, Injection, Rate};
 use crate::engine::Tick;
 use crate::fabric::seams::queueing::Division;
 use crate::topology::{Peer, Topology};
@@ -356,10 +356,36 @@ impl LinkClasses {
         topology.bisection_load(&self.iter().map(|link| link.bandwidth.to_f64()).collect::<Vec<_>>())
     }
 
+    /// How phits on links of a class are counted.
+    pub fn rate_of_class(&self, class: u8) -> Rate {
+        self[usize::from(class)].bandwidth.rate(self.ticks_per_cycle)
+    }
+
+    /// How phits on the link behind `port` of `router` are counted.
+    pub fn rate_of_port(&self, topology: &dyn Topology, router: u32, port: u16) -> Rate {
+        self.of_port(topology, router, port).rate(self.ticks_per_cycle)
+    }
+
+    /// How phits on the link to `endpoint` are counted.
+    pub fn rate_of_endpoint(&self, endpoint: u32) -> Rate {
+        self.of_endpoint(endpoint).rate(self.ticks_per_cycle)
+    }
+
+    /// How phits from `endpoint` into its router are counted.
+    pub fn injection_rate(&self, endpoint: u32) -> Rate {
+        self.injection_of(endpoint).unwrap_or(Bandwidth::UNLIMITED).rate(self.ticks_per_cycle)
+    }
+
     /// Ticks for `phits` over a link of this bandwidth.
     #[inline]
     pub fn serialisation(&self, phits: u32, bandwidth: Bandwidth) -> Tick {
         bandwidth.cycles(phits).saturating_mul(self.ticks_per_cycle)
+    }
+
+    /// Ticks for `phits` from an endpoint into its router, where that has a bandwidth or a phit takes that of the links.
+    pub(crate) fn injection_ticks(&self, phits: u32) -> Tick {
+        let link = &self.classes[0];
+        self.serialisation(phits, link.injection_bandwidth.unwrap_or(link.bandwidth))
     }
 
     /// `tick` or the next start of a link cycle.

@@ -33,6 +33,7 @@ mod incoming;
 mod checks;
 mod executor;
 mod sources;
+mod wires;
 mod zero_load;
 
 // The kernels.

@@ -64,6 +64,11 @@ impl Ways {
         self.links.injection_of(endpoint).unwrap_or(Bandwidth::UNLIMITED)
     }
 
+    /// Phits per cycle from the router of `endpoint` to it.
+    pub(crate) fn ejected(&self, endpoint: u32) -> Bandwidth {
+        self.links.of_endpoint(endpoint)
+    }
+
     /// The way between two endpoints.
     pub(crate) fn between(&self, from: u32, to: u32) -> Way {
         let mut way = Way { latency: 0, bandwidth: Bandwidth::UNLIMITED };

@@ -32,6 +32,8 @@ impl PartialEq for Histogram {
     }
 }
 
+impl Eq for Histogram {}
+
 impl From<Histogram> for Vec<(u64, u64)> {
     fn from(histogram: Histogram) -> Self {
         histogram.iter().collect()

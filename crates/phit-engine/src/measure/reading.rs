@@ -1,10 +1,10 @@
 //! What quantities are computed from.
 
 use super::Precision;
-use super::Snapshot;
 use super::collector::Window;
 use super::declare::named;
 use super::quantities::Counters;
+use super::{Rate, Snapshot};
 use crate::topology::Topology;
 use serde_json::Value;
 
@@ -20,6 +20,14 @@ pub struct Reading<'a> {
     pub planes: u32,
     /// Phits per cycle of the link behind a port of a router.
     pub bandwidth: &'a dyn Fn(u32, u16) -> f64,
+    /// How phits on that link are counted.
+    pub rate: &'a dyn Fn(u32, u16) -> Rate,
+    /// How phits on the link to an endpoint are counted.
+    pub ejection: &'a dyn Fn(u32) -> Rate,
+    /// How phits on the link from an endpoint into the network are counted.
+    pub injection: &'a dyn Fn(u32) -> Rate,
+    /// How phits on links of a class between routers are counted.
+    pub rate_of_class: &'a dyn Fn(u8) -> Rate,
     /// Counters of links and endpoints when the measured time began.
     pub before: &'a Snapshot,
     /// Counters of links and endpoints when the measured time ended.
@@ -91,6 +99,16 @@ pub struct Cost {
 }
 
 impl Reading<'_> {
+    /// What a link can carry in the measured time, in parts of a phit.
+    pub fn capacity(&self, rate: Rate) -> u64 {
+        rate.capacity(u64::from(self.cycles) * u64::from(self.window.ticks_per_cycle))
+    }
+
+    /// The load of what has been carried in the measured time, in phits per cycle.
+    pub fn load(&self, rate: Rate, (before, after): (u64, u64)) -> f64 {
+        (after - before) as f64 / (rate.per_phit as f64 * f64::from(self.cycles))
+    }
+
     /// Measured cycles of all endpoints.
     pub fn endpoint_cycles(&self) -> f64 {
         f64::from(self.topology.endpoints()) * f64::from(self.cycles)

@@ -7,16 +7,18 @@ use crate::topology::Topology;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Counters of links and endpoints at one moment.
+/// Counters of links and endpoints at one moment. Phits are counted as they are on the wire, in the parts of [`Rate`].
 #[derive(Debug, Clone, Default)]
 pub struct Snapshot {
-    /// Phits put on the link of each port, router by router.
+    /// What the link of each port has carried, router by router; nothing of networks whose links carry whatever comes.
     pub(crate) ports: Vec<u64>,
-    /// Phits injected by each endpoint.
+    /// What each endpoint has sent into the network.
     pub(crate) injected: Vec<u64>,
+    /// What each endpoint has got, of networks that have no ports to count it at.
+    pub(crate) ejected: Option<Vec<u64>>,
     /// Phits generated in the window, sent or not.
     pub(crate) offered: u64,
-    /// Phits of control messages put on links, by class, and the number of control messages.
+    /// What links have carried of control messages, by class, and the number of control messages.
     pub(crate) control: ([u64; MOST_CLASSES], u64),
     /// What a managed queue organisation has counted, by name: what it is, and how much.
     pub(crate) queueing: BTreeMap<&'static str, (&'static Total, u64)>,
@@ -43,16 +45,27 @@ pub(crate) struct Written {
 }
 
 impl Snapshot {
+    /// What the link of each port has carried, router by router, in the parts of its [`Rate`]; nothing of networks whose
+    /// links carry whatever comes.
+    pub fn ports(&self) -> &[u64] {
+        &self.ports
+    }
+
+    /// What each endpoint has sent into the network, in the parts of the [`Rate`] of its link.
+    pub fn injected(&self) -> &[u64] {
+        &self.injected
+    }
+
     /// As it is written for another process.
     pub(crate) fn written(self) -> Written {
-        let Self { ports, injected, offered, control, queueing } = self;
+        let Self { ports, injected, ejected: _, offered, control, queueing } = self;
         let queueing = queueing.into_iter().map(|(name, (_, count))| (name.to_owned(), count)).collect();
         Written { ports, injected, offered, control, queueing }
     }
 
     /// Adds that of another network of the same endpoints: its ports follow these.
     pub(crate) fn beside(&mut self, other: Self) {
-        let Self { ports, injected, offered, control, queueing } = other;
+        let Self { ports, injected, ejected: _, offered, control, queueing } = other;
         self.ports.extend(ports);
         self.injected.iter_mut().zip(injected).for_each(|(sum, phits)| *sum += phits);
         self.offered += offered;

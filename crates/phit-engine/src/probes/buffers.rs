@@ -26,7 +26,7 @@ const INPUT: Observable = Observable {
     name: "input",
     words: "phits in an input queue",
     unit: unit::PHITS,
-    about: "Phits of the packets that stand in an input queue, for each queue.",
+    about: "Phits in an input queue, for each queue.",
 };
 
 const OUTPUT: Observable = Observable {

@@ -15,7 +15,7 @@ use super::dependencies::Dependencies;
 use super::messages::Messages;
 use super::walk::{self, Packet, Rule, Start, Walk, Way};
 use crate::fabric::seams::routing::{Channels, Legs, Routes};
-use crate::topology::{Hop, HopState, Hops, Leg, Topology, Words, host_groups};
+use crate::topology::{Hop, HopState, Hops, Leg, Topology, Words, host_groups, stops, terminals};
 use std::fmt;
 
 /// Link classes of a Dragonfly.
@@ -200,7 +200,8 @@ pub(crate) fn check_all(
 
 fn follow(walk: &mut Walk<'_>, Routes { legs, channels }: Routes) -> Result<(), Flaw> {
     let (topology, vcs) = (walk.topology, walk.vcs);
-    let mut starts: Vec<Start> = topology.hosts().map(Start::injected).collect();
+    let terminals = terminals(topology);
+    let mut starts: Vec<Start> = terminals.iter().copied().map(Start::injected).collect();
     let towards = |target, leg| Towards { topology, vcs, channels, target, leg, hops: Vec::new() };
     if legs.are_valiant() {
         if channels == Channels::Progressive {
@@ -211,7 +212,7 @@ fn follow(walk: &mut Walk<'_>, Routes { legs, channels }: Routes) -> Result<(), 
         }
         let targets: Vec<Target> = match legs {
             Legs::ToGroup => host_groups(topology).map(Target::Group).collect(),
-            _ => topology.hosts().map(Target::Router).collect(),
+            _ => stops(topology).map(Target::Router).collect(),
         };
         let mut ends = vec![false; walk.dependencies.ends.len()];
         for target in targets {
@@ -223,7 +224,7 @@ fn follow(walk: &mut Walk<'_>, Routes { legs, channels }: Routes) -> Result<(), 
     }
     let last = legs.last_leg(topology);
     let mut ends = vec![false; walk.dependencies.ends.len()];
-    for to in topology.hosts() {
+    for to in terminals {
         walk.follow(&starts, &mut towards(Target::Router(to), last), |channel| ends[channel as usize] = true)?;
         // A last leg may have no hops.
         let there = starts.iter().filter(|start| start.packet.at == to);

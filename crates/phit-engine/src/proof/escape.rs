@@ -15,7 +15,7 @@ use super::dependencies::Dependencies;
 use super::messages::Messages;
 use super::walk::{self, Packet, Rule, Start, Walk, Way};
 use crate::fabric::seams::routing::{Adaptive, Standing, Step};
-use crate::topology::{Peer, Topology};
+use crate::topology::{Peer, Topology, terminals};
 
 /// Proves that every packet can always escape, or shows why not.
 pub(crate) fn check(
@@ -46,10 +46,11 @@ fn followed(
     all: bool,
 ) -> Result<Report, Flaw> {
     let mut walk = Walk::new(topology, vcs);
-    let starts: Vec<Start> = topology.hosts().map(Start::injected).collect();
+    let terminals = terminals(topology);
+    let starts: Vec<Start> = terminals.iter().copied().map(Start::injected).collect();
     let longest = mechanism.longest(topology);
     let mut ends = vec![false; walk.dependencies.ends.len()];
-    for to in topology.hosts() {
+    for to in terminals {
         let mut steps = Steps { topology, mechanism, vcs, to, longest, all, steps: Vec::new() };
         walk.follow(&starts, &mut steps, |channel| ends[channel as usize] = true)?;
     }

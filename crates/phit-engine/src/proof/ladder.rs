@@ -12,7 +12,7 @@ use super::messages::{self, Messages};
 use super::walk;
 use crate::engine::poll;
 use crate::fabric::seams::routing::{Adaptive, Ladder, Standing, Step};
-use crate::topology::{Hop, Peer, Topology};
+use crate::topology::{Hop, Peer, Topology, terminals};
 use std::ops::Range;
 
 /// Destinations that are followed together: 64 in a word.
@@ -67,10 +67,11 @@ fn follow(topology: &dyn Topology, longest: u32, vcs: &[u8], together: usize) ->
     let links: Vec<Vec<Link>> = (0..topology.routers())
         .map(|router| (0..topology.ports(router)).filter_map(|port| link(router, port)).collect())
         .collect();
-    let hosts: Vec<u32> = topology.hosts().collect();
+    let sources = terminals(topology);
     let mut states = 0;
-    for targets in hosts.chunks(together) {
-        states += Towards { topology, longest, vcs, links: &links, targets }.follow(&mut dependencies)?;
+    for targets in sources.chunks(together) {
+        let towards = Towards { topology, longest, vcs, links: &links, sources: &sources, targets };
+        states += towards.follow(&mut dependencies)?;
     }
     Some((dependencies, states))
 }
@@ -82,6 +83,7 @@ struct Towards<'a> {
     vcs: &'a [u8],
     /// By router.
     links: &'a [Vec<Link>],
+    sources: &'a [u32],
     targets: &'a [u32],
 }
 
@@ -118,7 +120,7 @@ impl Towards<'_> {
         let itself = self.near(&distances, 0);
         // After k hops: by router, the destinations of packets there that go on.
         let mut there = vec![NOBODY; self.links.len()];
-        for host in self.topology.hosts().map(|host| host as usize) {
+        for host in self.sources.iter().map(|&host| host as usize) {
             let all = !0 >> (63 - (self.targets.len() - 1) % 64);
             let full = self.targets.len().div_ceil(64);
             there[host][..full].fill(!0);

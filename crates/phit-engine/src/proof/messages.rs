@@ -7,7 +7,7 @@
 
 use super::cdg::{Channel, Flaw, Report};
 use super::dependencies::{Dependencies, circle};
-use crate::topology::{Peer, Topology};
+use crate::topology::{Peer, Topology, terminals};
 
 /// Requests and replies, of which both take the routes at hand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,7 +47,9 @@ pub(super) fn conclude(
         after[channel].push(injection(replies, end.router));
     }
     // A request may be for an endpoint of its own router.
-    topology.hosts().for_each(|router| after[injection(0, router) as usize].push(injection(replies, router)));
+    terminals(topology)
+        .into_iter()
+        .for_each(|router| after[injection(0, router) as usize].push(injection(replies, router)));
 
     let name = |node: u32| match node.checked_sub((1 + replies) * count) {
         None => {

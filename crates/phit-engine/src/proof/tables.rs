@@ -9,7 +9,7 @@ use super::cdg::{Channel, Flaw, Report};
 use super::dependencies::Dependencies;
 use super::messages::{self, Messages};
 use crate::engine::{NONE, poll};
-use crate::topology::{Crossing, NO_PORT, RouteTable, Topology, Wires};
+use crate::topology::{Crossing, NO_PORT, RouteTable, Topology, Wires, terminals};
 use std::collections::BTreeMap;
 
 /// Packets count their hops in 8 bits.
@@ -233,12 +233,13 @@ pub(crate) fn arrive(topology: &dyn Topology, table: &RouteTable) -> Result<(), 
     let wires = Wires::new(topology);
     let mut hops = Vec::new();
     let mut way = Vec::new();
+    let sources = terminals(topology);
     for group in targets(topology, table) {
         let target = Target::new(topology, group.endpoint);
         let destination = target.endpoint;
         hops.clear();
         hops.resize(wires.routers() as usize, NONE);
-        for from in wires.hosts() {
+        for &from in &sources {
             let mut at = from;
             let mut left = loop {
                 match hops[at as usize] {

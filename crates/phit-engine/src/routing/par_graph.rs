@@ -7,7 +7,7 @@ use crate::engine::NONE;
 use crate::error::ScenarioError;
 use crate::fabric::seams::routing::{Adaptive, Ladder, Proof, Standing, Step};
 use crate::packet::Packet;
-use crate::topology::{Hop, Topology};
+use crate::topology::{Hop, Topology, stops};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -98,7 +98,7 @@ impl Adaptive for Followed {
             0 if at != to => {
                 towards(to, 0);
                 if taken <= self.0.decisions {
-                    let stops = topology.hosts().filter(|&stop| fits(topology, at, stop, to, taken, hops));
+                    let stops = stops(topology).filter(|&stop| fits(topology, at, stop, to, taken, hops));
                     stops.for_each(|stop| towards(stop, stop + 1));
                 }
             }

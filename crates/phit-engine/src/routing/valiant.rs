@@ -5,9 +5,10 @@ use crate::engine::Rng;
 use crate::error::ScenarioError;
 use crate::fabric::seams::routing::{Channels, Legs, Proof, Routes, Wants};
 use crate::packet::{GROUP, MISROUTED_GLOBALLY, Packet};
-use crate::topology::{Hop, Leg, Topology, host_groups};
+use crate::topology::{Hop, Leg, Topology, host_groups, stops};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// What the first half of a Valiant route leads to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -225,8 +226,26 @@ pub(super) fn draw(topology: &dyn Topology, (router, to): (u32, u32), via: Via, 
         Via::Group => (GROUP, host_groups(topology), here..here + 1),
     };
     let left_out = if stop == Stop::Elsewhere { own.len() as u32 } else { 0 };
-    let drawn = among.start + rng.below(among.len() as u32 - left_out);
-    mark | if left_out == 0 || drawn < own.start { drawn } else { drawn + left_out }
+    let mut draw = || {
+        let drawn = among.start + rng.below(among.len() as u32 - left_out);
+        if left_out == 0 || drawn < own.start { drawn } else { drawn + left_out }
+    };
+    let drawn = draw();
+    match topology.faulty() {
+        Some(faulty) if mark == 0 && faulty.is_closed(drawn) => draw_open(topology, &own, left_out > 0, rng),
+        _ => mark | drawn,
+    }
+}
+
+/// A random router of those where faults let a route break its journey, not one of `own` if these are left out; the
+/// first of `own` if there is none.
+#[cold]
+fn draw_open(topology: &dyn Topology, own: &Range<u32>, leave_out: bool, rng: &mut Rng) -> u32 {
+    let open: Vec<u32> = stops(topology).filter(|router| !leave_out || !own.contains(router)).collect();
+    match open.len() as u32 {
+        0 => own.start,
+        count => open[rng.below(count) as usize],
+    }
 }
 
 /// A random router in the box that two routers span.

@@ -389,6 +389,19 @@ pub fn host_groups(topology: &dyn Topology) -> Range<u32> {
     topology.group_of(hosts.start)..topology.group_of(hosts.end.max(1) - 1) + 1
 }
 
+/// The routers where routes may break their journey.
+pub fn stops(topology: &dyn Topology) -> impl Iterator<Item = u32> + '_ {
+    topology.hosts().filter(|&router| topology.faulty().is_none_or(|faulty| !faulty.is_closed(router)))
+}
+
+/// The routers where routes begin and end: those with endpoints that have not failed.
+pub fn terminals(topology: &dyn Topology) -> Vec<u32> {
+    let mut has_endpoints = vec![false; topology.routers() as usize];
+    (0..topology.endpoints()).for_each(|endpoint| has_endpoints[topology.attachment(endpoint).0 as usize] = true);
+    let works = |router: &u32| topology.faulty().is_none_or(|faulty| !faulty.is_down(*router));
+    topology.hosts().filter(|&router| has_endpoints[router as usize]).filter(works).collect()
+}
+
 /// What a topology's file provides besides the graph.
 pub trait TopologyParams {
     /// Bytes that the graph takes, if it has tables that grow faster than the network; the parameters need

@@ -12,6 +12,7 @@ mod scenarios;
 
 use digest::{Differences, Record, Records};
 use phit_engine::catalogue::catalogue;
+use phit_engine::result::Outcome;
 use phit_engine::run::{self, Options, RunError};
 use phit_engine::scenario::{Scenario, numbers};
 use serde_json::{Value, json};
@@ -43,10 +44,21 @@ fn execute(scenario: &Scenario, (options, processes): (Options, usize)) -> Resul
         },
     };
     match outcome {
-        Ok(outcome) => Ok(digest::record(&outcome)),
+        Ok(outcome) => possible(&outcome).map(|()| digest::record(&outcome)),
         Err(RunError::Deadlock(text)) => Ok([digest::group("deadlock", &json!({ "text": text }))].into()),
         Err(error) => Err(error.to_string()),
     }
+}
+
+/// No link carries more than it can, whatever the kernel.
+fn possible(outcome: &Outcome) -> Result<(), String> {
+    let summary = outcome.summary();
+    for (class, used) in summary["link_utilisation"].as_object().into_iter().flatten() {
+        if used["max"].as_f64().is_some_and(|max| max > 1.0) {
+            return Err(format!("{class} links: {used} of what they can carry"));
+        }
+    }
+    Ok(())
 }
 
 /// The digests of the scenario `name`, which must not depend on how it is executed.

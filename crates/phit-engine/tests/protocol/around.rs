@@ -20,6 +20,8 @@ fn networks() -> Vec<Value> {
         json!({ "kind": "clos", "down": [2, 2, 4], "up": [2, 2] }),
         json!({ "kind": "k_ary_n_tree", "arity": 2, "levels": 3 }),
         json!({ "kind": "graph", "routers": 8, "links": links, "endpoints": 2 }),
+        // Some routers have no endpoints, others among them have.
+        json!({ "kind": "graph", "routers": 8, "links": links, "endpoints": [1, 0, 2, 1, 0, 1, 0, 1] }),
         json!({ "kind": "slim_fly", "q": 3, "endpoints_per_router": 1 }),
         json!({ "kind": "polarfly", "q": 3, "endpoints_per_router": 1 }),
         json!({ "kind": "jellyfish", "routers": 12, "links": 4, "endpoints_per_router": 1 }),

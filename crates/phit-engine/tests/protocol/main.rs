@@ -29,3 +29,4 @@ mod speeds;
 mod sums;
 mod tables;
 mod topology;
+mod wires;

@@ -2,6 +2,7 @@
 
 use crate::{completion, inline, numbers};
 use phit_engine::run::{self, Options, RunError};
+use proptest::prelude::*;
 use serde_json::json;
 use std::fs;
 use std::path::PathBuf;
@@ -100,4 +101,109 @@ fn zero_load_latencies_follow_the_route() {
     let outcome = crate::common::run(&scenario);
     let first = 25 + 3 * 50 + 25 + 3 * 10 + 4 * 5 + 2 + 2;
     assert_eq!(numbers(&outcome, "messages", "last"), [first, first + 50]);
+}
+
+/// The link to an endpoint carries no more than it can: of messages that come at once the last is there when all of
+/// their phits can have come. A message that comes alone takes what it takes without a limit.
+#[test]
+fn endpoints_take_in_what_their_links_carry() {
+    let senders = 4;
+    let receives: String = (1..=senders).map(|rank| format!("recv 800b from {rank}\n")).collect();
+    let sends: String = (1..=senders).map(|rank| format!("rank {rank} {{\nsend 800b to 0\n}}\n")).collect();
+    let mut scenario = inline(8, &format!("num_ranks {}\nrank 0 {{\n{receives}}}\n{sends}", senders + 1));
+    scenario["units"] = json!({ "phit": "8 B" });
+    scenario["topology"] = json!({ "kind": "single", "endpoints": 5 });
+    scenario["router"] = json!({ "kind": "ideal", "model": "endpoint_links", "latency": 5 });
+    scenario["measure"] = json!({ "messages": true });
+    let outcome = crate::common::run(&scenario);
+    // One cycle to begin, 1 into the network, 5 inside, 1 out of it, and 100 phits of each.
+    let (first, phits) = (1 + 1 + 5 + 1, 100);
+    let ends: Vec<u64> = (1..=senders).map(|number| first + number * phits).collect();
+    assert_eq!(numbers(&outcome, "messages", "last"), ends);
+    assert_eq!(completion(&outcome), first + senders * phits);
+    scenario["router"]["model"] = json!("zero_load");
+    assert_eq!(completion(&crate::common::run(&scenario)), first + phits);
+}
+
+/// A program in which everybody sends to several others at once, in rounds that wait for one another: `sizes` are the
+/// bytes of its messages, by source, destination and round.
+fn rounds(ranks: u32, rounds: u32, bytes: impl Fn(u32, u32, u32) -> u32) -> String {
+    let mut goal = format!("num_ranks {ranks}\n");
+    for rank in 0..ranks {
+        goal.push_str(&format!("rank {rank} {{\n"));
+        let mut before: Vec<String> = Vec::new();
+        for round in 0..rounds {
+            let mut these = Vec::new();
+            for other in (0..ranks).filter(|&other| other != rank) {
+                for (kind, bytes) in [("send", bytes(rank, other, round)), ("recv", bytes(other, rank, round))] {
+                    if bytes == 0 {
+                        continue;
+                    }
+                    let name = format!("{}{round}x{other}", &kind[..1]);
+                    let way = if kind == "send" { "to" } else { "from" };
+                    goal.push_str(&format!("{name}: {kind} {bytes}b {way} {other} tag {round}\n"));
+                    before.iter().for_each(|one| goal.push_str(&format!("{name} requires {one}\n")));
+                    these.push(name);
+                }
+            }
+            if !these.is_empty() {
+                before = these;
+            }
+        }
+        goal.push_str("}\n");
+    }
+    goal
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// With links of the endpoints that carry no more than they can, the ideal network takes no less than the busiest
+    /// endpoint needs for its bytes, in or out: a random program of rounds of messages whose hosts have no overhead, on
+    /// networks with and without contention inside. It takes no more than routers where no message waits for another;
+    /// elsewhere the order in which messages come may matter, too.
+    #[test]
+    fn the_ideal_lies_between_the_busiest_endpoint_and_routers(
+        sizes in prop::collection::vec(0u32..1500, 180),
+        sparse in 1u32..4,
+        count in prop_oneof![3 => Just(1u32), 1 => 2u32..4],
+        network in 0usize..4,
+        bandwidth in 1u32..3,
+    ) {
+        let ranks = 6;
+        let bytes = |source: u32, destination: u32, round: u32| {
+            let at = ((round * ranks + source) * ranks + destination) as usize;
+            let bytes = sizes[at % sizes.len()];
+            // Some to nobody, some larger.
+            if bytes % sparse > 0 { 0 } else { bytes * (1 + bytes % 3) }
+        };
+        let topology = [
+            json!({ "kind": "single", "endpoints": 6 }),
+            json!({ "kind": "torus", "dims": [6] }),
+            json!({ "kind": "mesh", "dims": [3, 2] }),
+            json!({ "kind": "dragonfly", "p": 1, "a": 2, "h": 1 }),
+        ][network].clone();
+        let links = json!({
+            "default": { "vcs": 6, "buffer": 64, "latency": 3, "bandwidth": bandwidth },
+            "endpoint": { "vcs": 6, "buffer": 64, "bandwidth": 1 },
+        });
+        let mut scenario = inline(8, &rounds(ranks, count, bytes));
+        scenario["units"] = json!({ "phit": "8 B" });
+        scenario["topology"] = topology;
+        scenario["router"] = json!({ "latency": 2, "links": links, "speedup": 2 });
+        scenario["workload"]["packet_size"] = json!(16);
+        let real = completion(&crate::common::run(&scenario));
+        scenario["router"] = json!({ "kind": "ideal", "model": "endpoint_links", "latency": 2, "links": links });
+        let ideal = completion(&crate::common::run(&scenario));
+        let phits = |of: &dyn Fn(u32, u32, u32) -> u32, rank: u32| -> u64 {
+            let all = (0..ranks).filter(|&other| other != rank).flat_map(|other| (0..count).map(move |r| (other, r)));
+            all.map(|(other, round)| u64::from(of(rank, other, round).div_ceil(8))).sum()
+        };
+        let least = (0..ranks)
+            .flat_map(|rank| [phits(&bytes, rank), phits(&|rank, other, round| bytes(other, rank, round), rank)])
+            .max()
+            .unwrap_or(0);
+        prop_assert!(least <= ideal, "{least} phits at an endpoint, {ideal} cycles\n{scenario}");
+        prop_assert!(count > 1 || ideal <= real, "{ideal} cycles, with routers {real}\n{scenario}");
+    }
 }

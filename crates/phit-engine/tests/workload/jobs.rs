@@ -160,3 +160,34 @@ fn errors_of_traffic_beside_programs_name_the_key() {
         assert!(error.contains(expected), "{error}\nshould contain\n{expected}");
     }
 }
+
+/// Packets and messages of each job have percentiles of their own, whatever the parts of the network.
+#[test]
+fn jobs_have_percentiles_of_packets_and_messages() {
+    let mut value = scenario(&disturbed(0.3));
+    value["measure"] = json!({ "messages": true });
+    let outcome = crate::common::run(&value);
+    let tables = outcome.tables();
+    // Those of the victim's messages are those of the table of messages.
+    let (posted, last) = (numbers(&outcome, "messages", "posted"), numbers(&outcome, "messages", "last"));
+    let mut took: Vec<u64> = posted.iter().zip(&last).map(|(posted, last)| last - posted).collect();
+    took.sort_unstable();
+    let of = |name: &str| column(&tables, "jobs", name).to_vec();
+    assert_eq!(of("messages"), [json!(took.len()), json!(0)]);
+    assert_eq!(of("message_latency_p50")[0], json!(took[took.len().div_ceil(2) - 1]));
+    assert_eq!(of("message_latency_max")[0], json!(took[took.len() - 1]));
+    let mean = took.iter().sum::<u64>() as f64 / took.len() as f64;
+    assert!((of("message_latency_mean")[0].as_f64().unwrap() - mean).abs() < 1e-9);
+    assert_eq!((&of("message_latency_p99")[1], &of("message_latency_mean")[1]), (&Value::Null, &Value::Null));
+    for job in 0..2 {
+        let at = |name: &str| of(name)[job].as_f64().unwrap();
+        let quantiles = ["latency_p50", "latency_p99", "latency_p999", "latency_max"].map(at);
+        assert!(quantiles.is_sorted() && at("latency_mean") < quantiles[3], "{quantiles:?}");
+    }
+    // Other packets of the aggressor meet those of the victim in each part.
+    let parts = crate::common::run_with(&value, phit_engine::run::Options { threads: 2, partitions: Some(3) });
+    assert_eq!(parts.tables()["jobs"], tables["jobs"]);
+    value["measure"] = json!({ "histogram": false });
+    let without = crate::common::run(&value).tables();
+    assert_eq!(column(&without, "jobs", "latency_p99"), [Value::Null, Value::Null]);
+}

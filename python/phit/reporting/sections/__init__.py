@@ -13,6 +13,7 @@ from phit.reporting.sections import (
     scenario,
     series,
     timelapse,
+    workload,
 )
 
 SECTIONS: tuple[Section, ...] = (
@@ -21,6 +22,7 @@ SECTIONS: tuple[Section, ...] = (
     curves.SECTION,
     saturation.SECTION,
     reasons.SECTION,
+    workload.SECTION,
     series.SECTION,
     links.SECTION,
     timelapse.SECTION,

@@ -18,6 +18,7 @@ from phit.reporting.templates import render
 from phit.result import readable, readable_half
 from phit.scenario import Document, to_json
 from phit.text import shortened
+from phit.times import unit_of
 
 LONGEST = 90
 """Most characters of the description of a network."""
@@ -82,11 +83,21 @@ def _of_a_run(source: Source) -> list[Tile]:
 
 
 def _tile(quantity: Quantity, row: Mapping[str, Any]) -> Tile:
-    """A number with its interval, or why there is none."""
+    """A number with its interval, or why there is none.
+
+    A time stands in the unit in which it reads best, where the length of a cycle is known; its cycles stand below.
+    """
+    value, cycle = row[quantity.name], row.get("cycle_seconds")
     half = row.get(quantity.interval) if quantity.interval else None
-    value = readable(row[quantity.name]) + ("" if half is None else f" ± {readable_half(half)}")
     reason = reason_of(row, quantity.name)
-    return Tile(quantity.words, value, quantity.unit, "" if reason is None else f"no interval: {reason}")
+    notes = [] if reason is None else [f"no interval: {reason}"]
+    unit = quantity.unit
+    if quantity.time and cycle:
+        notes.insert(0, f"{readable(value)} {quantity.unit}")
+        best = unit_of(cycle, value)
+        unit, value, half = best.name, best.of(value), None if half is None else best.of(half)
+    text = readable(value) + ("" if half is None else f" ± {readable_half(half)}")
+    return Tile(quantity.words, text, unit, "; ".join(notes))
 
 
 def _of_a_sweep(source: Source) -> list[Tile]:

@@ -1,15 +1,18 @@
 """Latency and throughput over time, with what happens to the network and to its traffic on the way."""
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
 import polars as pl
 
+from phit.happenings import COLOURS as MARKS
+from phit.happenings import happenings
 from phit.plots import COLOURS, title_of
 from phit.reporting.section import Content, Section
 from phit.reporting.source import Source, points_in, rows_of, spread
 from phit.reporting.templates import render
-from phit.scenario import Document, get_path
+from phit.times import CYCLES, TimeUnit
 
 TOGETHER = 8
 """Most points that are drawn at once."""
@@ -35,11 +38,12 @@ def _build(source: Source) -> Content | None:
     together = len(kept) <= TOGETHER
     values = [value for at in kept for value in _bins(at, rows[at])]
     # All points at once share one set of marks where it is the same.
-    marks = [{"at": at, **mark} for at in kept for mark in events(source.scenarios[at])]
+    marks = [{"at": at, **asdict(mark)} for at in kept for mark in happenings(source.scenarios[at])]
     points: list[dict[str, Any]] = [
         {"at": at, "name": source.names[at], "colour": i % len(COLOURS)} for i, at in enumerate(kept)
     ]
-    charts = {y: _chart(y, values, marks, kept, single=not together) for y in SHOWN}
+    unit = source.time_unit(rows["cycle"].max() for rows in rows.values())
+    charts = {y: _chart(y, values, marks, kept, unit, single=not together) for y in SHOWN}
     kinds = list(dict.fromkeys(mark["kind"] for mark in marks))
     return Content(
         render(
@@ -79,26 +83,14 @@ def _rounded(value: float | None) -> float | None:
     return None if value is None or value != value else float(f"{value:.5g}")
 
 
-def events(scenario: Document) -> Iterator[dict[str, Any]]:
-    """What happens in a run, by cycle: the end of the warm-up, faults, changes of the traffic."""
-    warmup = get_path(scenario, "measure.warmup", None)
-    if _cycle(warmup):
-        yield {"cycle": warmup, "kind": "measured from here", "words": "end of the warm-up"}
-    for key, kind in (("topology.faults.later", "fault"), ("traffic.changes", "change of traffic")):
-        entries = get_path(scenario, key, None)
-        for entry in entries if isinstance(entries, list) else [entries]:
-            if not isinstance(entry, dict) or not _cycle(entry.get("cycle")):
-                continue
-            numbers = {k: v for k, v in entry.items() if isinstance(v, int | float) and k != "cycle"}
-            said = ", ".join(f"{k} {v}" for k, v in numbers.items())
-            yield {"cycle": entry["cycle"], "kind": kind, "words": f"{kind}{f': {said}' if said else ''}"}
-
-
-def _cycle(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and value > 0
-
-
-def _chart(y: str, values: list[dict[str, Any]], marks: list[dict[str, Any]], order: list[int], single: bool) -> Any:
+def _chart(
+    y: str,
+    values: list[dict[str, Any]],
+    marks: list[dict[str, Any]],
+    order: list[int],
+    unit: TimeUnit,
+    single: bool,
+) -> Any:
     colour: Any = {
         "field": "at",
         "type": "nominal",
@@ -107,38 +99,41 @@ def _chart(y: str, values: list[dict[str, Any]], marks: list[dict[str, Any]], or
     }
     if single:
         colour = {"value": COLOURS[0]}
+    title = title_of("cycle", "series") if unit == CYCLES else f"Time ({unit.name})"
     cycle: dict[str, Any] = {
-        "field": "cycle",
+        "field": "time",
         "type": "quantitative",
-        "title": title_of("cycle", "series"),
+        "title": title,
         "scale": {"nice": False},
         "axis": {"tickCount": 6},
     }
     axis = {"field": y, "type": "quantitative", "title": None, "scale": {"zero": True}}
+    when = [{"field": "cycle", "type": "quantitative", "title": "cycle", "format": ","}]
+    if unit != CYCLES:
+        when.insert(0, {"field": "time", "type": "quantitative", "title": unit.name, "format": ",.4~g"})
     tips = [
-        {"field": "cycle", "type": "quantitative", "title": "cycle", "format": ","},
+        *when,
         {"field": y, "type": "quantitative", "title": title_of(y, "series"), "format": ".4~g"},
     ]
     line = {
-        "data": {"values": [{k: row[k] for k in ("at", "cycle", y)} for row in values]},
+        "data": {"values": [_timed({k: row[k] for k in ("at", "cycle", y)}, unit) for row in values]},
         "transform": [{"filter": CHOSEN}],
         "mark": {"type": "line", "strokeWidth": 1.8, "point": {"size": 90, "opacity": 0}},
         "encoding": {"x": cycle, "y": axis, "color": colour, "tooltip": tips},
     }
-    kinds = {"fault": "#D55E00", "change of traffic": "#CC79A7", "measured from here": "#888888"}
     rules = {
-        "data": {"values": marks},
-        "transform": [{"filter": CHOSEN}, {"aggregate": [], "groupby": ["cycle", "kind", "words"]}],
+        "data": {"values": [_timed(mark, unit) for mark in marks]},
+        "transform": [{"filter": CHOSEN}, {"aggregate": [], "groupby": ["time", "cycle", "kind", "words"]}],
         "mark": {"type": "rule", "strokeDash": [4, 3], "strokeWidth": 1.5},
         "encoding": {
-            "x": {"field": "cycle", "type": "quantitative"},
+            "x": {"field": "time", "type": "quantitative"},
             "color": {
                 "field": "kind",
                 "type": "nominal",
-                "scale": {"domain": list(kinds), "range": list(kinds.values())},
+                "scale": {"domain": list(MARKS), "range": list(MARKS.values())},
                 "legend": None,
             },
-            "tooltip": [{"field": "words", "title": "what"}, {"field": "cycle", "title": "cycle", "format": ","}],
+            "tooltip": [{"field": "words", "title": "what"}, *when],
         },
     }
     layers = [line, rules] if marks else [line]
@@ -149,6 +144,12 @@ def _chart(y: str, values: list[dict[str, Any]], marks: list[dict[str, Any]], or
         "layer": layers,
         "resolve": {"scale": {"color": "independent"}},
     }
+
+
+def _timed(row: dict[str, Any], unit: TimeUnit) -> dict[str, Any]:
+    """A row with its cycle as a time."""
+    time = unit.of(row["cycle"])
+    return row | {"time": time if unit == CYCLES else _rounded(time)}
 
 
 SECTION = Section("series", "Over time", _build)

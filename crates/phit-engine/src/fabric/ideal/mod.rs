@@ -1,5 +1,6 @@
 //! The ideal network: messages that never wait for one another, so that programs run in the model of their hosts alone.
 
+mod intake;
 mod network;
 mod params;
 

@@ -1,12 +1,13 @@
 //! A program on the ideal network. It is run as a whole, event by event, when the run begins.
 
 use super::Model;
+use super::intake::Intake;
 use crate::engine::{Tick, poll};
-use crate::fabric::Bandwidth;
 use crate::fabric::zero_load::{Step, Way, Ways};
+use crate::fabric::{Bandwidth, LinkClasses};
 use crate::fabric::{Blueprint, Fabric, Progress};
-use crate::measure::{Collector, MessageRow, OperationRow, PhaseRow, Programs, RankRow, Snapshot, TrackRow};
-use crate::topology::{Peer, Topology};
+use crate::measure::{Collector, MessageRow, OperationRow, PhaseRow, Programs, RankRow, Rate, Snapshot, TrackRow};
+use crate::topology::Topology;
 use crate::workload::{Packets, Workload};
 use phit_workload::Ranks;
 use phit_workload::host::{Hosts, Left, Message};
@@ -30,6 +31,9 @@ pub(super) struct IdealNetwork {
     collector: Collector,
     /// Phits that each endpoint has sent, and has got.
     carried: (Vec<u64>, Vec<u64>),
+    /// Phits that each link has carried, in the model that has links: by router, or endpoint, and port.
+    by_link: HashMap<(u32, u32), u64>,
+    links: LinkClasses,
 }
 
 impl IdealNetwork {
@@ -49,6 +53,8 @@ impl IdealNetwork {
             finish: None,
             collector: Collector::new(blueprint.window.clone()),
             carried: (vec![0; endpoints], vec![0; endpoints]),
+            by_link: HashMap::new(),
+            links: blueprint.links.clone(),
         }
     }
 
@@ -64,14 +70,25 @@ impl IdealNetwork {
                     Counted { inner: network::Ideal(|_, _| latency), count: &mut self.carried, of: &self.workload };
                 run_hosts(hosts, asked, carried)
             }
-            Model::ZeroLoad => {
+            Model::ZeroLoad | Model::EndpointLinks => {
                 let endpoints = self.topology.endpoints() as usize;
-                let ways =
-                    ZeroLoad { ways: &self.ways, of: &self.workload, free: vec![0; endpoints], known: HashMap::new() };
+                let ways = ZeroLoad {
+                    ways: &self.ways,
+                    of: &self.workload,
+                    free: vec![0; endpoints],
+                    intakes: (model == Model::EndpointLinks).then(|| vec![Intake::default(); endpoints]),
+                    known: HashMap::new(),
+                };
                 run_hosts(hosts, asked, Counted { inner: ways, count: &mut self.carried, of: &self.workload })
             }
             Model::StoreAndForward => {
-                let links = Links { ways: &self.ways, of: &self.workload, free: HashMap::new(), known: HashMap::new() };
+                let links = Links {
+                    ways: &self.ways,
+                    of: &self.workload,
+                    free: HashMap::new(),
+                    known: HashMap::new(),
+                    carried: &mut self.by_link,
+                };
                 run_hosts(hosts, asked, Counted { inner: links, count: &mut self.carried, of: &self.workload })
             }
         }
@@ -118,12 +135,14 @@ impl<N: Network> Network for Counted<'_, N> {
     }
 }
 
-/// See [`Model::ZeroLoad`].
+/// See [`Model::ZeroLoad`] and [`Model::EndpointLinks`].
 struct ZeroLoad<'a> {
     ways: &'a Ways,
     of: &'a Workload,
     /// By endpoint: when its link into the network is free.
     free: Vec<u64>,
+    /// By endpoint: its link out of the network, if that has a limit.
+    intakes: Option<Vec<Intake>>,
     known: HashMap<(u32, u32), Way>,
 }
 
@@ -142,7 +161,12 @@ impl Network for ZeroLoad<'_> {
         // As every packet, in the cycle after that of its generation.
         let start = now.div_ceil(cycle).saturating_add(1).saturating_mul(cycle).max(*free);
         *free = start.saturating_add(time(self.ways.injected(from)).max(cycle));
-        Hop::Arrives(start.saturating_add(way.latency.into()).saturating_add(time(way.bandwidth)))
+        let first = start.saturating_add(way.latency.into());
+        let last = first.saturating_add(time(way.bandwidth));
+        Hop::Arrives(match &mut self.intakes {
+            Some(intakes) => intakes[to as usize].take(first, time(self.ways.ejected(to))).max(last),
+            None => last,
+        })
     }
 
     fn queued(&self, rank: u32, rail: u8, now: u64) -> u64 {
@@ -157,6 +181,8 @@ struct Links<'a> {
     /// By router, or endpoint, and port: when the link is free.
     free: HashMap<(u32, u32), u64>,
     known: HashMap<(u32, u32), Vec<Step>>,
+    /// Phits that it has carried.
+    carried: &'a mut HashMap<(u32, u32), u64>,
 }
 
 impl Network for Links<'_> {
@@ -170,6 +196,8 @@ impl Network for Links<'_> {
         let Some(step) = steps.get(hops as usize) else { return Hop::Arrives(now) };
         let phits = phits(&self.of.packets, bytes);
         let time = step.bandwidth.cycles_of_message(phits).saturating_mul(self.ways.ticks_per_cycle().into());
+        let carried = self.carried.entry(step.link).or_default();
+        *carried = carried.saturating_add(phits);
         let free = self.free.entry(step.link).or_default();
         *free = now.max(*free).saturating_add(time);
         let there = free.saturating_add(step.latency.into());
@@ -198,15 +226,19 @@ impl Fabric for IdealNetwork {
 
     fn snapshot(&self) -> Snapshot {
         let topology = &*self.topology;
-        let ports = (0..topology.routers()).flat_map(|router| {
-            (0..topology.ports(router)).map(move |port| match topology.port(router, port).peer {
-                Peer::Endpoint(endpoint) => self.carried.1[endpoint as usize],
-                Peer::Router { .. } | Peer::None => 0,
-            })
-        });
+        let carried = |router: u32, port: u16| {
+            let phits = self.by_link.get(&(router, u32::from(port))).copied().unwrap_or(0);
+            self.links.rate_of_port(topology, router, port).parts(phits)
+        };
+        let ports = |router| (0..topology.ports(router)).map(move |port| carried(router, port));
+        let routers = if self.model == Model::StoreAndForward { topology.routers() } else { 0 };
+        let parts = |rate: &dyn Fn(u32) -> Rate, phits: &[u64]| -> Vec<u64> {
+            (0..).zip(phits).map(|(endpoint, &phits)| rate(endpoint).parts(phits)).collect()
+        };
         Snapshot {
-            ports: ports.collect(),
-            injected: self.carried.0.clone(),
+            ports: (0..routers).flat_map(ports).collect(),
+            injected: parts(&|endpoint| self.links.injection_rate(endpoint), &self.carried.0),
+            ejected: Some(parts(&|endpoint| self.links.rate_of_endpoint(endpoint), &self.carried.1)),
             offered: sum(&self.carried.0),
             ..Snapshot::default()
         }

@@ -31,6 +31,7 @@ use crate::fabric::seams::allocator::{AllocatorContext, AllocatorParams, InTurn}
 use crate::fabric::seams::queueing::QueueingContext;
 use crate::fabric::seams::routing::{OutputBuffers, Routing, RoutingContext, Watches};
 use crate::fabric::sources::cycles;
+use crate::fabric::wires::Wires;
 use crate::fabric::zero_load::Ways;
 use crate::fabric::{Blueprint, longest_wait};
 use crate::measure::Collector;
@@ -377,7 +378,7 @@ impl<'a> Plan<'a> {
         };
         let mut collector = Collector::new(self.window.clone());
         if let Some(workload) = &self.workload {
-            collector.counters.programs.expect(workload);
+            collector.counters.programs.expect(workload, self.window.histogram);
         }
         let exchange = |rule: &Requests| Box::new(Exchange::new(rule, endpoints.len()));
         let exchange = self.traffic.requests().map(exchange);
@@ -480,6 +481,7 @@ impl<'a> Plan<'a> {
             outgoing: Vec::new(),
             messages: Vec::new(),
             free_messages: Vec::new(),
+            wires: Wires::default(),
             hosted: self.hosted(index, layout),
             exchange,
             streams,

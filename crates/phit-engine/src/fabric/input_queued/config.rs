@@ -191,4 +191,9 @@ impl Config {
     pub(crate) fn flit_phits(&self, size: u16, flit: u16) -> u32 {
         (u32::from(size) - u32::from(flit) * self.buffers.flit_size).min(self.buffers.flit_size)
     }
+
+    /// Phits of the first `flits` flits of a packet of `size` phits.
+    pub(crate) fn phits_of(&self, size: u16, flits: u16) -> u32 {
+        (0..flits).map(|flit| self.flit_phits(size, flit)).sum()
+    }
 }

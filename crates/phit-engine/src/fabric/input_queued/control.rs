@@ -182,21 +182,22 @@ impl Partition {
         self.outgoing = outgoing;
     }
 
-    /// Puts a control message of `phits` phits on the link of `output`, after what has been granted before; returns the
+    /// Puts a control message of `phits` phits on the link of output `index`, after what has been granted before; returns the
     /// tick at which it is on it. Without phits it needs no link.
-    pub(crate) fn put_on_link(&mut self, output: u32, phits: u32) -> Tick {
+    pub(crate) fn put_on_link(&mut self, index: u32, phits: u32) -> Tick {
         self.collector.counters.control.messages += 1;
         if phits == 0 {
             return self.now;
         }
-        let time = self.link_time(output, phits);
-        let output = &mut self.tables.outputs[output];
+        let time = self.link_time(index, phits);
+        let output = &mut self.tables.outputs[index];
         let class = output.class as usize % MOST_CLASSES;
         let start = self.config.links.align(self.now.max(output.free));
         let leaves = start + time;
         output.free = leaves;
         output.phits += u64::from(phits);
         self.collector.counters.control.phits[class] += u64::from(phits);
+        self.wires.note(index, (start, leaves), phits, true);
         leaves
     }
 

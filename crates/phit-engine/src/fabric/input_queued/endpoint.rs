@@ -266,6 +266,7 @@ impl Partition {
         endpoint.free = free;
         endpoint.lane = lane;
         endpoint.phits += u64::from(size);
+        self.wires.note(self.tables.outputs.len() as u32 + e, (self.now, endpoint.free), size, false);
         let (head, tail) = match K::WHOLE {
             true => (true, true),
             false => {

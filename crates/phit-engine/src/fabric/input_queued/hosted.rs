@@ -166,13 +166,13 @@ impl Partition {
             }
             false => 0,
         };
+        let slot = hosted.slots[packet.destination as usize];
+        let took = if slot == NO_SLOT { None } else { hosted.executor.delivered(packet, slot, (now, before)) };
         let programs = &mut self.collector.counters.programs;
         if !programs.jobs.is_empty() {
-            programs.came(hosted.workload.owners[packet.destination as usize], packet.size, now - packet.birth);
-        }
-        let slot = hosted.slots[packet.destination as usize];
-        if slot != NO_SLOT {
-            hosted.executor.delivered(packet, slot, (now, before));
+            let job = hosted.workload.owners[packet.destination as usize];
+            programs.came(job, packet.size, now - packet.birth);
+            took.into_iter().for_each(|ticks| programs.message_came(job, ticks));
         }
     }
 

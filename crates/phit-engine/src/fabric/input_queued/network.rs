@@ -131,6 +131,7 @@ impl Fabric for InputQueued {
             self.skip_idle(end);
         }
         let here = self.carriage.as_ref().map(|carriage| Here { first: carriage.own().start, carrier: carriage });
+        self.partitions.iter_mut().for_each(|partition| partition.wires.run_until(end));
         let Self { partitions, inboxes, threads, schedule, now, .. } = self;
         advance(partitions, inboxes, threads, schedule, (*now, end), here.as_ref());
         self.now = end;

@@ -1,7 +1,7 @@
 //! What probes see of a partition.
 
 use super::partition::Partition;
-use super::state::BROKEN;
+use super::state::{BROKEN, Queue};
 use crate::engine::NONE;
 use crate::fabric::seams::probe::Observation;
 use crate::fabric::seams::queueing::Branch;
@@ -15,9 +15,14 @@ fn index(partition: &Partition, router: u32, port: u16) -> u32 {
     partition.tables.first_port[partition.routers.place(router) as u32] + u32::from(port)
 }
 
+/// The number of a queue in the partition.
+fn number(partition: &Partition, router: u32, port: u16, queue: u16) -> u32 {
+    partition.inputs[index(partition, router, port)].queues + u32::from(queue)
+}
+
 /// The packets that stand in a queue, in their order.
 fn packets(partition: &Partition, router: u32, port: u16, queue: u16) -> impl Iterator<Item = &Packet> {
-    let queue = &partition.queues[partition.inputs[index(partition, router, port)].queues + u32::from(queue)];
+    let queue = &partition.queues[number(partition, router, port, queue)];
     let known = |at: u32| (at != NONE).then_some(at);
     let following = move |at: &u32| known(if *at == queue.last { NONE } else { partition.packets[*at].next });
     std::iter::successors(known(queue.first), following).map(|at| &partition.packets[at])
@@ -53,7 +58,17 @@ impl Observation for Partition {
     }
 
     fn input_phits(&self, router: u32, port: u16, queue: u16) -> u32 {
-        packets(self, router, port, queue).map(|packet| u32::from(packet.size)).sum()
+        let number = number(self, router, port, queue);
+        let all: u32 = packets(self, router, port, queue).map(|packet| u32::from(packet.size)).sum();
+        let Queue { first, last, .. } = self.queues[number];
+        if first == NONE {
+            return 0;
+        }
+        // Of the last packet some flits may not have come yet, and of the first some may have gone.
+        let (last, arrived) = (&self.packets[last], self.progress(number).arrived);
+        let coming = u32::from(last.size) - self.config.phits_of(last.size, arrived.min(last.flits));
+        let gone = self.config.phits_of(self.packets[first].size, self.sent_flits(number));
+        all - coming - gone
     }
 
     fn arrivals(&self, router: u32, port: u16, queue: u16) -> u32 {

@@ -21,7 +21,7 @@ use super::pools::Pools;
 use super::rates::PortRates;
 use super::settings::{Settings, Times};
 use super::severed::Severed;
-use super::state::{Input, OutputTables, Progress, Queue};
+use super::state::{Input, OutputTables, Progress, Queue, TAIL_PENDING};
 use super::streams::Streams;
 use super::vc_allocation::{VcAllocator, Waiting};
 use super::wait_lists::WaitLists;
@@ -33,6 +33,7 @@ use crate::fabric::seams::allocator::{Allocator, Request, Scratch};
 use crate::fabric::seams::probe::Probes;
 use crate::fabric::seams::queueing::{Branch, Manager, Queueing};
 use crate::fabric::seams::routing::{Alternative, Head, Outgoing, Routing, Watches};
+use crate::fabric::wires::Wires;
 use crate::measure::{Collector, Total};
 use crate::packet::Arena;
 use crate::topology::{Known, Location, RouteTable, Routers, Topology};
@@ -201,6 +202,8 @@ pub struct Partition {
     pub(crate) messages: Vec<Option<Message>>,
     /// Free places in `messages`.
     pub(crate) free_messages: Vec<u32>,
+    /// Flits that are not wholly on their links yet: by output, and after these by endpoint.
+    pub(crate) wires: Wires,
     /// What endpoints execute, if they draw no traffic.
     pub(crate) hosted: Option<Box<Hosted>>,
     /// What endpoints have under way, if packets are requests.
@@ -307,6 +310,12 @@ impl Partition {
         self.progress.get(queue as usize).copied().unwrap_or_default()
     }
 
+    /// Flits of the first packet of `queue` that have been granted.
+    pub(crate) fn sent_flits(&self, queue: u32) -> u16 {
+        let sent = self.progress(queue).sent;
+        if self.queues[queue].first == NONE || sent == TAIL_PENDING { 0 } else { sent }
+    }
+
     /// Runs all ticks before `end`.
     #[inline(never)]
     fn run_ticks<K: Kernel>(&mut self, end: Tick) {
@@ -411,7 +420,7 @@ impl Partition {
             routers, locations, times, allocator, rngs, inputs, queues, progress, tables, latest, next_credit,
             neighbours, endpoints, injection_rngs, injection_bounds, candidates, present, holders, holding, blocks,
             looking, again, lists, senders, packets, wheel, collector, requests, scratch, losers, heads, alternatives,
-            waiting,
+            waiting, wires,
             changed, changing, reviews,
             reviewing, ways_back, held, watched, wakes, outgoing, free_messages;
             index, config, topology, known, traffic, unit, routing, tabled, settings, queueing, manager, vc_allocator,

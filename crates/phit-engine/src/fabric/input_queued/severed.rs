@@ -243,8 +243,7 @@ impl Partition {
     fn take_from_endpoint(&mut self, queue: u32) {
         let q = self.queues[queue];
         let packet = &self.packets[q.first];
-        let size = packet.size;
-        let phits: u32 = (0..self.progress[queue].sent).map(|flit| self.config.flit_phits(size, flit)).sum();
+        let phits = self.config.phits_of(packet.size, self.progress[queue].sent);
         self.severed.discarded += i64::from(phits);
         if self.settings.endpoints_keep && Kind::of(packet) == Kind::Request {
             let at = self.now + self.settings.ejection_credit_latency.max(1);

@@ -149,6 +149,7 @@ impl Partition {
             *ready = self.tables.buffers.room_from(output).max(output.busy);
         }
         output.phits += u64::from(size);
+        self.wires.note(grant.output, (passage.start, passage.end), size, false);
         if !K::ALIKE {
             self.tables.buffers.push(grant.output, passage.start, grant.size);
         }

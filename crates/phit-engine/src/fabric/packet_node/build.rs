@@ -12,6 +12,7 @@ use crate::engine::{NONE, Rng, Stream, Table, Tick, poll};
 use crate::fabric::links::LinkClasses;
 use crate::fabric::seams::bubble::choices::Choices;
 use crate::fabric::seams::bubble::profit::PackedDirections;
+use crate::fabric::wires::Wires;
 use crate::fabric::{Blueprint, Load};
 use crate::measure::Collector;
 use crate::topology::{Peer, Topology};
@@ -46,6 +47,7 @@ impl Network {
                 rng: Rng::new(blueprint.seed, Stream::Injection, endpoint.into()),
                 next: None,
                 injected: 0,
+                counted: 0,
             }
         };
         let mut network = Self {
@@ -94,6 +96,7 @@ impl Network {
             collector: Collector::new(blueprint.window.clone()),
             offered_phits: 0,
             refused: (0, 0),
+            wires: Wires::default(),
         };
         network.find_echoes();
         network.start();
@@ -194,8 +197,7 @@ fn times(links: &LinkClasses, class: usize, size: Option<u32>, answer: u32) -> T
 /// See [`Network::injection_times`].
 fn injection_times(links: &LinkClasses, size: Option<u32>, answer: u32) -> (Tick, Tick) {
     let link = &links[0];
-    let bandwidth = link.injection_bandwidth.unwrap_or(link.bandwidth);
-    let packet = size.map_or(0, |size| links.serialisation(size, bandwidth));
+    let packet = size.map_or(0, |size| links.injection_ticks(size));
     (packet, links.serialisation(answer, link.bandwidth) + link.ejection_latency)
 }
 

@@ -178,6 +178,14 @@ impl Network {
         let origin = Origin { birth: generated.cycle, injected: self.now, source: endpoint, derouted: plan.derouted };
         let packet = self.create(record, origin);
         self.endpoints[endpoint].injected += u64::from(generated.size);
+        // It has come as a whole, and counts as if it came from now on, after the one before.
+        let size = generated.size.into();
+        let ticks = self.link_classes.injection_ticks(size);
+        let link = self.links.len() as u32 + self.ejections.len() as u32 + endpoint;
+        let counted = &mut self.endpoints[endpoint].counted;
+        let start = self.now.max(*counted);
+        *counted = start + ticks;
+        self.wires.note(link, (start, start + ticks), size, false);
         match queue {
             Some((link, vc)) => self.put(link, vc, packet),
             None => self.put_to_endpoint(packet, generated.destination),

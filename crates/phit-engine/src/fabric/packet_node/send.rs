@@ -68,6 +68,7 @@ impl Network {
         let there = &mut self.links[link];
         there.busy = until;
         there.phits += u64::from(phits);
+        self.wires.note(link, (self.now, until), phits, false);
         until
     }
 
@@ -111,6 +112,7 @@ impl Network {
         let there = &mut self.ejections[endpoint];
         there.phits += u64::from(size);
         there.free = end;
+        self.wires.note(self.links.len() as u32 + endpoint, (self.now, end), size, false);
         self.calendar.file(kind::EJECTION, end, endpoint, 0);
         let arrives = end + self.link_classes[0].ejection_latency;
         if fixed == 0 {

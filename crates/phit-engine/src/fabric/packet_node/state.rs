@@ -10,6 +10,7 @@ use crate::fabric::seams::bubble::choices::Choices;
 use crate::fabric::seams::bubble::lattice::{Lattice, Offsets};
 use crate::fabric::seams::bubble::profit::PackedDirections;
 use crate::fabric::seams::bubble::{ADAPTIVE, Deroute, Derouted, Escape};
+use crate::fabric::wires::Wires;
 use crate::measure::Collector;
 use crate::packet::{MISROUTED_GLOBALLY, MISROUTED_LOCALLY, Packet};
 use crate::topology::{Hops, Topology};
@@ -278,6 +279,8 @@ pub(super) struct Endpoint {
     pub next: Option<Generated>,
     /// Phits accepted by its router.
     pub injected: u64,
+    /// First tick that these do not fill, counted one after the other from their acceptance on.
+    pub counted: Tick,
     pub rng: Rng,
     pub source: Source,
 }
@@ -388,11 +391,15 @@ pub struct Network {
     pub(super) offered_phits: u64,
     /// Packets that routers, and packets of endpoints that routers, have refused.
     pub(super) refused: (u64, u64),
+    /// Packets that are not wholly on their links yet: by link, after these by endpoint that they go to, and after these
+    /// by endpoint that they come from.
+    pub(super) wires: Wires,
 }
 
 impl Network {
     /// Runs all ticks before `end`.
     pub fn advance_to(&mut self, end: Tick) {
+        self.wires.run_until(end);
         match self.landings.is_some() {
             false => self.run::<false>(end),
             true => self.run::<true>(end),
@@ -540,7 +547,7 @@ impl Network {
     pub fn bytes(&self) -> usize {
         bytes_of!(self, Self {
             calendar, links, far, classes, used, slots, answers, endpoints, choices, ejections, arrived, records,
-            origins, vacant, free, collector, under_way;
+            wires, origins, vacant, free, collector, under_way;
             link_classes, topology, traffic, deroute, lattice, escape, injection_room, numbers, endpoints_per_router,
             vcs, capacity, ejection_capacity, phits, injection_period, times, injection_times, now, landings,
             scores, directions,

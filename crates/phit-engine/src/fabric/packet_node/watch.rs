@@ -16,15 +16,33 @@ type Place = (u32, u8);
 impl Network {
     /// Counters of links and endpoints, in the order of the topology's ports.
     pub(crate) fn snapshot(&self) -> Snapshot {
+        let of = &self.link_classes;
+        let links = self.links.iter().zip(self.classes.iter());
+        let links = links.map(|(link, &class)| of.rate_of_class(class).parts(link.phits));
+        let ejected = (0..).zip(self.ejections.iter());
+        let ejected = ejected.map(|(number, endpoint)| of.rate_of_endpoint(number).parts(endpoint.phits));
+        let injected = (0..).zip(self.endpoints.iter());
+        let injected = injected.map(|(number, endpoint)| of.injection_rate(number).parts(endpoint.injected));
+        let mut carried: Vec<u64> = links.chain(ejected).chain(injected).collect();
+        let (to_endpoints, from_endpoints) =
+            (self.links.len() as u32, (self.links.len() + self.ejections.len()) as u32);
+        let rate = |link: u32| match self.classes.get(link as usize) {
+            Some(&class) => of.rate_of_class(class),
+            None if link < from_endpoints => of.rate_of_endpoint(link - to_endpoints),
+            None => of.injection_rate(link - from_endpoints),
+        };
+        self.wires.to_come(rate, |link, parts, _| carried[link as usize] -= parts);
+        let injected = carried.split_off(from_endpoints as usize);
         let routers = 0..self.topology.routers();
         let ports = routers.flat_map(|router| {
             let endpoints = router * self.endpoints_per_router..(router + 1) * self.endpoints_per_router;
-            let ejected = endpoints.map(|endpoint| self.ejections[endpoint].phits);
-            ejected.chain(self.numbers.of_router(router).map(|link| self.links[link].phits))
+            let ejected = endpoints.map(|endpoint| to_endpoints + endpoint);
+            ejected.chain(self.numbers.of_router(router)).map(|link| carried[link as usize])
         });
         Snapshot {
             ports: ports.collect(),
-            injected: self.endpoints.iter().map(|endpoint| endpoint.injected).collect(),
+            injected,
+            ejected: None,
             offered: self.offered_phits,
             control: ([0; MOST_CLASSES], 0),
             queueing: Default::default(),

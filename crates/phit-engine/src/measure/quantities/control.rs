@@ -38,8 +38,9 @@ impl Counts for Control {
                 at.links().for_each(|link| links[link.class as usize] += link.bandwidth);
                 let share = |class: usize| {
                     let capacity: f64 = links[class] * f64::from(at.cycles);
-                    let phits = at.after.control.0[class] - at.before.control.0[class];
-                    (capacity > 0.0).then(|| phits as f64 / capacity)
+                    let carried = at.after.control.0[class] - at.before.control.0[class];
+                    let phits = carried as f64 / (at.rate_of_class)(class as u8).per_phit as f64;
+                    (capacity > 0.0).then(|| phits / capacity)
                 };
                 let table = classes.iter().enumerate().skip(1);
                 Value::Object(table.map(|(class, name)| (name.clone(), json!(share(class)))).collect::<Map<_, _>>())

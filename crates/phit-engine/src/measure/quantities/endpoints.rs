@@ -15,20 +15,24 @@ impl Reading<'_> {
     /// The injected load of each endpoint.
     fn injected_loads(&self) -> impl Iterator<Item = f64> + '_ {
         let loads = self.before.injected.iter().zip(&self.after.injected).zip(0..);
-        loads.map(move |((before, after), endpoint)| (after - before) as f64 / self.full_load_of(endpoint))
-    }
-
-    /// Phits of a load of 1 of an endpoint in the measured time.
-    fn full_load_of(&self, endpoint: u32) -> f64 {
-        self.window.load.of(endpoint) * f64::from(self.cycles)
+        loads.map(move |((before, after), endpoint)| {
+            self.load((self.injection)(endpoint), (*before, *after)) / self.window.load.of(endpoint)
+        })
     }
 
     /// The load delivered to each endpoint.
     fn ejected_loads(&self) -> Vec<f64> {
+        if let (Some(before), Some(after)) = (&self.before.ejected, &self.after.ejected) {
+            let load = |((before, after), endpoint): ((&u64, &u64), u32)| {
+                self.load((self.ejection)(endpoint), (*before, *after)) / self.window.load.of(endpoint)
+            };
+            return before.iter().zip(after).zip(0..).map(load).collect();
+        }
         let mut loads = vec![0.0; self.topology.endpoints() as usize];
         for ((router, port), (before, after)) in self.ports() {
             if let Peer::Endpoint(endpoint) = self.topology.port(router % self.topology.routers(), port).peer {
-                loads[endpoint as usize] += (after - before) as f64 / self.full_load_of(endpoint);
+                let rate = (self.rate)(router % self.topology.routers(), port);
+                loads[endpoint as usize] += self.load(rate, (*before, *after)) / self.window.load.of(endpoint);
             }
         }
         loads
@@ -87,7 +91,7 @@ impl Counts for Endpoints {
                 name: "injected_load",
                 words: "injected load",
                 unit: unit::LOAD,
-                about: "Phits that it sent into the network in the measured time.",
+                about: "Phits that it sent into the network in the measured time, as they were on its link.",
                 cell: Cell::Number,
                 values: |at| list(at.injected_loads()),
             },
@@ -95,7 +99,7 @@ impl Counts for Endpoints {
                 name: "accepted_load",
                 words: "accepted load",
                 unit: unit::LOAD,
-                about: "Phits delivered to it in the measured time.",
+                about: "Phits delivered to it in the measured time, as they were on its link.",
                 cell: Cell::Number,
                 values: |at| list(at.ejected_loads()),
             },

@@ -9,7 +9,7 @@ use crate::topology::Peer;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-/// Counts nothing: utilisation is the difference of what the kernel counts at each port.
+/// Counts nothing: utilisation is the difference of what the kernel has put on the wire of each port.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Links;
 
@@ -26,7 +26,7 @@ pub(super) struct Link {
 }
 
 impl Reading<'_> {
-    /// Every port, router by router, with its phits before and after the measured time; the routers of each plane are
+    /// Every port, router by router, with what it has carried before and after the measured time; the routers of each plane are
     /// numbered on after those of the plane before.
     pub(super) fn ports(&self) -> impl Iterator<Item = ((u32, u16), (&u64, &u64))> + '_ {
         let of_plane = move |plane| {
@@ -43,8 +43,7 @@ impl Reading<'_> {
         self.ports().filter_map(move |((router, port), (before, after))| {
             let there = self.topology.port(router % routers, port);
             let bandwidth = (self.bandwidth)(router % routers, port);
-            let carried = f64::from(self.cycles) * bandwidth;
-            let used = (after - before) as f64 / carried;
+            let used = (after - before) as f64 / self.capacity((self.rate)(router % routers, port)) as f64;
             let peer = match there.peer {
                 Peer::Router { router: to, port } => Peer::Router { router: router / routers * routers + to, port },
                 other => other,
@@ -97,7 +96,8 @@ impl Counts for Links {
         words: "link utilisation",
         unit: unit::CAPACITY,
         about: "For each class of links, the endpoints' among them, the share of the capacity that packets took in the \
-                measured time. Every direction of a link counts by itself.",
+                measured time: phits are counted as they are on the wire, so that no link exceeds 1. Every direction \
+                of a link counts by itself.",
         shape: Shape::PartsByClass(&[
             Part {
                 name: "mean",

@@ -29,6 +29,9 @@ pub struct Faulty {
     off: Vec<u32>,
     /// Two routers with endpoints that work and have no minimal route between them.
     stranded: Option<(u32, u32)>,
+    /// Routers without endpoints that have failed or that some minimal route does not reach or leave any more, in order,
+    /// of those where routes may break their journey.
+    closed: Vec<u32>,
     /// Where no hop is left, those of the whole graph are listed.
     all_hops: bool,
     /// What breaks during the run, and comes back.
@@ -57,6 +60,13 @@ impl Faulty {
         let works = |router: &u32| !outage.routers.contains(router) && wires.endpoints(*router) > 0;
         let losers = wires.hosts().filter(|&from| lost.row[from as usize] != NONE).filter(works);
         let pairs = losers.flat_map(|from| wires.hosts().map(move |to| (from, to)));
+        let hosts: Vec<u32> = wires.hosts().filter(works).collect();
+        let apart = |router: u32, host: u32| lost.has(router, host) || lost.has(host, router);
+        let closed = |router: &u32| {
+            wires.endpoints(*router) == 0
+                && (outage.routers.contains(router) || hosts.iter().any(|&host| apart(*router, host)))
+        };
+        let closed = graph.hosts().filter(closed).collect();
         let stranded = pairs.into_iter().find(|(from, to)| works(to) && lost.has(*from, *to));
         Self {
             graph: graph.clone(),
@@ -64,6 +74,7 @@ impl Faulty {
             lost: lost.into(),
             near: near.into(),
             all_hops: false,
+            closed,
             down: outage.routers.iter().copied().collect(),
             host_down: outage.routers.iter().any(|&router| wires.endpoints(router) > 0),
             off: outage.endpoints.iter().copied().collect(),
@@ -110,6 +121,11 @@ impl Faulty {
     /// True if a router has failed.
     pub fn is_down(&self, router: u32) -> bool {
         self.down.binary_search(&router).is_ok()
+    }
+
+    /// True if no route can break its journey at a router, which has no endpoints.
+    pub fn is_closed(&self, router: u32) -> bool {
+        self.closed.binary_search(&router).is_ok()
     }
 
     /// Endpoints that have failed, or whose routers have, in order.

@@ -3,26 +3,13 @@
 use super::name;
 use super::pending::{Coming, Pending, credited};
 use crate::engine::NONE;
-use crate::fabric::input_queued::config::Config;
 use crate::fabric::input_queued::partition::Partition;
 use crate::fabric::input_queued::state::{BROKEN, Input, Queue, SINK, TAIL_PENDING};
-use crate::packet::Packet;
 use std::collections::HashSet;
 
 /// The first of the channels by which `sender` sends into `input`.
 fn sending_channel(sender: &Partition, input: &Input) -> u32 {
     credited(sender, input.upstream, 0).0
-}
-
-/// Flits of the first packet of `queue` that have been granted.
-fn sent(partition: &Partition, queue: u32) -> u16 {
-    let sent = partition.progress(queue).sent;
-    if partition.queues[queue].first == NONE || sent == TAIL_PENDING { 0 } else { sent }
-}
-
-/// Phits of the first `flits` flits of a packet.
-fn phits(config: &Config, packet: &Packet, flits: u16) -> u64 {
-    (0..flits).map(|flit| u64::from(config.flit_phits(packet.size, flit))).sum()
 }
 
 /// The packets of a queue in order, or what is wrong with its list.
@@ -66,11 +53,11 @@ impl Load {
         for (place, &packet) in packets.iter().enumerate() {
             let packet = &partition.packets[packet];
             let arrived = if place + 1 == packets.len() { last_arrived } else { packet.flits };
-            let sent = if place == 0 { sent(partition, index) } else { 0 };
+            let sent = if place == 0 { partition.sent_flits(index) } else { 0 };
             if arrived == 0 || arrived > packet.flits || sent > arrived || sent >= packet.flits {
                 return Err(format!("holds a packet of {} flits: {arrived} arrived, {sent} sent", packet.flits));
             }
-            inside += phits(config, packet, arrived) - phits(config, packet, sent);
+            inside += u64::from(config.phits_of(packet.size, arrived) - config.phits_of(packet.size, sent));
         }
         let mut last = packets.last().map(|&packet| (partition.packets[packet], last_arrived));
         let mut coming = 0;
@@ -115,9 +102,9 @@ pub(super) fn buffers(partitions: &[Partition], pending: &[Pending], here: &Part
             let packets = members(here, queue).map_err(wrong)?;
             let load = Load::of(here, &pending[here.index as usize], index, &packets).map_err(wrong)?;
             held += load.inside + load.coming;
-            let gone = sent(here, index);
+            let gone = here.sent_flits(index);
             if gone > 0 && !here.severed.drains(index) && here.tables.outputs[queue.output].far_partition == SINK {
-                held += phits(config, &here.packets[queue.first], gone);
+                held += u64::from(config.phits_of(here.packets[queue.first].size, gone));
             }
             if input.upstream == NONE {
                 continue;
@@ -162,7 +149,7 @@ pub(super) fn buffers(partitions: &[Partition], pending: &[Pending], here: &Part
                 }
             } else {
                 let owner = sender.owner(channel);
-                let sent = (owner != NONE).then(|| sent(sender, owner));
+                let sent = (owner != NONE).then(|| sender.sent_flits(owner));
                 sent.filter(|&flits| flits > 0)
             };
             if load.unfinished != sender_sent {
@@ -183,7 +170,7 @@ pub(super) fn packets(partition: &Partition, pending: &Pending) -> Result<(), St
     for (index, queue) in partition.queues.iter().enumerate() {
         for (place, packet) in members(partition, queue)?.into_iter().enumerate() {
             // Under wormhole switching the front packet may have its head elsewhere in the same partition.
-            let straddles = place == 0 && sent(partition, index as u32) > 0;
+            let straddles = place == 0 && partition.sent_flits(index as u32) > 0;
             if !seen.insert(packet) && !straddles && !parted(packet) && !tail_behind(partition, packet, index as u32) {
                 twice = Some("stands in two queues");
             }
@@ -205,7 +192,7 @@ pub(super) fn packets(partition: &Partition, pending: &Pending) -> Result<(), St
 
 /// True if some other queue is still sending `packet`, which stands in queue `index`.
 fn tail_behind(partition: &Partition, packet: u32, index: u32) -> bool {
-    let sending = |at: u32| at != index && partition.queues[at].first == packet && sent(partition, at) > 0;
+    let sending = |at: u32| at != index && partition.queues[at].first == packet && partition.sent_flits(at) > 0;
     (0..partition.queues.len() as u32).any(sending)
 }
 

@@ -2,8 +2,8 @@
 
 use super::{NUMBERED, TIME};
 use crate::engine::Tick;
-use crate::measure::Reading;
 use crate::measure::declare::{Cell, Column, Table, When, list, ratio, unit};
+use crate::measure::{Histogram, Reading};
 use crate::workload::{MadeJob, Workload};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -26,11 +26,20 @@ pub struct JobRow {
     pub phits: u64,
     /// Ticks from their generation to the arrival of their last phits, added up.
     pub latency: u64,
+    /// How these are distributed, if that is asked for.
+    pub latencies: Option<Histogram>,
+    /// Messages that have come to its ranks from others.
+    pub messages: u64,
+    /// Ticks from the leaving of their first byte to the arrival of the last, added up.
+    pub message_latency: u64,
+    /// How these are distributed, if that is asked for.
+    pub message_latencies: Option<Histogram>,
 }
 
 impl JobRow {
-    /// The jobs of a workload that have names, to which nothing has come yet.
-    pub(super) fn of(workload: &Workload) -> Vec<Self> {
+    /// The jobs of a workload that have names, to which nothing has come yet. `distributed`: it is asked for how latencies
+    /// are distributed.
+    pub(super) fn of(workload: &Workload, distributed: bool) -> Vec<Self> {
         let row = |(number, job): (u32, &MadeJob)| {
             let endpoints = match workload.traffic.iter().find(|beside| beside.job == number) {
                 Some(beside) => beside.endpoints.clone(),
@@ -40,7 +49,22 @@ impl JobRow {
                 }
             };
             let (name, start, traffic) = (job.name.clone()?, job.start, job.source.is_none());
-            Some(Self { name, start, endpoints, traffic, packets: 0, phits: 0, latency: 0 })
+            let [latencies, message_latencies] = [(); 2].map(|()| distributed.then(Histogram::new));
+            let (packets, phits, latency) = (0, 0, 0);
+            let (messages, message_latency) = (0, 0);
+            Some(Self {
+                name,
+                start,
+                endpoints,
+                traffic,
+                packets,
+                phits,
+                latency,
+                latencies,
+                messages,
+                message_latency,
+                message_latencies,
+            })
         };
         (0..).zip(&workload.jobs).filter_map(row).collect()
     }
@@ -50,6 +74,23 @@ impl JobRow {
         self.packets += 1;
         self.phits += u64::from(phits);
         self.latency += u64::from(ticks);
+        if let Some(latencies) = &mut self.latencies {
+            latencies.record(ticks.into());
+        }
+    }
+
+    /// A message has come, so many ticks after its first byte left its host.
+    pub(super) fn message_came(&mut self, ticks: u64) {
+        self.messages += 1;
+        self.message_latency += ticks;
+        if let Some(latencies) = &mut self.message_latencies {
+            latencies.record(ticks);
+        }
+    }
+
+    /// Bytes of its histograms.
+    pub(super) fn bytes(&self) -> usize {
+        [&self.latencies, &self.message_latencies].into_iter().flatten().map(Histogram::bytes).sum()
     }
 
     /// Adds what has come in another part of the network.
@@ -57,12 +98,37 @@ impl JobRow {
         self.packets += part.packets;
         self.phits += part.phits;
         self.latency += part.latency;
+        self.messages += part.messages;
+        self.message_latency += part.message_latency;
+        let both = [(&mut self.latencies, &part.latencies), (&mut self.message_latencies, &part.message_latencies)];
+        for (mine, theirs) in both {
+            if let (Some(mine), Some(theirs)) = (mine, theirs) {
+                mine.merge(theirs);
+            }
+        }
     }
 }
 
 impl Reading<'_> {
     fn of_jobs<T: Into<Value>>(&self, value: impl Fn(&JobRow) -> T) -> Value {
         list(self.programs().jobs.iter().map(value))
+    }
+
+    /// A mean of the jobs, of ticks that are added up.
+    fn mean_of_jobs(&self, sum: impl Fn(&JobRow) -> (u64, u64)) -> Value {
+        let cycle = f64::from(self.window.ticks_per_cycle);
+        self.of_jobs(|job| {
+            let (ticks, count) = sum(job);
+            json!(ratio(ticks, count).map(|ticks| ticks / cycle))
+        })
+    }
+
+    /// A quantile of the jobs, in cycles.
+    fn quantile_of_jobs(&self, histogram: impl Fn(&JobRow) -> &Option<Histogram>, share: f64) -> Value {
+        self.of_jobs(|job| {
+            let ticks = histogram(job).as_ref().and_then(|histogram| histogram.quantile(share));
+            ticks.map_or(Value::Null, |ticks| self.in_cycles(ticks))
+        })
     }
 
     /// When the last rank of a job has finished, in ticks.
@@ -145,10 +211,70 @@ pub(super) const TABLE: Table = Table {
             name: "latency_mean",
             words: "mean packet latency",
             about: "Mean time of these packets from generation to the arrival of the last phit.",
-            values: |at| {
-                let cycle = f64::from(at.window.ticks_per_cycle);
-                at.of_jobs(|job| json!(ratio(job.latency, job.packets).map(|ticks| ticks / cycle)))
-            },
+            values: |at| at.mean_of_jobs(|job| (job.latency, job.packets)),
+            ..TIME
+        },
+        Column {
+            name: "latency_p50",
+            words: "median packet latency",
+            about: "Half of these packets took at most this long; with `measure.histogram`, as all percentiles of jobs.",
+            values: |at| at.quantile_of_jobs(|job| &job.latencies, 0.5),
+            ..TIME
+        },
+        Column {
+            name: "latency_p99",
+            words: "99th percentile of packet latency",
+            about: "So many percent of these packets took at most this long.",
+            values: |at| at.quantile_of_jobs(|job| &job.latencies, 0.99),
+            ..TIME
+        },
+        Column {
+            name: "latency_p999",
+            words: "99.9th percentile of packet latency",
+            about: "So many percent of these packets took at most this long.",
+            values: |at| at.quantile_of_jobs(|job| &job.latencies, 0.999),
+            ..TIME
+        },
+        Column {
+            name: "latency_max",
+            words: "largest packet latency",
+            about: "The longest that one of these packets took.",
+            values: |at| at.quantile_of_jobs(|job| &job.latencies, 1.0),
+            ..TIME
+        },
+        Column {
+            name: "messages",
+            words: "messages",
+            about: "Messages that came to its ranks from other ranks; none of traffic.",
+            values: |at| at.of_jobs(|job| job.messages),
+            ..NUMBERED
+        },
+        Column {
+            name: "message_latency_mean",
+            words: "mean message latency",
+            about: "Mean time of these messages from the leaving of their first byte to the arrival of the last.",
+            values: |at| at.mean_of_jobs(|job| (job.message_latency, job.messages)),
+            ..TIME
+        },
+        Column {
+            name: "message_latency_p50",
+            words: "median message latency",
+            about: "Half of these messages took at most this long.",
+            values: |at| at.quantile_of_jobs(|job| &job.message_latencies, 0.5),
+            ..TIME
+        },
+        Column {
+            name: "message_latency_p99",
+            words: "99th percentile of message latency",
+            about: "So many percent of these messages took at most this long.",
+            values: |at| at.quantile_of_jobs(|job| &job.message_latencies, 0.99),
+            ..TIME
+        },
+        Column {
+            name: "message_latency_max",
+            words: "largest message latency",
+            about: "The longest that one of these messages took.",
+            values: |at| at.quantile_of_jobs(|job| &job.message_latencies, 1.0),
             ..TIME
         },
     ],

@@ -44,15 +44,23 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// Names the jobs of a workload, to which nothing has come yet.
-    pub fn expect(&mut self, workload: &Workload) {
-        self.jobs = JobRow::of(workload);
+    /// Names the jobs of a workload, to which nothing has come yet. `distributed`: it is asked for how latencies are
+    /// distributed.
+    pub fn expect(&mut self, workload: &Workload, distributed: bool) {
+        self.jobs = JobRow::of(workload, distributed);
     }
 
     /// A packet has come to an endpoint of a job, so many ticks after its generation.
     pub fn came(&mut self, job: u32, phits: u16, ticks: Tick) {
         if let Some(job) = self.jobs.get_mut(job as usize) {
             job.came(phits, ticks);
+        }
+    }
+
+    /// A message has come to a rank of a job, so many ticks after its first byte left its host.
+    pub fn message_came(&mut self, job: u32, ticks: u64) {
+        if let Some(job) = self.jobs.get_mut(job as usize) {
+            job.message_came(ticks);
         }
     }
 
@@ -176,6 +184,7 @@ impl Counts for Programs {
             + messages.capacity() * size_of::<MessageRow>()
             + operations.capacity() * size_of::<OperationRow>()
             + jobs.capacity() * size_of::<JobRow>()
+            + jobs.iter().map(JobRow::bytes).sum::<usize>()
             + tracks.capacity() * size_of::<TrackRow>()
             + phases.capacity() * size_of::<PhaseRow>()
     }

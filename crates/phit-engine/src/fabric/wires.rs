@@ -1,0 +1,106 @@
+//! When phits are on the wire.
+//!
+//! A kernel counts the phits of a flit at its grant, when it already knows at which tick the flit will start on its
+//! link. Behind a buffer that can be long after. [`Wires`] remembers the flits that are not wholly on the wire at the
+//! tick up to which the network is run; a snapshot, which is only taken there, subtracts what is yet to come of them.
+//! A link is thus never counted as used for more than it carries, and the cycle loop pays one comparison for a flit.
+
+use crate::bandwidth::Rate;
+use crate::engine::{Bytes, Tick};
+
+/// A flit, or control message, that is not wholly on the wire at the tick up to which the network is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Late {
+    /// The kernel's number of the link.
+    link: u32,
+    /// Its first phit is on the wire from this tick on.
+    start: Tick,
+    /// The link has taken all of it.
+    end: Tick,
+    /// Phits.
+    phits: u32,
+    /// It is a control message.
+    control: bool,
+}
+
+/// The flits that are not wholly on the wire at the tick up to which the network is run.
+#[derive(Debug, Default)]
+pub(crate) struct Wires {
+    /// The tick up to which the network is run.
+    until: Tick,
+    /// In the order of their grants.
+    late: Vec<Late>,
+}
+
+impl Wires {
+    /// The network is run up to tick `until` from now on, which no earlier call may have passed.
+    pub(crate) fn run_until(&mut self, until: Tick) {
+        self.until = until;
+        self.late.retain(|late| late.end > until);
+    }
+
+    /// A flit of `phits` has been granted, or a control message of so many is sent: `link` takes it from tick `start`
+    /// until tick `end`.
+    #[inline(always)]
+    pub(crate) fn note(&mut self, link: u32, (start, end): (Tick, Tick), phits: u32, control: bool) {
+        if end > self.until {
+            self.keep(Late { link, start, end, phits, control });
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn keep(&mut self, late: Late) {
+        self.late.push(late);
+    }
+
+    /// Calls `see` with each link that has more to carry of what it has been granted, the parts of phits yet to come,
+    /// and whether they are a control message's. `rate` tells the rate of a link.
+    pub(crate) fn to_come(&self, rate: impl Fn(u32) -> Rate, mut see: impl FnMut(u32, u64, bool)) {
+        for &Late { link, start, phits, control, .. } in &self.late {
+            let rate = rate(link);
+            let sent = rate.sent(phits, self.until.saturating_sub(start));
+            see(link, rate.parts(phits.into()) - sent, control);
+        }
+    }
+}
+
+impl Bytes for Wires {
+    fn bytes(&self) -> usize {
+        self.late.capacity() * size_of::<Late>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RATE: Rate = Rate { per_phit: 3, per_tick: 2 };
+
+    fn to_come(wires: &Wires) -> Vec<(u32, u64, bool)> {
+        let mut found = Vec::new();
+        wires.to_come(|_| RATE, |link, parts, control| found.push((link, parts, control)));
+        found
+    }
+
+    #[test]
+    fn what_lies_ahead_is_taken_off_part_by_part() {
+        let mut wires = Wires::default();
+        wires.run_until(10);
+        wires.note(7, (4, 10), 4, false);
+        wires.note(7, (10, 16), 4, false);
+        wires.note(8, (9, 15), 4, true);
+        // All of the second flit; of the third what is left after a tick.
+        assert_eq!(to_come(&wires), [(7, 12, false), (8, 10, true)]);
+        wires.run_until(15);
+        assert_eq!(to_come(&wires), [(7, 2, false)]);
+        wires.run_until(16);
+        assert_eq!(to_come(&wires), []);
+    }
+
+    #[test]
+    fn a_link_carries_no_more_than_it_can_and_then_idles() {
+        // Two phits are six parts: all of them on the wire after three ticks.
+        assert_eq!([0, 1, 2, 3, 4].map(|ticks| RATE.sent(2, ticks)), [0, 2, 4, 6, 6]);
+    }
+}
