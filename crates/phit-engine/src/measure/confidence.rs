@@ -208,10 +208,12 @@ impl Level {
     }
 
     /// Half the width of the interval. The correlation is known to about 1 / sqrt(n): so much is added to what is
-    /// found, and widens the interval as an autoregressive process of that correlation would.
+    /// found, or half as much again with few batches, and widens the interval as an autoregressive process of that
+    /// correlation would.
     fn half_width(&self, confidence: f64) -> Option<f64> {
         let t = t_quantile(confidence, self.batches().checked_sub(1)?)?;
-        let left = (self.correlation + 1.0 / (self.batches() as f64).sqrt()).clamp(0.0, LARGEST);
+        let unsure = if self.batches() < STEADY { 1.5 } else { 1.0 };
+        let left = (self.correlation + unsure / (self.batches() as f64).sqrt()).clamp(0.0, LARGEST);
         Some(t * ((1.0 + left) / (1.0 - left) * self.variance()).sqrt())
     }
 
