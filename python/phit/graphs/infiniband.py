@@ -111,7 +111,7 @@ class Fabric:
 
     def names(self) -> dict[str, Any]:
         """What the fabric's operator calls switches, their ports, and the ports of channel adapters."""
-        # Ports of one adapter, or of several of one name, are told apart by their numbers: a listing by ports knows no more.
+        # Ports of adapters of one name are told apart by their numbers: a list of ports knows no more.
         count: dict[str, int] = {}
         for adapter, _ in self.endpoints:
             count[adapter.name] = count.get(adapter.name, 0) + 1

@@ -46,6 +46,11 @@ pub(crate) fn around(mechanism: Mechanism, topology: &Arc<dyn Topology>) -> Resu
     if !changes && !helpless {
         return Ok((mechanism, None));
     }
+    if mechanism.alternatives() {
+        let reason = "heads of this routing mechanism ask for several outputs at once, among which no detours are; \
+                      expected another routing, or a network without faults";
+        return Err(ScenarioError::missing("topology.faults", reason));
+    }
     let plan = Arc::new(Plan::new(topology, !tables)?);
     let aware = mechanism.avoids_faults();
     Ok((Arc::new(Around { aware, mechanism, plan: plan.clone() }), Some(plan)))
@@ -535,6 +540,14 @@ impl Routing for Rule {
             head.hop = self.after(view, &packets[head.packet], decided.hop);
         }
         self.rest = rest;
+    }
+
+    fn sends(&mut self, at: &RouterView<'_>, packet: &mut Packet) {
+        self.mechanism.sends(&seen(&self.plan, self.phase, self.aware, *at), packet);
+    }
+
+    fn ejection(&self, packet: &Packet) -> u8 {
+        self.mechanism.ejection(packet)
     }
 
     fn arrives(&mut self, at: &RouterView<'_>, packet: &mut Packet) {

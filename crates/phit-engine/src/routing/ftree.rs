@@ -54,9 +54,9 @@ impl Ftree {
             Some(place) => {
                 let (router, port) = wires.owner(place);
                 let expected = format!(
-                    "port {port} of router {router} leads to router {}, on the same level; expected a tree, whose \
-                     links lead from level to level",
-                    wires.far(place).router
+                    "{} leads to {}, on the same level; expected a tree, whose links lead from level to level",
+                    wires.words().port(router, port),
+                    wires.words().router(wires.far(place).router)
                 );
                 Err(ScenarioError::missing("kind", expected))
             }

@@ -87,7 +87,7 @@ pub(super) fn levels(
     check_roots(key, roots, wires)?;
     let joined = Levels::new(wires, roots).and_then(|levels| match levels.connect(wires) {
         Ok(()) => Ok(levels),
-        Err((from, to)) => Err(no_way(key, roots, from, to)),
+        Err((from, to)) => Err(no_way(wires, key, roots, (from, to))),
     });
     match joined {
         Err(_) if topology.faulty().is_some() => Ok(None),
@@ -117,11 +117,10 @@ fn check_roots(key: &str, roots: &[u32], wires: &Wires) -> Result<(), ScenarioEr
 }
 
 /// The error of roots from which not all routers with endpoints are joined.
-fn no_way(key: &str, roots: &[u32], from: u32, to: u32) -> ScenarioError {
-    let expected = format!(
-        "no way leads from router {from} up and then down to router {to}; expected roots above all routers with \
-         endpoints"
-    );
+fn no_way(wires: &Wires, key: &str, roots: &[u32], (from, to): (u32, u32)) -> ScenarioError {
+    let (from, to) = (wires.words().router(from), wires.words().router(to));
+    let expected =
+        format!("no way leads from {from} up and then down to {to}; expected roots above all routers with endpoints");
     let said: Vec<String> = roots.iter().map(u32::to_string).collect();
     ScenarioError::new(key, format!("[{}]", said.join(", ")), expected)
 }

@@ -130,10 +130,13 @@ fn waiting(outcome: &Outcome, empty: f64) -> Option<f64> {
     };
     let largest = largest(&scenario["traffic"]["packet_size"]);
     let atomic = scenario["router"]["vc_reuse"] == "empty";
+    // A packet-level node serves one packet after another.
+    let node = scenario["router"]["node"]["answer"].as_f64().unwrap_or(0.0);
     let mut all = Vec::new();
     for (class, used) in summary.get("link_utilisation").and_then(Value::as_object).into_iter().flatten() {
         let bandwidth = rate(class, "bandwidth").unwrap_or(1.0);
-        all.push((used["max"].as_f64().unwrap_or(0.0), largest / bandwidth));
+        let used = used["max"].as_f64().unwrap_or(0.0);
+        all.push((used * (1.0 + node), largest / bandwidth + node));
     }
     let injected = rate("endpoint", "injection_bandwidth").or(rate("endpoint", "bandwidth")).unwrap_or(1.0);
     all.push((outcome.offered_load() / injected, largest / injected));

@@ -1,7 +1,7 @@
 //! Answers that are possible: what a network far below saturation is offered, it accepts.
 
-use crate::common::{number, run, simulation, with};
-use phit_engine::run::Options;
+use crate::common::{number, run, scenario, simulation, with};
+use phit_engine::run::{Options, Simulation};
 use serde_json::{Value, json};
 
 /// Small networks, each with a load far below what saturates it.
@@ -53,4 +53,17 @@ fn more_rounds_of_allocation_accept_what_one_accepts() {
             }
         }
     }
+}
+
+/// Detours lead over one output, and such heads ask for several.
+#[test]
+fn heads_that_ask_for_several_outputs_take_no_detours() {
+    let mesh = json!({
+        "topology": { "kind": "mesh", "dims": [3, 3], "faults": { "links": [[0, 1]] } },
+        "router": { "links": { "default": { "vcs": 3 } }, "vc_allocation": "stage", "vc_allocator": "islip" },
+        "routing": "minimal_adaptive",
+        "traffic": { "load": 0.05 },
+    });
+    let error = Simulation::new(&scenario(&mesh), Options::default()).err().expect("a refusal").to_string();
+    assert!(error.starts_with("topology.faults: heads of this routing mechanism"), "{error}");
 }

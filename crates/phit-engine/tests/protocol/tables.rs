@@ -505,7 +505,7 @@ fn routes_that_do_not_arrive_are_named() {
     // Routers 1 and 2 are both next to the root, and linked.
     let triangle = json!({ "kind": "graph", "routers": 3, "links": [[0, 1], [0, 2], [1, 2]] });
     let error = refused(&base(triangle, json!({ "kind": "ftree", "roots": [0] }), 1));
-    assert!(error.contains("port 2 of router 1 leads to router 2, on the same level"), "{error}");
+    assert!(error.contains("router 1 port 2 leads to router 2, on the same level"), "{error}");
 }
 
 #[test]

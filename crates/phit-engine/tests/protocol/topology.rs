@@ -522,7 +522,7 @@ fn assert_cycle(kind: TopologyKind, proof: Result<(), Flaw>) {
     let Err(Flaw::Cycle(channels)) = proof else { panic!("{kind:?}: {proof:?}") };
     assert!(channels.len() > 1);
     for (i, channel) in channels.iter().enumerate() {
-        let Peer::Router { router, .. } = t.port(channel.router, channel.port).peer else { panic!("{channel}") };
+        let Peer::Router { router, .. } = t.port(channel.router, channel.port).peer else { panic!("{channel:?}") };
         assert_eq!(router, channels[(i + 1) % channels.len()].router, "{channels:?}");
     }
 }
