@@ -17,7 +17,7 @@ class Drawn:
     def netlist(self) -> str:
         """What ibsim reads: switches have their hosts' ports first, then those of cables in their order."""
         ends: list[list[tuple[str, int]]] = [[] for _ in self.hosts]
-        adapters = []
+        adapters: list[tuple[str, str, int]] = []
         for switch, count in enumerate(self.hosts):
             for _ in range(count):
                 name = f"h{len(adapters):03}"
@@ -28,11 +28,11 @@ class Drawn:
             ends[a].append((f"s{b:02}", ports[1]))
             ends[b].append((f"s{a:02}", ports[0]))
         text = []
-        for number, (name, switch, port) in enumerate(adapters):
-            text.append(f'caguid={0x10000 + 4 * number:#x}\nHca\t1 "{name}"\t# "{name}"\n[1]\t"{switch}"[{port}]\n')
-        for switch, ports in enumerate(ends):
-            head = f'switchguid={guid(switch):#x}\nSwitch\t{len(ports)} "s{switch:02}"\t# "s{switch:02}"'
-            rows = [f'[{port}]\t"{peer}"[{there}]' for port, (peer, there) in enumerate(ports, 1)]
+        for number, (name, leaf, port) in enumerate(adapters):
+            text.append(f'caguid={0x10000 + 4 * number:#x}\nHca\t1 "{name}"\t# "{name}"\n[1]\t"{leaf}"[{port}]\n')
+        for index, own in enumerate(ends):
+            head = f'switchguid={guid(index):#x}\nSwitch\t{len(own)} "s{index:02}"\t# "s{index:02}"'
+            rows = [f'[{port}]\t"{peer}"[{there}]' for port, (peer, there) in enumerate(own, 1)]
             text.append("\n".join([head, *rows]) + "\n")
         return "\n".join(text)
 
@@ -73,7 +73,10 @@ def high_tree(rng: Random, pods: int, leaves: int, middle: int, tops: int, hosts
 
 def torus(width: int, height: int, hosts: int) -> Drawn:
     """A torus of two dimensions, three or more switches each."""
-    place = lambda x, y: y % height * width + x % width  # noqa: E731
+
+    def place(x: int, y: int) -> int:
+        return y % height * width + x % width
+
     at = [(x, y) for y in range(height) for x in range(width)]
     cables = [(place(x, y), there) for x, y in at for there in (place(x + 1, y), place(x, y + 1))]
     return Drawn(f"torus-{width}-{height}", [hosts] * (width * height), cables, root=0)

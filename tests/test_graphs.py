@@ -409,11 +409,11 @@ def test_what_is_left_out_is_said_where_it_runs(tmp_path: Path, cli: Cli, write:
         code, out, err = cli(command, path)
         assert code == 0, err
         assert "network: 3 routers, 3 endpoints, 3 links between routers" in out
-        assert "left out: 1 routers without a link (first: line 11)" in err
+        assert "left out: routers without a link: 1 (first: line 11)" in err
     page = tmp_path / "page.html"
     assert cli("run", path, "--html", page)[0] == 0
-    assert "1 routers without a link left out" in page.read_text(encoding="utf-8")
-    with pytest.warns(UserWarning, match=r"left out: 1 routers without a link \(first: line 11\)"):
+    assert "left out: routers without a link: 1" in page.read_text(encoding="utf-8")
+    with pytest.warns(UserWarning, match=r"left out: routers without a link: 1 \(first: line 11\)"):
         phit.run(path)
 
 

@@ -165,12 +165,13 @@ def test_ranges_of_quantities() -> None:
     assert of(start="1 us", stop="2 us", step="250 ns") == ["1 us", "1.25 us", "1.5 us", "1.75 us", "2 us"]
     assert of(start="10 Gb/s", stop="40 Gb/s", count=3) == ["10 Gb/s", "25 Gb/s", "40 Gb/s"]
     assert of(start="1 KiB", stop="3 KiB", step="1024 B") == ["1 KiB", "2 KiB", "3 KiB"]
-    for wrong, message in [
+    cases: list[tuple[dict[str, Any], str]] = [
         ({"start": "1 us", "stop": "2 B", "count": 2}, "x.stop = '2 B': expected a time as for start"),
         ({"start": "1 us", "stop": 5, "count": 2}, "x.stop = 5: expected a time as for start"),
         ({"start": 1, "stop": "5 us", "count": 2}, "x.start = 1: expected a quantity such as"),
         ({"start": "2 us", "stop": "1 us", "step": "1 ns"}, "x.step = '1 ns': does not lead from 2 us to 1 us"),
-    ]:
+    ]
+    for wrong, message in cases:
         with pytest.raises(InputError, match=re.escape(message)):
             of(**wrong)
     links = {"default": {"bandwidth": "100 Gb/s", "latency": "200 ns", "buffer": "64 KiB"}}

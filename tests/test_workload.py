@@ -261,7 +261,7 @@ def test_streams_without_an_order_are_said_and_can_be_ordered(tmp_path: Path, cl
     receiver = {"workload_graph": [{"Id": 1, "NodeType": 6, "comm_size": 8, "comm_src": 0, "data_deps": []}]}
     folder = step(tmp_path, [{"workload_graph": [on_stream(1), late]}, receiver])
     (said,) = workload.notes(folder)
-    assert "1 operations of GPU streams do not wait for the one before on their stream, on 1 ranks" in said
+    assert "do not wait for the one before on their stream: 1, on ranks: 1 (first: rank 0, node 2" in said
     assert workload.notes(folder, streams="in_order") == []
     assert workload.read(folder).operations(0)[0].after == ()
     assert [one.after for one in workload.read(folder, streams="in_order").operations(0)] == [(), (0,)]
@@ -273,7 +273,7 @@ def test_streams_without_an_order_are_said_and_can_be_ordered(tmp_path: Path, cl
         "topology": {"kind": "single", "endpoints": 2},
         "workload": {"kind": "chakra", "file": str(folder)},
     }
-    with pytest.warns(UserWarning, match="can overtake each other"):
+    with pytest.warns(UserWarning, match="they can overtake each other"):
         loose = phit.run(scenario)
     scenario["workload"]["options"] = {"streams": "in_order"}
     assert phit.run(scenario)["completion"] > 10_000

@@ -382,7 +382,8 @@ def expand_range(where: str, table: Mapping[str, Any]) -> list[int | float] | li
     if count > MOST_VALUES:
         raise InputError(f"{where}: a range of {count} values; expected at most a million", where)
     if whole:
-        return [int(start + i * step) for i in range(count)]
+        found: list[int | float] = [int(start + i * step) for i in range(count)]
+        return found
     # Twelve digits of the largest value, as a sum that should be 0 has none of its own.
     places = 12 - math.ceil(math.log10(max(abs(start), abs(stop), abs(step), Fraction(1, 10**300))))
     return [float(round(start + i * step, places)) for i in range(count)]

@@ -39,7 +39,7 @@ class LeftOut:
 
 def in_words(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     """One sentence for each kind of things that were left out."""
-    return [f"left out: {row['count']:,} {row['what']} (first: {row['first']})" for row in rows]
+    return [f"left out: {row['what']}: {row['count']:,} (first: {row['first']})" for row in rows]
 
 
 def warn(topologies: Iterable[Mapping[str, Any]]) -> None:

@@ -8,8 +8,8 @@ use serde_json::json;
 use std::cmp::Ordering;
 use std::fmt;
 
-/// What links of a class carry. Phits on the wire are counted in parts of a phit, of which a link carries a whole number
-/// in a tick: so that no rounding makes a link carry more than it can.
+/// What links of a class carry. Phits on the wire are counted in parts of a phit, of which a link carries a whole
+/// number in a tick: so that no rounding makes a link carry more than it can.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rate {
     /// Parts of a phit.

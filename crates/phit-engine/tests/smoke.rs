@@ -37,7 +37,8 @@ fn every_kind_has_a_scenario() {
         for kind in kinds {
             assert!(
                 have.contains(&(concept, *kind)),
-                "the {concept} {kind:?} is registered, but no scenario in tests/common/kinds.rs runs it: add one to `cases`"
+                "the {concept} {kind:?} is registered, but no scenario in tests/common/kinds.rs runs it: \
+                 add one to `cases`"
             );
         }
     }

@@ -112,8 +112,8 @@ pub struct LinkParams {
     #[schemars(extend("x-unit" = "cycles"))]
     pub credit_latency: Option<u32>,
     /// Cycles that a credit for an injection queue takes from the router to the endpoint, which may use it at once
-    /// (class `endpoint` only). If left out, it takes as long as one that the endpoint gives back, `router.credit_delay`
-    /// included.
+    /// (class `endpoint` only). If left out, it takes as long as one that the endpoint gives back,
+    /// `router.credit_delay` included.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = LONGEST))]
     #[schemars(extend("x-unit" = "cycles"))]
@@ -244,8 +244,8 @@ impl LinkClasses {
         Self { ticks_per_cycle, classes, endpoints, fine: 1, flit: Bandwidth::UNLIMITED }
     }
 
-    /// Divides ticks so that every link carries at most one flit of `flit` phits in a tick, as far as it carries no more
-    /// than `fills` phits in a cycle; into `most` ticks at most.
+    /// Divides ticks so that every link carries at most one flit of `flit` phits in a tick, as far as it carries no
+    /// more than `fills` phits in a cycle; into `most` ticks at most.
     pub(crate) fn divided(self, flit: u32, fills: f64, most: Tick) -> Self {
         let of_classes = self.iter().map(|link| link.bandwidth);
         let fastest = of_classes.chain(self.endpoints.iter().copied()).max().unwrap_or(Bandwidth::ONE);
@@ -382,7 +382,8 @@ impl LinkClasses {
         bandwidth.cycles(phits).saturating_mul(self.ticks_per_cycle)
     }
 
-    /// Ticks for `phits` from an endpoint into its router, where that has a bandwidth or a phit takes that of the links.
+    /// Ticks for `phits` from an endpoint into its router, where that has a bandwidth or a phit takes that of the
+    /// links.
     pub(crate) fn injection_ticks(&self, phits: u32) -> Tick {
         let link = &self.classes[0];
         self.serialisation(phits, link.injection_bandwidth.unwrap_or(link.bandwidth))

@@ -45,8 +45,8 @@ pub(crate) struct Written {
 }
 
 impl Snapshot {
-    /// What the link of each port has carried, router by router, in the parts of its [`Rate`]; nothing of networks whose
-    /// links carry whatever comes.
+    /// What the link of each port has carried, router by router, in the parts of its [`Rate`]; nothing of networks
+    /// whose links carry whatever comes.
     pub fn ports(&self) -> &[u64] {
         &self.ports
     }

@@ -53,8 +53,8 @@ struct Link {
     to: usize,
 }
 
-/// All dependencies, and the number of states of packets from which a hop was taken. `together` destinations at most are
-/// followed at a time. `None` if a packet has no hop, or asks for a channel that does not exist.
+/// All dependencies, and the number of states of packets from which a hop was taken. `together` destinations at most
+/// are followed at a time. `None` if a packet has no hop, or asks for a channel that does not exist.
 fn follow(topology: &dyn Topology, longest: u32, vcs: &[u8], together: usize) -> Option<(Dependencies, usize)> {
     let mut dependencies = Dependencies::new(topology, vcs);
     let link = |router: u32, port: u16| {

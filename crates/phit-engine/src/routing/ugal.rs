@@ -157,8 +157,9 @@ ugal! {
 }
 
 ugal! {
-    /// UGAL with the queues of all hops of both routes, in all routers, known at once (UGAL-G; Singh, 2005; on the Dragonfly Kim et al., ISCA 2008): no router can know
-    /// them, which makes it the ideal that others are measured against. Otherwise as `ugal_l`.
+    /// UGAL with the queues of all hops of both routes, in all routers, known at once (UGAL-G; Singh, 2005; on the
+    /// Dragonfly Kim et al., ISCA 2008): no router can know them, which makes it the ideal that others are measured
+    /// against. Otherwise as `ugal_l`.
     UgalG, Sight::Global, reads_everything: true, threshold: 0
 }
 

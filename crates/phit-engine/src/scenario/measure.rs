@@ -22,8 +22,8 @@ pub struct MeasureParams {
     /// Which packets the latencies are about.
     pub count: Count,
     /// Number of equal parts of the measured time in the table `batches`, 2 to 1000 and at most `cycles`, unless that
-    /// is 1. If left out: 20, or fewer for a shorter measurement. Each is divided further, into the parts from which the
-    /// confidence intervals are made.
+    /// is 1. If left out: 20, or fewer for a shorter measurement. Each is divided further, into the parts from which
+    /// the confidence intervals are made.
     #[schemars(range(min = 2, max = 1000))]
     pub batches: u32,
     /// Confidence level of the intervals, more than 0 and less than 1.

@@ -60,8 +60,8 @@ fn a_link_carries_its_buffer_once_per_credit_round_trip() {
 
 #[test]
 fn an_injection_queue_takes_its_room_once_per_credit_round_trip() {
-    // A flit enters the router L after it was sent, is granted at once, and has left a cycle later; its credit is at the
-    // endpoint after L, or what these credits take, and then the next flit is sent. Routers use credits D later,
+    // A flit enters the router L after it was sent, is granted at once, and has left a cycle later; its credit is at
+    // the endpoint after L, or what these credits take, and then the next flit is sent. Routers use credits D later,
     // endpoints only if their credits take as long as those that they give back.
     for (l, own, d) in [(1, None, 0), (1, None, 3), (1, Some(2), 0), (1, Some(2), 3), (4, Some(0), 2), (3, Some(9), 1)]
     {

@@ -116,8 +116,8 @@ pub fn far_below_saturation(document: &Value, load: f64) -> Judged {
 }
 
 /// Cycles that packets may wait in all, from how busy links were: at each link, of utilisation r, which takes s cycles
-/// for a packet, r s / (1 - r) on average. That is twice the wait of Poisson arrivals with one time of service (Pollaczek
-/// and Khinchine). `None` if some link was too busy for that.
+/// for a packet, r s / (1 - r) on average. That is twice the wait of Poisson arrivals with one time of service
+/// (Pollaczek and Khinchine). `None` if some link was too busy for that.
 ///
 /// A link that takes a packet's virtual channel back only when all credits have come (atomic reuse) is busy until then,
 /// which is less than the time of a packet through an empty network.

@@ -1,9 +1,9 @@
 //! Answers that are possible, whatever options are combined.
 //!
-//! Scenarios are those of every kind with options as the schema declares them, some at random. Each is judged: far below
-//! saturation everything that is sent arrives, in about the time that an empty network takes; a network that is proved
-//! free of deadlock comes to none; and more of something never carries less. `make test` draws some dozens, `make fuzz
-//! MINUTES=n` draws for as long as it is told to.
+//! Scenarios are those of every kind with options as the schema declares them, some at random. Each is judged: far
+//! below saturation everything that is sent arrives, in about the time that an empty network takes; a network that is
+//! proved free of deadlock comes to none; and more of something never carries less. `make test` draws some dozens,
+//! `make fuzz MINUTES=n` draws for as long as it is told to.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -30,8 +30,8 @@ const OPTIONS: [(&str, u64, u64); 16] = [
 /// something else where there is more room.
 const OBLIVIOUS: [&str; 7] = ["minimal", "dimension_order", "valiant", "up_down", "dfsssp", "lash", "goal"];
 
-/// Of what is accepted, the least share that has to be accepted with more: arbiters that fall into step, and packets that
-/// spread otherwise, cost some per cent at saturation.
+/// Of what is accepted, the least share that has to be accepted with more: arbiters that fall into step, and packets
+/// that spread otherwise, cost some per cent at saturation.
 const LEAST: f64 = 0.85;
 
 pub struct More {
@@ -57,8 +57,8 @@ impl More {
             let mut document = document.clone();
             Choice { pointer: self.pointer.into(), name: String::new(), value: json!(value) }.set(&mut document);
             document["traffic"]["load"] = json!(self.load);
-            // At saturation sources that inject faster take the links from packets on their way, and the network carries
-            // less, whatever it is made of.
+            // At saturation sources that inject faster take the links from packets on their way, and the network
+            // carries less, whatever it is made of.
             document["router"]["transit_priority"] = json!(true);
             if self.pointer.ends_with("/bandwidth") {
                 // A link that is faster than the crossbar waits for a packet that it can send without a gap: the head

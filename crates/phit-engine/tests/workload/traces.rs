@@ -82,7 +82,9 @@ fn nanoseconds_become_cycles() {
     let bytes =
         ["int count=100", "MPI_Datatype datatype=2 (MPI_CHAR)", "int tag=0", "MPI_Comm comm=2 (MPI_COMM_WORLD)"];
     let with = |peer| bytes.iter().copied().chain([peer]).collect::<Vec<_>>();
-    let first = call("MPI_Init", 0, 100, &[]) + &call("MPI_Send", 1000, 1100, &with("int dest=1"));
+    // Both traces are whole: the first calls MPI_Finalize as soon as it has sent.
+    let end = call("MPI_Finalize", 1100, 1100, &[]);
+    let first = call("MPI_Init", 0, 100, &[]) + &call("MPI_Send", 1000, 1100, &with("int dest=1")) + &end;
     let second = call("MPI_Recv", 500, 5000, &with("int source=0")) + &call("MPI_Finalize", 5070, 5080, &[]);
     fs::write(folder.join("run-0.txt"), first).unwrap();
     fs::write(folder.join("run-1.txt"), second).unwrap();

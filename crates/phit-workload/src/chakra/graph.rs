@@ -195,9 +195,9 @@ impl Noted {
         let (pairs, ranks) = (loose.iter().map(|(_, loose)| loose.pairs).sum::<u64>(), loose.len());
         let [before, after] = [before, after].map(|node| named(&self.graphs[*rank].nodes[*node as usize]));
         vec![format!(
-            "{pairs} operations of GPU streams do not wait for the one before on their stream, on {ranks} ranks (the \
-             first: rank {rank}, {after} after {before}): they can overtake each other; streams = \"in_order\" among the \
-             options keeps them in order"
+            "operations of GPU streams that do not wait for the one before on their stream: {pairs}, on ranks: {ranks} \
+             (first: rank {rank}, {after} after {before}); they can overtake each other, and streams = \"in_order\" \
+             among the options keeps them in order"
         )]
     }
 

@@ -50,7 +50,7 @@ def _sentence(source: Source) -> str:
     elif "topology" in scenario:
         parts.append(network(scenario))
         rows = scenario["topology"].get("left_out", [])
-        parts += [f"{readable(row['count'])} {row['what']} left out" for row in rows]
+        parts += [f"left out: {row['what']}: {readable(row['count'])}" for row in rows]
     for column in ("routing", "pattern"):
         if column in source.points.columns:
             kinds = [label_of(kind) for kind in source.points[column].drop_nulls().unique(maintain_order=True)]

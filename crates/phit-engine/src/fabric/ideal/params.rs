@@ -12,8 +12,9 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// No routers: whole messages that never wait for one another, but at the link into the network and, with
-/// `endpoint_links`, at the link out of it or, with `store_and_forward`, at every link. Programs run on it in the model of their hosts: what the same scenario with
-/// routers takes longer is what contention costs. Of the links it reads latency and bandwidth.
+/// `endpoint_links`, at the link out of it or, with `store_and_forward`, at every link. Programs run on it in the model
+/// of their hosts: what the same scenario with routers takes longer is what contention costs. Of the links it reads
+/// latency and bandwidth.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Ideal {
@@ -44,7 +45,8 @@ pub enum Model {
     #[default]
     ZeroLoad,
     /// As `zero_load`, and the link to an endpoint carries no more than it can, either: messages that come at the same
-    /// time take it in the order in which they were sent. What a program takes longer on real routers is then due to the links between routers alone.
+    /// time take it in the order in which they were sent. What a program takes longer on real routers is then due to
+    /// the links between routers alone.
     EndpointLinks,
     /// `latency`, whatever their size and way.
     Constant,

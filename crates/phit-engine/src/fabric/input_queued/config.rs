@@ -135,7 +135,8 @@ impl Config {
     /// True if flits leave an input port a cycle or more apart, so that their credits need not wait for one another,
     /// where nothing is discarded.
     pub(super) fn credits_come_apart(&self, ideal: bool) -> bool {
-        self.links.ticks_per_cycle == 1 && !ideal && self.paths == (1, 1) && !self.credit_at_output
+        let cycle_apart = self.links.ticks_per_cycle == 1 && !self.follows_links();
+        cycle_apart && !ideal && self.paths == (1, 1) && !self.credit_at_output
     }
 
     /// True if the credits of an endpoint that has room for `room` phits in each virtual channel never keep a packet
@@ -152,8 +153,8 @@ impl Config {
         in_step && room >= round_trip
     }
 
-    /// True if ports have rates of their own, see [`super::rates`]: some link, or the crossbar, carries more or less than
-    /// a phit in each cycle.
+    /// True if ports have rates of their own, see [`super::rates`]: some link, or the crossbar, carries more or less
+    /// than a phit in each cycle.
     pub(crate) fn follows_links(&self) -> bool {
         !self.links.are_alike() || self.crossbar.is_some_and(|rate| rate != Bandwidth::ONE)
     }

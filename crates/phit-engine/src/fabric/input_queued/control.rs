@@ -182,8 +182,8 @@ impl Partition {
         self.outgoing = outgoing;
     }
 
-    /// Puts a control message of `phits` phits on the link of output `index`, after what has been granted before; returns the
-    /// tick at which it is on it. Without phits it needs no link.
+    /// Puts a control message of `phits` phits on the link of output `index`, after what has been granted before;
+    /// returns the tick at which it is on it. Without phits it needs no link.
     pub(crate) fn put_on_link(&mut self, index: u32, phits: u32) -> Tick {
         self.collector.counters.control.messages += 1;
         if phits == 0 {

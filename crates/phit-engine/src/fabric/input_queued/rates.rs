@@ -5,6 +5,7 @@
 //! part of a tick for which it is still taken, and the next flit starts after that part.
 
 use super::config::Config;
+use super::params::Switching;
 use super::settings::Settings;
 use super::transfer::{Passage, paced};
 use crate::bandwidth::Bandwidth;
@@ -51,6 +52,9 @@ pub(crate) struct PortRates {
     usual: (u32, Vec<Parts>),
     /// By rate: more than a flit in a cycle.
     fast: Vec<bool>,
+    /// The least time of a flit on a link. Events of one tick come in no order: under wormhole switching no two flits
+    /// of a link may arrive in the same tick, or a packet's body might come before its head.
+    least: Parts,
     /// By port: the part of its last tick for which the input is busy.
     inputs: Table<u16>,
     /// The same of the output.
@@ -61,8 +65,8 @@ pub(crate) struct PortRates {
     senders: Table<u16>,
 }
 
-/// Where a flit is granted, and when: the ticks of the grant and of its arrival, and those from which on input, output and
-/// link are free.
+/// Where a flit is granted, and when: the ticks of the grant and of its arrival, and those from which on input, output
+/// and link are free.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Granted {
     pub(super) input: u32,
@@ -111,6 +115,7 @@ impl PortRates {
             rates,
             arriving: arriving.into(),
             leaving: leaving.into(),
+            least: if config.switching == Switching::Wormhole { at(1) } else { 0 },
             crossbar: config.crossbar,
             ticks_per_cycle: links.ticks_per_cycle,
             usual: (0, Vec::new()),
@@ -174,7 +179,7 @@ impl PortRates {
     /// its link is free again.
     pub(super) fn send(&mut self, e: u32, (now, free): (Tick, Tick), phits: u32, starts: Cycles) -> Tick {
         let start = at(now) + if free == now { Parts::from(self.senders[e]) } else { 0 };
-        let end = start + self.time(self.injecting[e], phits);
+        let end = start + self.time(self.injecting[e], phits).max(self.least);
         // Phits of a cycle each come in cycles.
         let end = if self.is_one(self.injecting[e]) { at(starts.align(up(end))) } else { end };
         let (free, part) = split(end);
@@ -232,7 +237,7 @@ impl PortRates {
             false => busy,
         };
         let held = if settings.cut_through_holds_output { busy } else { begins + needed };
-        let (occupied, held, link) = (split(occupied), split(held), split(end));
+        let (occupied, held, link) = (split(occupied), split(held), split(start + serialisation.max(self.least)));
         (self.inputs[input], self.outputs[output], self.links[output]) = (occupied.1, held.1, link.1);
         Passage {
             occupied: occupied.0,

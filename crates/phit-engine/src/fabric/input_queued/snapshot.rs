@@ -65,17 +65,17 @@ impl Snapshot {
         let mut control = ([0; MOST_CLASSES], 0);
         let mut queueing = BTreeMap::new();
         let (mut routers, mut endpoints) = (Vec::new(), Vec::new());
-        for partition in partitions {
-            let carried = Carried::of(partition);
+        let carried: Vec<Carried> = partitions.iter().map(Carried::of).collect();
+        for (partition, carried) in partitions.iter().zip(&carried) {
             control.0.iter_mut().zip(carried.control).for_each(|(sum, parts)| *sum += parts);
             control.1 += partition.collector.counters.control.messages;
             for (total, count) in partition.queueing_totals() {
                 queueing.entry(total.name).or_insert((total, 0)).1 += count;
             }
             let ends = partition.tables.first_port.windows(2);
-            let ports = ends.map(|ends| carried.outputs[ends[0] as usize..ends[1] as usize].to_vec());
+            let ports = ends.map(|ends| &carried.outputs[ends[0] as usize..ends[1] as usize]);
             routers.extend(partition.routers.iter().zip(ports));
-            endpoints.extend(partition.endpoints.iter().map(|endpoint| endpoint.number).zip(carried.endpoints));
+            endpoints.extend(partition.endpoints.iter().map(|endpoint| endpoint.number).zip(&carried.endpoints));
         }
         // In the order of their numbers in the network.
         routers.sort_unstable_by_key(|(router, _)| *router);
@@ -83,8 +83,8 @@ impl Snapshot {
         Self {
             control,
             queueing,
-            ports: routers.into_iter().flat_map(|(_, ports)| ports).collect(),
-            injected: endpoints.into_iter().map(|(_, parts)| parts).collect(),
+            ports: routers.into_iter().flat_map(|(_, ports)| ports).copied().collect(),
+            injected: endpoints.into_iter().map(|(_, parts)| *parts).collect(),
             ejected: None,
             offered: partitions.iter().map(|p| p.offered_phits).sum(),
         }

@@ -391,8 +391,8 @@ pub struct Network {
     pub(super) offered_phits: u64,
     /// Packets that routers, and packets of endpoints that routers, have refused.
     pub(super) refused: (u64, u64),
-    /// Packets that are not wholly on their links yet: by link, after these by endpoint that they go to, and after these
-    /// by endpoint that they come from.
+    /// Packets that are not wholly on their links yet: by link, after these by endpoint that they go to, and after
+    /// these by endpoint that they come from.
     pub(super) wires: Wires,
 }
 

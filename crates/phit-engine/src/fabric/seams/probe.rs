@@ -26,8 +26,8 @@ pub trait Observation {
     fn trees(&self, router: u32, port: u16, see: &mut dyn FnMut(&Branch<'_>));
     /// Virtual channels (queues) of `port`.
     fn queues(&self, router: u32, port: u16) -> u16;
-    /// Phits in queue `queue` of input `port`: of flits whose heads have arrived and that have not been granted. A packet
-    /// that is one flit is there from its head on.
+    /// Phits in queue `queue` of input `port`: of flits whose heads have arrived and that have not been granted. A
+    /// packet that is one flit is there from its head on.
     fn input_phits(&self, router: u32, port: u16, queue: u16) -> u32;
     /// Heads that have entered queue `queue` of input `port` in this cycle of the links and have not left it yet.
     fn arrivals(&self, router: u32, port: u16, queue: u16) -> u32;

@@ -26,8 +26,8 @@ pub(super) struct Link {
 }
 
 impl Reading<'_> {
-    /// Every port, router by router, with what it has carried before and after the measured time; the routers of each plane are
-    /// numbered on after those of the plane before.
+    /// Every port, router by router, with what it has carried before and after the measured time; the routers of each
+    /// plane are numbered on after those of the plane before.
     pub(super) fn ports(&self) -> impl Iterator<Item = ((u32, u16), (&u64, &u64))> + '_ {
         let of_plane = move |plane| {
             let first = plane * self.topology.routers();

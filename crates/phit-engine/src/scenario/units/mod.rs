@@ -438,7 +438,8 @@ mod tests {
 
     #[test]
     fn the_longest_cycle_and_the_largest_phit_are_found() {
-        // 64 ns for a packet and 512 for a buffer over an endpoint's link, 200, 80, 2000 and 800 ns: 8 ns, and 64 bytes.
+        // 64 ns for a packet and 512 for a buffer over an endpoint's link, 200, 80, 2000 and 800 ns: 8 ns, and 64
+        // bytes.
         let resolved = resolve(&node()).unwrap();
         assert_eq!(resolved["units"], json!({ "cycle": "8 ns", "phit": "512 bit" }));
         let links = &resolved["router"]["links"];

@@ -29,8 +29,8 @@ pub struct Faulty {
     off: Vec<u32>,
     /// Two routers with endpoints that work and have no minimal route between them.
     stranded: Option<(u32, u32)>,
-    /// Routers without endpoints that have failed or that some minimal route does not reach or leave any more, in order,
-    /// of those where routes may break their journey.
+    /// Routers without endpoints that have failed or that some minimal route does not reach or leave any more, in
+    /// order, of those where routes may break their journey.
     closed: Vec<u32>,
     /// Where no hop is left, those of the whole graph are listed.
     all_hops: bool,

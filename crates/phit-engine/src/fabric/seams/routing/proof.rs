@@ -38,7 +38,8 @@ pub struct Ladder {
 }
 
 impl Ladder {
-    /// The virtual channels of the hop after `taken` others, of `vcs` that are divided among `hops`, as (first, number).
+    /// The virtual channels of the hop after `taken` others, of `vcs` that are divided among `hops`, as (first,
+    /// number).
     pub(crate) fn channels(taken: u32, hops: u32, vcs: u8) -> (u8, u8) {
         /// A packet counts its hops in a byte.
         const MOST: u32 = u8::MAX as u32;

@@ -37,8 +37,8 @@ pub struct JobRow {
 }
 
 impl JobRow {
-    /// The jobs of a workload that have names, to which nothing has come yet. `distributed`: it is asked for how latencies
-    /// are distributed.
+    /// The jobs of a workload that have names, to which nothing has come yet. `distributed`: it is asked for how
+    /// latencies are distributed.
     pub(super) fn of(workload: &Workload, distributed: bool) -> Vec<Self> {
         let row = |(number, job): (u32, &MadeJob)| {
             let endpoints = match workload.traffic.iter().find(|beside| beside.job == number) {
@@ -217,7 +217,8 @@ pub(super) const TABLE: Table = Table {
         Column {
             name: "latency_p50",
             words: "median packet latency",
-            about: "Half of these packets took at most this long; with `measure.histogram`, as all percentiles of jobs.",
+            about: "Half of these packets took at most this long; with `measure.histogram`, as all percentiles of \
+                    jobs.",
             values: |at| at.quantile_of_jobs(|job| &job.latencies, 0.5),
             ..TIME
         },
