@@ -25,9 +25,15 @@ impl Rate {
     }
 
     /// The parts of so many phits that a link carries in the first `ticks` ticks: as many as it can. A link takes whole
-    /// cycles for a flit, at whose end it may idle.
-    pub fn sent(self, phits: u32, ticks: u32) -> u64 {
-        self.parts(phits.into()).min(self.capacity(ticks.into()))
+    /// cycles for a flit, at whose end it may idle; or the flit starts between two ticks: `early` parts of a tick, of
+    /// which there are 65536, before these ticks.
+    ///
+    /// Of what a link carries in a part of a tick only whole parts of phits count. The count of all flits is then what
+    /// the link has carried, rounded down: as it carries a whole number in a tick, no window of whole ticks has more
+    /// than that, wherever flits start.
+    pub fn sent(self, phits: u32, ticks: u32, early: u16) -> u64 {
+        let more = (u128::from(early) * u128::from(self.per_tick)) >> u16::BITS;
+        self.parts(phits.into()).min(self.capacity(ticks.into()).saturating_add(more as u64))
     }
 
     /// The parts that a link can carry in so many ticks.

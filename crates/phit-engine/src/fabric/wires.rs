@@ -15,6 +15,8 @@ struct Late {
     link: u32,
     /// Its first phit is on the wire from this tick on.
     start: Tick,
+    /// Or even that much before, in parts of a tick, of which there are 65536.
+    early: u16,
     /// The link has taken all of it.
     end: Tick,
     /// Phits.
@@ -43,8 +45,21 @@ impl Wires {
     /// until tick `end`.
     #[inline(always)]
     pub(crate) fn note(&mut self, link: u32, (start, end): (Tick, Tick), phits: u32, control: bool) {
+        self.note_between(link, (start, 0, end), phits, control);
+    }
+
+    /// The same of what starts between two ticks, `early` parts of a tick before `start`, of which there are 65536, and
+    /// has left no later than at `end`.
+    #[inline(always)]
+    pub(crate) fn note_between(
+        &mut self,
+        link: u32,
+        (start, early, end): (Tick, u16, Tick),
+        phits: u32,
+        control: bool,
+    ) {
         if end > self.until {
-            self.keep(Late { link, start, end, phits, control });
+            self.keep(Late { link, start, early, end, phits, control });
         }
     }
 
@@ -57,9 +72,12 @@ impl Wires {
     /// Calls `see` with each link that has more to carry of what it has been granted, the parts of phits yet to come,
     /// and whether they are a control message's. `rate` tells the rate of a link.
     pub(crate) fn to_come(&self, rate: impl Fn(u32) -> Rate, mut see: impl FnMut(u32, u64, bool)) {
-        for &Late { link, start, phits, control, .. } in &self.late {
+        for &Late { link, start, early, phits, control, .. } in &self.late {
             let rate = rate(link);
-            let sent = rate.sent(phits, self.until.saturating_sub(start));
+            let sent = match self.until.checked_sub(start) {
+                Some(ticks) => rate.sent(phits, ticks, early),
+                None => 0,
+            };
             see(link, rate.parts(phits.into()) - sent, control);
         }
     }
@@ -99,8 +117,39 @@ mod tests {
     }
 
     #[test]
+    fn flits_that_follow_one_another_between_ticks_take_no_more_than_the_link_carries() {
+        const PARTS: u32 = 1 << 16;
+        for rate in [RATE, Rate { per_phit: 5, per_tick: 3 }, Rate { per_phit: 7, per_tick: 30 }] {
+            for phits in [1, 2, 5] {
+                let time = (phits * rate.per_phit as u32 * PARTS).div_ceil(rate.per_tick as u32);
+                // Some time after the start of a cycle, without a break.
+                let ends = |number: u32| PARTS / 3 + number * time;
+                let mut counted = vec![0];
+                for until in 1..60 {
+                    let mut wires = Wires::default();
+                    wires.run_until(until);
+                    let mut all = 0;
+                    for number in 0..40 {
+                        let (start, end) = (ends(number).div_ceil(PARTS), ends(number + 1).div_ceil(PARTS));
+                        wires.note_between(0, (start, (start * PARTS - ends(number)) as u16, end), phits, false);
+                        all += rate.parts(phits.into());
+                    }
+                    wires.to_come(|_| rate, |_, parts, _| all -= parts);
+                    counted.push(all);
+                }
+                for (from, before) in counted.iter().enumerate() {
+                    for (until, after) in counted.iter().enumerate().skip(from) {
+                        let most = rate.capacity((until - from) as u64);
+                        assert!(after >= before && after - before <= most, "{rate:?}, {phits}: {from} to {until}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
     fn a_link_carries_no_more_than_it_can_and_then_idles() {
         // Two phits are six parts: all of them on the wire after three ticks.
-        assert_eq!([0, 1, 2, 3, 4].map(|ticks| RATE.sent(2, ticks)), [0, 2, 4, 6, 6]);
+        assert_eq!([0, 1, 2, 3, 4].map(|ticks| RATE.sent(2, ticks, 0)), [0, 2, 4, 6, 6]);
     }
 }

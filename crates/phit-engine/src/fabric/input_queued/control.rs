@@ -192,7 +192,11 @@ impl Partition {
         let time = self.link_time(index, phits);
         let output = &mut self.tables.outputs[index];
         let class = output.class as usize % MOST_CLASSES;
-        let start = self.config.links.align(self.now.max(output.free));
+        let free = match &mut self.rates {
+            Some(rates) => rates.whole_ticks(index, output.free),
+            None => output.free,
+        };
+        let start = self.config.links.align(self.now.max(free));
         let leaves = start + time;
         output.free = leaves;
         output.phits += u64::from(phits);

@@ -252,9 +252,14 @@ impl Partition {
         let latency = self.settings.injection_latency;
         let before = self.endpoints[e].free;
         let starts = self.settings.starts;
+        let mut wire = (self.now, 0, None);
         let free = match (self.settings.injection_bandwidth, &mut self.rates, K::SIZED) {
             (None, ..) => starts.align(self.now + self.settings.ticks_per_cycle),
-            (Some(_), Some(rates), _) if K::EXTRAS => rates.send(e, (self.now, before), size, starts),
+            (Some(_), Some(rates), _) if K::EXTRAS => {
+                let sent = rates.send(e, (self.now, before), size, starts);
+                wire = (sent.start, sent.early, Some(sent.end));
+                sent.free
+            }
             (Some(_), _, true) => starts.align(self.now + self.unit.arrival[0]),
             (Some(bandwidth), _, false) => starts.align(self.now + self.config.links.serialisation(size, bandwidth)),
         };
@@ -266,7 +271,9 @@ impl Partition {
         endpoint.free = free;
         endpoint.lane = lane;
         endpoint.phits += u64::from(size);
-        self.wires.note(self.tables.outputs.len() as u32 + e, (self.now, endpoint.free), size, false);
+        let (start, early, end) = wire;
+        let times = (start, early, end.unwrap_or(free));
+        self.wires.note_between(self.tables.outputs.len() as u32 + e, times, size, false);
         let (head, tail) = match K::WHOLE {
             true => (true, true),
             false => {

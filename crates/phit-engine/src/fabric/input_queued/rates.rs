@@ -34,6 +34,23 @@ fn up(time: Parts) -> Tick {
     ((time + (1 << BITS) - 1) >> BITS) as Tick
 }
 
+/// How much earlier a time is than the first tick that starts no earlier.
+fn early(time: Parts) -> u16 {
+    (at(up(time)) - time) as u16
+}
+
+/// When a flit is on the link of an endpoint.
+pub(super) struct Sent {
+    /// From this tick on.
+    pub(super) start: Tick,
+    /// Or even so much before, in parts of a tick.
+    pub(super) early: u16,
+    /// The link is free again.
+    pub(super) free: Tick,
+    /// The link has taken all of it.
+    pub(super) end: Tick,
+}
+
 /// The rates of one partition's ports.
 #[derive(Debug)]
 pub(crate) struct PortRates {
@@ -175,16 +192,23 @@ impl PortRates {
         self.fast[usize::from(self.leaving[port])]
     }
 
-    /// Endpoint `e`, whose link is free from tick `free` on, sends a flit in tick `now`; returns the tick from which on
-    /// its link is free again.
-    pub(super) fn send(&mut self, e: u32, (now, free): (Tick, Tick), phits: u32, starts: Cycles) -> Tick {
+    /// Endpoint `e`, whose link is free from tick `free` on, sends a flit in tick `now`; returns when that is on the
+    /// link.
+    pub(super) fn send(&mut self, e: u32, (now, free): (Tick, Tick), phits: u32, starts: Cycles) -> Sent {
         let start = at(now) + if free == now { Parts::from(self.senders[e]) } else { 0 };
         let end = start + self.time(self.injecting[e], phits).max(self.least);
         // Phits of a cycle each come in cycles.
         let end = if self.is_one(self.injecting[e]) { at(starts.align(up(end))) } else { end };
         let (free, part) = split(end);
         self.senders[e] = part;
-        free
+        Sent { start: up(start), early: early(start), free, end: up(end) }
+    }
+
+    /// The link behind `port`, which becomes free within tick `free`, is to be taken for whole ticks: returns the first
+    /// of which it is wholly free.
+    pub(super) fn whole_ticks(&mut self, port: u32, free: Tick) -> Tick {
+        let part = std::mem::take(&mut self.links[port]);
+        up(at(free) + Parts::from(part))
     }
 
     /// True if a rate is a phit in each cycle: what moves at it moves in whole ticks, as where all links are alike.
@@ -244,6 +268,7 @@ impl PortRates {
             held: held.0,
             left: up(through).max(now + 1),
             start: up(start),
+            early: early(start),
             free: link.0,
             end: up(end),
             class,

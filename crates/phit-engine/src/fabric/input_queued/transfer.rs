@@ -29,6 +29,8 @@ pub(super) struct Passage {
     pub(super) left: Tick,
     /// It starts on the link.
     pub(super) start: Tick,
+    /// Or even so much before, in parts of a tick, of which there are 65536.
+    pub(super) early: u16,
     /// The link is free from then on.
     pub(super) free: Tick,
     /// The link has taken all of it.
@@ -71,6 +73,7 @@ impl Passage {
             held: if settings.cut_through_holds_output { busy } else { now + needed },
             left: through.max(now + 1),
             start,
+            early: 0,
             free: start + serialisation,
             end: start + serialisation,
             class,
@@ -149,7 +152,7 @@ impl Partition {
             *ready = self.tables.buffers.room_from(output).max(output.busy);
         }
         output.phits += u64::from(size);
-        self.wires.note(grant.output, (passage.start, passage.end), size, false);
+        self.wires.note_between(grant.output, (passage.start, passage.early, passage.end), size, false);
         if !K::ALIKE {
             self.tables.buffers.push(grant.output, passage.start, grant.size);
         }
