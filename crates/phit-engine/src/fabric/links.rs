@@ -248,7 +248,8 @@ impl LinkClasses {
     /// more than `fills` phits in a cycle; into `most` ticks at most.
     pub(crate) fn divided(self, flit: u32, fills: f64, most: Tick) -> Self {
         let of_classes = self.iter().map(|link| link.bandwidth);
-        let fastest = of_classes.chain(self.endpoints.iter().copied()).max().unwrap_or(Bandwidth::ONE);
+        let all = of_classes.chain(self.endpoints.iter().copied()).chain(self[0].injection_bandwidth);
+        let fastest = all.max().unwrap_or(Bandwidth::ONE);
         let flit = Bandwidth::whole(flit);
         let fine = (fastest.to_f64().min(fills) / flit.to_f64()).ceil().clamp(1.0, f64::from(most.clamp(1, MOST_PARTS)))
             as Tick;
@@ -259,6 +260,7 @@ impl LinkClasses {
             latency: link.latency * fine,
             credit_latency: link.credit_latency * fine,
             ejection_latency: link.ejection_latency * fine,
+            injection_credit_latency: link.injection_credit_latency.map(|ticks| ticks * fine),
             ..link.clone()
         };
         let classes = self.iter().map(class).collect();
