@@ -62,7 +62,11 @@ def test_slow_links_carry_their_part() -> None:
     assert proof is not None
     assert proof.worth / proof.cost == slow.load
     assert sum(price.capacity for price in proof.prices) == Fraction(2, 3) * 16
-    assert of(endpoint=0.1).load == Fraction(1, 10)
+    # Loads are shares of the endpoint's link, unless they are said to be phits.
+    assert of(endpoint=0.1).load == 1
+    in_phits = scenario(ring, pattern, links={"endpoint": {"bandwidth": 0.1}})
+    in_phits["traffic"]["load_unit"] = "phits"
+    assert phit.bound(in_phits).load == Fraction(1, 10)
     with pytest.raises(InputError, match="multiples of a part"):
         phit.bound(scenario(torus(4, 4), links={"dim0": {"bandwidth": 0.001}, "dim1": {"bandwidth": 10**9}}))
 

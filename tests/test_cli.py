@@ -68,7 +68,7 @@ def test_sweep_report_and_plot(cli: Cli, write: Write, tmp_path: Path) -> None:
     folder = tmp_path / "results"
     status, out, err = cli("sweep", write(tiny() | {"sweep": sweep}), "--out", folder, "--workers", 1, "--plot")
     assert status == 0, err
-    assert "valiant" in out
+    assert "Valiant" in out
     assert "[4/4]" in err
     for name in ("latency.png", "latency.svg", "latency.html", "throughput.png"):
         assert (folder / "plots" / name).stat().st_size > 1000
@@ -76,7 +76,7 @@ def test_sweep_report_and_plot(cli: Cli, write: Write, tmp_path: Path) -> None:
     assert (folder / "points.csv").read_text().count("\n") == 5
     assert "| routing |" in (folder / "points.md").read_text()
     assert cli("report", folder)[1].count("minimal") == 2
-    assert "| valiant |" in cli("report", folder, "--markdown")[1]
+    assert "| Valiant |" in cli("report", folder, "--markdown")[1]
     assert cli("report", folder, "--csv")[1] == (folder / "points.csv").read_text()
     status, out, err = cli("plot", folder, "--y", "hops_mean", "--format", "png", "--out", tmp_path / "more")
     assert (status, out) == (0, f"{tmp_path / 'more' / 'hops_mean.png'}\n")

@@ -273,8 +273,10 @@ def test_the_short_table_is_that_of_a_terminal(cli: Cli, write: Write, tmp_path:
     points, keys = pl.read_parquet(tmp_path / "r" / "points.parquet"), ["traffic.pattern", "seed"]
     headings, rows = short.short_rows(points, keys)
     right = [points[column].dtype.is_numeric() for column, _ in short.short_columns(points, keys)]
-    assert short._text(headings, rows, right) == shown.rstrip("\n")
-    assert _printed(short._table(headings, rows, right)) == shown
+    reasons = "".join(f"{line}\n" for line in short.without_interval(points))
+    assert reasons.count("saturated") == 1
+    assert f"{short._text(headings, rows, right)}\n{reasons}" == shown
+    assert _printed(short._table(headings, rows, right)) + reasons == shown
     # What is wider than its letters are many, or than the line, is left to what knows of widths.
     assert short._text(headings, [["表"] * len(headings)], right) is None
     assert short._text(["x" * 161], [], [False]) is None

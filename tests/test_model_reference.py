@@ -37,7 +37,6 @@ COUNTED_OTHERWISE = {
     "cycle": "what a cycle is",
     "phit": "what a phit is",
     "units": "what both are",
-    "phit_bits": "bits",
     "batches": "parts of a time",
     "injection_rate": "a multiple of a load",
     "local_low": "packets per cycle",

@@ -309,13 +309,14 @@ def test_saturation_by_generation_needs_a_rule_for_latency() -> None:
 
 
 def test_a_grid_ends_before_its_last_load() -> None:
+    # Pairs of endpoints, of which none is in another's way: every load is sustained.
     scenario = {
         "topology": {"kind": "single", "endpoints": 4},
-        "traffic": {"load": 0.1},
-        "measure": {"warmup": 0, "cycles": 200},
+        "traffic": {"load": 0.1, "pattern": "permutation"},
+        "measure": {"warmup": 200, "cycles": 1000},
     }
     for last, loads in ((0.9, [0.1, 0.4, 0.7]), (1.0, [0.1, 0.4, 0.7, 1.0])):
-        found = phit.saturate(scenario, first=0.1, last=last, step=0.3, share=0.01)
+        found = phit.saturate(scenario, first=0.1, last=last, step=0.3)
         assert [trial.load for trial in found.trials] == loads
 
 

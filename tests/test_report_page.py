@@ -217,7 +217,8 @@ def test_links_are_those_of_the_table(page: Page, swept: Path) -> None:
         far = [f"router {to}" if to >= 0 else None for to in unpacked(network["to"], "i4")]
         assert far == [to if to.startswith("router") else None for to in own["to"]]
         use = unpacked(point["use"], "u1") / data["finest"]
-        assert use == pytest.approx(own["utilisation"].to_numpy(), abs=0.5 / data["finest"])
+        # Half a step, which is where uses such as 0.31 are, and what numbers are rounded by.
+        assert use == pytest.approx(own["utilisation"].to_numpy(), abs=0.5 / data["finest"] + 1e-12)
     assert network["layout"]["groups"]
     assert len(network["layout"]["blocks"]) == 9
 
@@ -368,11 +369,10 @@ def test_kinds_have_the_names_of_the_literature() -> None:
 
 
 def test_a_workload_shows_its_ranks_phases_and_jobs(tmp_path: Path) -> None:
-    steps = [{"kind": "calc", "time": 400}, {"kind": "collective", "collective": "all_reduce", "bytes": 4096}]
-    sequence = {"kind": "sequence", "steps": steps, "times": 2}
-    for step in steps:
-        step["ranks"] = 4
-    jobs = [{"name": "training", "program": sequence}, {"name": "other", "program": steps[1]}]
+    exchange = {"kind": "collective", "collective": "all_reduce", "bytes": 4096, "ranks": 4}
+    sequence = {"kind": "sequence", "steps": [{"kind": "calc", "time": 400}, exchange], "times": 2}
+    # Any number of ranks may calculate: the sequence comes last, and has the endpoints that are left.
+    jobs = [{"name": "other", "program": exchange}, {"name": "training", "program": sequence}]
     document = {
         "units": {"phit": "8 B", "cycle": "100 ns"},
         "topology": {"kind": "single", "endpoints": 8},

@@ -74,7 +74,10 @@ INFRAGRAPH = {
         {"name": "spine", "device": "leaf"},
         {"name": "hosts", "device": "host", "count": 4},
     ],
-    "links": [{"name": "up", "physical": {"bandwidth": {"gigabits_per_second": 100}}}, {"name": "down"}],
+    "links": [
+        {"name": "up", "physical": {"bandwidth": {"gigabits_per_second": 400}}},
+        {"name": "down", "physical": {"bandwidth": {"gigabits_per_second": 100}}},
+        {"name": "plain"}],
     "edges": [
         {"ep1": {"instance": "leaves[0]", "component": "port[0:2]"},
          "ep2": {"instance": "hosts[0]", "component": "nic"}, "scheme": "one2one", "link": "down"},
@@ -83,7 +86,7 @@ INFRAGRAPH = {
         {"ep1": {"instance": "leaves[0]", "component": "port[4:6]"},
          "ep2": {"instance": "spine[0]", "component": "port[0]"}, "scheme": "many2many", "link": "up"},
         {"ep1": {"instance": "leaves[1]", "component": "port[4]"},
-         "ep2": {"instance": "spine[0]", "component": "port[1]"}, "link": "up"},
+         "ep2": {"instance": "spine[0]", "component": "port[1]"}, "link": "plain"},
     ],
 }  # fmt: skip
 
@@ -198,6 +201,14 @@ def test_networks_are_simulated_as_they_are(kind: str, tmp_path: Path) -> None:
     for name, text in FILES[kind].items():
         (tmp_path / name).write_text(text)
     assert answered(document(kind, tmp_path), tmp_path)
+
+
+def test_rates_need_that_of_the_endpoints_links(tmp_path: Path) -> None:
+    fabric: dict[str, Any] = json.loads(json.dumps(INFRAGRAPH))
+    del fabric["links"][1]["physical"]
+    (tmp_path / "net.json").write_text(json.dumps(fabric))
+    with pytest.raises(ScenarioError, match=re.escape('write [router.links.endpoint] bandwidth = "400 Gb/s"')):
+        phit.run(document("infragraph", tmp_path))
 
 
 @pytest.mark.parametrize("kind", FILES)

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from phit import stored, text
 from phit.cli.app import out
-from phit.errors import InputError, ResultsError
+from phit.errors import InputError, ResultsError, failure
 from rich.table import Table
 
 from .conftest import Cli, Write
@@ -204,7 +204,7 @@ def test_messages_have_an_end(path: tuple[Any, ...], which: str, cli: Cli, tmp_p
 
 
 def test_errors_in_python_have_an_end() -> None:
-    for kind in (InputError, ResultsError, phit.SimulationError, phit.PhitError):
+    for kind in (InputError, ResultsError, phit.SimulationError, failure):
         said = str(kind(f"start {'x' * 1_000_000} end"))
         assert said.startswith("start xxx")
         assert said.endswith("xxx end")

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from phit.errors import InputError, PhitError, one_line
+from phit.errors import InputError, failure, one_line
 from phit.executors import run_on
 from phit.where import DASK
 from phit.workers import Answers
@@ -28,7 +28,7 @@ def run_on_dask(address: str, scenarios: Sequence[str], force: bool, say: Callab
     try:
         client: Any = Client(f"tcp://{place}", timeout=PATIENCE, set_as_default=False)  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as error:
-        raise PhitError(f"{address}: no scheduler of Dask answers there ({one_line(error)})") from None
+        raise failure(f"{address}: no scheduler of Dask answers there ({one_line(error)})") from None
     with client:
         count = len(client.scheduler_info(n_workers=-1)["workers"])
         say(f"{address}: {count} workers" if count else f"{address}: no workers yet")

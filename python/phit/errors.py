@@ -40,6 +40,11 @@ class SimulationError(PhitError):
         super().__init__(shortened(message))
 
 
+def failure(message: str) -> PhitError:
+    """An error of no kind of its own. `PhitError` is the engine's and takes messages of any length; this has an end."""
+    return PhitError(shortened(message))
+
+
 def one_line(error: BaseException) -> str:
     """The message of `error` without line breaks."""
     return "; ".join(each_line(error))

@@ -425,7 +425,7 @@ def time_series(
     return styled(chart.resolve_scale(color="independent").properties(width=520, height=280), heading, "")
 
 
-def _marked(marks: Iterable[Happening], unit: TimeUnit, x: alt.X, when: list[Any]) -> Chart | None:
+def _marked(marks: Iterable[Happening], unit: TimeUnit, x: "alt.X", when: list[Any]) -> Chart | None:
     """A dashed line for each thing that happened, with a legend of the kinds; `None` if nothing did."""
     known = dict.fromkeys(marks)
     if not known:

@@ -20,6 +20,9 @@ LONGER = 5
 TIMES = ("measure.warmup", "measure.cycles")
 """Keys that say how long a run is."""
 
+ENDS = ("traffic.message.count", "traffic.requests.count")
+"""Keys with which a run ends by itself: no length of it makes it steady."""
+
 FINEST = 1e-6
 """The smallest step and tolerance."""
 
@@ -108,7 +111,8 @@ class Rule:
         delivered = all(x is not None for x in latencies)
         fast = latency is not None and latency <= self._longest(before)
         lasting = delivered and fast and accepted >= self.share
-        if lasting and steady in ("no", "unknown") and longer < LONGER:
+        repeated = longer < LONGER and not any(_ends(scenario) for scenario, _ in runs)
+        if lasting and steady in ("no", "unknown") and repeated:
             return Trial(load, False, accepted, latency, steady, longer, decided=False)
         # A latency that falls is no loss: queues that have grown by chance become shorter.
         growing = steady == "no" and accepted < 1
@@ -139,7 +143,8 @@ def saturate(
     """Finds the largest load that a scenario sustains. Of the curves of an experiment `saturations` finds it.
 
     Runs that accept enough, but are not steady or too short to tell, are repeated with five times the warm-up and five
-    times the cycles, which then decide. A load is sustained if every seed
+    times the cycles, which then decide; those of a given number of messages or requests are not, as they end. A load
+    is sustained if every seed
 
     * accepts at least `share` of what is offered, or, if packets are counted by generation, delivers all of them;
     * does not accept less than is offered with a trend of its mean latency: queues would still grow;
@@ -288,6 +293,11 @@ def _run(document: Document, search: "Search", seed: int, force: bool) -> Result
         set_path(own, key, value)
     set_path(own, "seed", int(get_path(own, "seed", 1)) + seed)
     return run(own, force=force)
+
+
+def _ends(scenario: Document) -> bool:
+    """Whether a run has a given number of messages or requests, after which nothing comes."""
+    return any(get_path(scenario, key) is not None for key in ENDS)
 
 
 def _share(scenario: Document, summary: Mapping[str, Any]) -> float:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from phit.durations import seconds
-from phit.errors import InputError, PhitError, SimulationError, one_line
+from phit.errors import InputError, SimulationError, failure, one_line
 from phit.executors import execute, ours
 from phit.experiment import WORK_PER_SECOND, Point
 from phit.sharding import shares
@@ -158,7 +158,7 @@ class _Submitted:
             with executor.batch():
                 made = [executor.submit(work_through, str(j.file), list(j.left.items()), self._force) for j in jobs]
         except (RuntimeError, OSError, subprocess.CalledProcessError) as error:
-            raise PhitError(f"slurm: jobs cannot be submitted ({one_line(error)})") from None
+            raise failure(f"slurm: jobs cannot be submitted ({one_line(error)})") from None
         self._made += len(jobs)
         for job, one in zip(jobs, made, strict=True):
             job.name = str(one.job_id)

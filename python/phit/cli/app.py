@@ -12,7 +12,7 @@ import typer
 import phit
 from phit._engine import OWN
 from phit.cli import completing
-from phit.errors import PhitError, one_line
+from phit.errors import failure, one_line
 from phit.left_out import in_words
 from phit.text import WIDTH, plain_lines
 
@@ -86,7 +86,7 @@ def out(text: "str | RenderableType") -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(BROKEN_PIPE) from None
     except OSError as error:
-        raise PhitError(f"standard output: cannot be written ({error.strerror})") from None
+        raise failure(f"standard output: cannot be written ({error.strerror})") from None
 
 
 def table(**look: Any) -> "Table":

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy.optimize import linprog
 from scipy.sparse import coo_matrix, csr_matrix, hstack
 
-from phit.errors import PhitError
+from phit.errors import failure
 from phit.throughput.network import Ints, Network, refuse
 from phit.throughput.symmetry import Colours, Columns, Hashes, refine
 
@@ -68,7 +68,7 @@ def most(network: Network, allowed: npt.NDArray[np.bool_] | None = None) -> Flow
         method="highs",
     )
     if result.status != 0:
-        raise PhitError(f"the linear program of the bound was not solved: {result.message}")
+        raise failure(f"the linear program of the bound was not solved: {result.message}")
     prices = np.maximum(-result.ineqlin.marginals / capacities.sizes, 0.0)
     return Flow(float(result.x[-1]), prices[capacities.of_each])
 

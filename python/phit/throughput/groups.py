@@ -13,7 +13,7 @@ import numpy.typing as npt
 from scipy.optimize import linprog
 from scipy.sparse.csgraph import dijkstra
 
-from phit.errors import PhitError
+from phit.errors import failure
 from phit.throughput.certificate import FAR, Proof, graph, prove, route_costs, shortest
 from phit.throughput.network import Ints, Network
 
@@ -85,7 +85,7 @@ def _prices(network: Network, group: Ints) -> Floats:
         cuts.append(taken)
         result = linprog(worth, A_ub=-np.array(cuts), b_ub=-np.ones(len(cuts)), method="highs")
         if result.status != 0:
-            raise PhitError(f"the linear program of the prices was not solved: {result.message}")
+            raise failure(f"the linear program of the prices was not solved: {result.message}")
         prices = result.x
     found: Floats = np.maximum(prices, 0.0)[group]
     return found

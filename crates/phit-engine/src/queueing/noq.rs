@@ -54,6 +54,14 @@ fn share(topology: &dyn Topology, router: u32, port: u16, (first, count): (u8, u
     }
 }
 
+/// The same part of `here` channels of a link as `range` is of the `there` channels of the link behind: link classes may
+/// have different numbers of channels.
+fn part((first, count): (u8, u8), there: u8, here: u8) -> (u8, u8) {
+    let place = |channel: u16| (channel * u16::from(here) / u16::from(there.max(1))) as u8;
+    let from = place(first.into()).min(here.saturating_sub(1));
+    (from, (place(u16::from(first) + u16::from(count)) - from).max(1))
+}
+
 /// What is known of a packet that takes a hop over a link of `class`, in a channel of a range from `vc` on.
 fn moved(state: HopState, class: u8, vc: u8) -> HopState {
     let mut leg_hops = state.leg_hops;
@@ -79,7 +87,8 @@ impl Queueing for Rule {
             Peer::Router { router: next, .. } => {
                 let state = moved(packet.hop_state(), class, hop.vc);
                 let after = told_ahead(topology, next, packet, state, &self.vcs);
-                share(topology, next, after.port, (after.vc, after.vcs))
+                let there = self.vcs[usize::from(topology.port(next, after.port).class)];
+                share(topology, next, after.port, part((after.vc, after.vcs), there, all.1))
             }
         }
     }
@@ -122,7 +131,8 @@ impl Adaptive for Followed {
                 continue;
             }
             for after in Self::hops(topology, (next, to), moved(state, class, hop.vc), vcs) {
-                step(hop.port, share(topology, next, after.port, (after.vc, after.vcs)));
+                let [here, there] = [class, topology.port(next, after.port).class].map(|class| vcs[usize::from(class)]);
+                step(hop.port, share(topology, next, after.port, part((after.vc, after.vcs), there, here)));
             }
         }
     }

@@ -565,7 +565,7 @@ mod tests {
             assert!(rows == by_hand(&*topology, &wires, &table), "{said}");
             layers += rows.iter().max().unwrap();
         }
-        assert!(layers > 4, "several networks take several layers: {layers}");
+        assert!(layers >= 4, "several networks take several layers: {layers}");
     }
 
     #[test]
@@ -593,6 +593,7 @@ mod tests {
         assert!(emptied.contains(&one));
         let less: u64 = before.iter().zip(&routes.shared).map(|(&old, &new)| u64::from(old - new)).sum();
         assert!(less > u64::from(before[one as usize]), "routes have other dependencies: {less}");
-        assert!(routes.divide(400).unwrap().into_iter().max() < Some(8));
+        let most = routes.divide(400).unwrap().into_iter().max();
+        assert!(most < Some(8), "{most:?}");
     }
 }

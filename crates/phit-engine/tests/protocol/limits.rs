@@ -199,7 +199,7 @@ fn heads_that_ask_for_several_outputs_where_they_cannot() {
         (
             json!({ "vc_allocation": "with_switch" }),
             "virtual_channels",
-            "router.vc_allocation = \"with_switch\": expected \"stage\" with routing",
+            "router.vc_allocation = \"with_switch\": expected \"stage\"",
         ),
         (stage.clone(), "dbbm", "queueing.kind = \"dbbm\": expected \"virtual_channels\" with routing"),
     ] {

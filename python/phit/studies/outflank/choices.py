@@ -30,9 +30,6 @@ from phit.studies.outflank.setting import Setting
 from phit.studies.peers import outflank_author
 from phit.studies.peers.outflank_author import FIRST, STEP, links
 
-CYCLE = "1.6 ns"
-"""Of the packet-level node beside the input-queued router, whose cycle this is."""
-
 ANSWERS, CREDITS, ROUTER = "answers", "credits", "input-queued router"
 ACCEPTANCES = (ANSWERS, CREDITS, ROUTER)
 """The packet-level node with answers and with credits, and the input-queued router, which has credits."""
@@ -76,7 +73,6 @@ def _single_packets(setting: Setting, pattern: str, routing: str, gamma: float, 
     scenario["traffic"]["process"] = {"kind": "bernoulli"}
     if acceptance != ROUTER:
         node = {"answer": "10 B"} if acceptance == ANSWERS else {"answer": "10 B", "acceptance": acceptance}
-        scenario["units"] = {"cycle": CYCLE}
         scenario["router"] = {"node": node, "links": links()}
     return scenario
 

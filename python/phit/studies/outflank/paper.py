@@ -27,6 +27,9 @@ AUTHOR, PAPER = "author", "paper"
 PER_MICROSECOND = {AUTHOR: outflank_author.PER_MICROSECOND, PAPER: 625}
 """Cycles of a microsecond."""
 
+CYCLE = "1.6 ns"
+"""Of the paper's reading."""
+
 ROUTINGS: dict[str, dict[str, Document]] = {
     AUTHOR: outflank_author.ROUTINGS,
     PAPER: {
@@ -107,6 +110,7 @@ def steady(
     """A steady state of the input-queued router with credits: the links, queues and messages are the author's."""
     return {
         "seed": seed,
+        "units": {"cycle": CYCLE},
         "topology": topology,
         # Packets wait at the far end of a link for room in the next queue, and nowhere else.
         "router": {"switching": switching, "allocator": "ideal", "links": links()},

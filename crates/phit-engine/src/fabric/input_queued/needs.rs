@@ -18,8 +18,12 @@ const ONCE: [&str; 4] = ["wheel", "times", "collector", "injection_bounds"];
 /// which its ports are free.
 const EVENTS: f64 = 36.0;
 
-/// Bytes of two looks at the counters of ports and endpoints, before the measurement and after it.
-const LOOKS: f64 = 16.0;
+/// Bytes of two looks at the counters of ports and endpoints, before the measurement and after it, and of what the
+/// partitions tell while one is taken.
+const LOOKS: f64 = 24.0;
+
+/// Bytes of the place of a router's counters while a look is taken.
+const LOOK_OF_A_ROUTER: f64 = 24.0;
 
 /// The part that allocators lose: tables that grow are an eighth larger than what is in them, and copied as they grow.
 const SLACK: f64 = 1.1;
@@ -50,7 +54,8 @@ impl Plan<'_> {
         if self.config.admittance.is_some() {
             *needs.entry("admittances").or_default() += endpoints * Admittance::needs(topology.endpoints());
         }
-        *needs.entry("looks").or_default() += LOOKS * (ports * times + endpoints);
+        *needs.entry("looks").or_default() +=
+            LOOKS * (ports * times + endpoints) + LOOK_OF_A_ROUTER * f64::from(routers);
         // By router: where it is, and where its ports and queues are while the network is built.
         *needs.entry("layout").or_default() += f64::from(routers) * 8.0;
         needs

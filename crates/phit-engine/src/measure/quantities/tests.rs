@@ -165,6 +165,13 @@ fn everything() -> Vec<Outcome> {
             "traffic": { "load": 0.4 },
             "measure": measure(json!([{ "kind": "ports", "every": 50 }, "buffers"])),
         })),
+        outcome(json!({
+            "units": { "phit": "1 B" },
+            "topology": {
+                "kind": "graph", "routers": 2, "endpoints": 1, "links": [[0, 1]], "names": { "endpoints": ["a", "b"] },
+            },
+            "workload": { "kind": "collective", "collective": "broadcast", "bytes": 9 },
+        })),
         // What is lost is sent once more, and lost again while routing does not know.
         outcome(json!({
             "topology": {

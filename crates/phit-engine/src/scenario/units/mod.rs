@@ -321,6 +321,8 @@ fn gather<'a>(value: &Value, schemas: &[&'a Value], root: &'a Value, pointer: &s
                     named.or_else(|| schema.get("additionalProperties"))
                 };
                 let below: Vec<&Value> = schemas.iter().filter_map(of).collect();
+                // As JSON pointers have it: names of link classes may have slashes.
+                let key = key.replace('~', "~0").replace('/', "~1");
                 gather(child, &below, root, &format!("{pointer}/{key}"), into);
             }
         }
@@ -370,7 +372,7 @@ fn takes_text(schema: &&Value) -> bool {
 fn dotted(pointer: &str) -> String {
     pointer.split('/').skip(1).fold(String::new(), |path, part| match part.parse::<usize>() {
         Ok(index) => format!("{path}[{index}]"),
-        Err(_) => join(&path, part),
+        Err(_) => join(&path, &part.replace("~1", "/").replace("~0", "~")),
     })
 }
 
