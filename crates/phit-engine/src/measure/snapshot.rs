@@ -7,7 +7,7 @@ use crate::topology::Topology;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Counters of links and endpoints at one moment. Phits are counted as they are on the wire, in the parts of [`Rate`].
+/// Counters of links and endpoints at one moment. Phits are counted as they are on the wire, in the parts of `Rate`.
 #[derive(Debug, Clone, Default)]
 pub struct Snapshot {
     /// What the link of each port has carried, router by router; nothing of networks whose links carry whatever comes.
@@ -45,13 +45,13 @@ pub(crate) struct Written {
 }
 
 impl Snapshot {
-    /// What the link of each port has carried, router by router, in the parts of its [`Rate`]; nothing of networks
+    /// What the link of each port has carried, router by router, in the parts of its `Rate`; nothing of networks
     /// whose links carry whatever comes.
     pub fn ports(&self) -> &[u64] {
         &self.ports
     }
 
-    /// What each endpoint has sent into the network, in the parts of the [`Rate`] of its link.
+    /// What each endpoint has sent into the network, in the parts of the `Rate` of its link.
     pub fn injected(&self) -> &[u64] {
         &self.injected
     }

@@ -13,5 +13,5 @@ pub(crate) mod messages;
 pub(crate) mod tables;
 mod walk;
 
-pub use crate::fabric::seams::routing::{Adaptive, Channels, Ladder, Legs, Proof, Routes, Standing, Step};
+pub use crate::fabric::seams::routing::{Adaptive, Channels, Ladder, Legs, Longest, Proof, Routes, Standing, Step};
 pub use cdg::{Channel, Flaw, Report, check};

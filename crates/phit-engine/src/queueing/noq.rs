@@ -54,8 +54,8 @@ fn share(topology: &dyn Topology, router: u32, port: u16, (first, count): (u8, u
     }
 }
 
-/// The same part of `here` channels of a link as `range` is of the `there` channels of the link behind: link classes may
-/// have different numbers of channels.
+/// The part of the `here` channels of a link that a range has of the `there` channels of the next link: link classes
+/// may have different numbers of channels.
 fn part((first, count): (u8, u8), there: u8, here: u8) -> (u8, u8) {
     let place = |channel: u16| (channel * u16::from(here) / u16::from(there.max(1))) as u8;
     let from = place(first.into()).min(here.saturating_sub(1));

@@ -103,7 +103,7 @@ impl Plan {
                 "the link of {} leads one way, and detours need links that lead both; expected faults that leave a \
                  minimal route between any two routers with endpoints, and a routing mechanism that takes those that \
                  are left",
-                wires.words().port(router, port as u16)
+                wires.words().port(router, port)
             );
             return Err(ScenarioError::missing("topology.faults", expected));
         }

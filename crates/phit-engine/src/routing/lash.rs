@@ -30,7 +30,7 @@ pub struct Lash {
 
 fn make(topology: &dyn Topology) -> Result<RouteTable, ScenarioError> {
     let wires = Wires::new(topology);
-    let table = shortest(topology, &wires, &Destinations::routers(&wires), |_| {})?;
+    let table = shortest(topology, &wires, &Destinations::routers(&wires), false, |_| {})?;
     let graph = Graph::new(&wires);
     let routers = wires.routers() as usize;
     let mut rows = vec![0u8; routers * routers];

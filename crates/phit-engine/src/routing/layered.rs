@@ -642,17 +642,23 @@ pub(super) struct Tree<'a> {
     pub(super) passing: &'a [u64],
 }
 
+/// True if routes are few enough to be chosen again in rounds.
+pub(super) fn are_chosen_again(wires: &Wires, destinations: &Destinations) -> bool {
+    !destinations.of_routers && destinations.routes(wires) <= CHOSEN_AGAIN
+}
+
 /// Shortest routes from all routers to all destinations, balanced over the links: for one destination after another, of
 /// the shortest paths that which the routes before use least (T. Hoefler, T. Schneider and A. Lumsdaine, "Optimized
 /// routing for large-scale InfiniBand networks", Hot Interconnects 2009). The routes of each column of the table are
-/// shown to `each`.
+/// shown to `each`. With `again`, ways are chosen again in rounds where routes are few.
 pub(super) fn shortest(
     topology: &dyn Topology,
     wires: &Wires,
     destinations: &Destinations,
+    again: bool,
     mut each: impl FnMut(&Tree<'_>),
 ) -> Result<RouteTable, ScenarioError> {
-    if !destinations.of_routers && destinations.routes(wires) <= CHOSEN_AGAIN {
+    if again && are_chosen_again(wires, destinations) {
         let mut ways = Shortest { wires, distances: Vec::new(), order: Vec::new() };
         return balanced(topology, wires, destinations, &mut ways, each);
     }
@@ -785,7 +791,8 @@ mod tests {
         let columns = |topology: serde_json::Value| {
             let topology = TopologyKind::from_value("topology", &topology).unwrap().build().unwrap();
             let wires = Wires::new(&*topology);
-            let table = shortest(&*topology, &wires, &Destinations::endpoints(&*topology, &wires), |_| {}).unwrap();
+            let table =
+                shortest(&*topology, &wires, &Destinations::endpoints(&*topology, &wires), true, |_| {}).unwrap();
             (0..topology.endpoints()).map(|endpoint| table.column(endpoint)).collect::<Vec<_>>()
         };
         // Of routers that are linked to each other there is one shortest way.

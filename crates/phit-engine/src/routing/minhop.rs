@@ -32,7 +32,7 @@ impl Layered for Minhop {
     fn tables(&self, topology: &dyn Topology) -> Result<Arc<RouteTable>, ScenarioError> {
         self.made.of_links("minhop", topology, (), || {
             let wires = Wires::new(topology);
-            let table = shortest(topology, &wires, &Destinations::endpoints(topology, &wires), |_| {})?;
+            let table = shortest(topology, &wires, &Destinations::endpoints(topology, &wires), true, |_| {})?;
             Ok(table.with_layers(Layers::ONE))
         })
     }

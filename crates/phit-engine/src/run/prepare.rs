@@ -103,7 +103,7 @@ pub(super) fn blueprint(scenario: &Scenario, memory: Option<u64>) -> Result<(Blu
 fn smallest_flit(scenario: &Scenario) -> Result<u32, ScenarioError> {
     let packet = match &scenario.workload {
         Some(workload) => workload.largest_packet(),
-        None => scenario.traffic.packet_sizes().map_err(|e| e.under("traffic"))?.0.into(),
+        None => scenario.traffic.packet_sizes().map_err(|e| e.under("traffic"))?.0,
     };
     Ok(scenario.router.params().flit(packet.into()))
 }

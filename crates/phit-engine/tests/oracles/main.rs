@@ -18,6 +18,7 @@ use draw::{Choice, Corpus};
 use judge::Judged;
 use phit_engine::engine::Rng;
 use serde_json::Value;
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
@@ -48,11 +49,11 @@ impl Report {
                 how.starts_with("arrives") || how.starts_with("carries")
             }
             Err((class, words)) => {
-                if !self.wrong.contains_key(&class) {
-                    let fails = |it: &Value| matches!(judge(it), Err((other, _)) if other == class);
+                if let Entry::Vacant(first) = self.wrong.entry(class) {
+                    let fails = |it: &Value| matches!(judge(it), Err((other, _)) if other == *first.key());
                     let smallest = shrink::value(document, &fails);
                     println!("{words}\n  {smallest}");
-                    self.wrong.insert(class, format!("{words}\n  {smallest}"));
+                    first.insert(format!("{words}\n  {smallest}"));
                 }
                 true
             }

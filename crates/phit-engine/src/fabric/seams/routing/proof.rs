@@ -28,10 +28,13 @@ pub enum Proof {
     Unknown,
 }
 
+/// Links of the longest route on a network.
+pub type Longest = Box<dyn Fn(&dyn Topology) -> u32 + Send>;
+
 /// Routes in which a packet takes any hop after which a minimal route fits into the hops that are left.
 pub struct Ladder {
     /// Links of the longest route on a network.
-    pub longest: Box<dyn Fn(&dyn Topology) -> u32 + Send>,
+    pub longest: Longest,
     /// The mechanism's own steps, a part of these. They are followed where the ladder alone has a circle: that happens
     /// with fewer virtual channels than hops.
     pub steps: Option<Box<dyn Adaptive>>,
