@@ -57,7 +57,7 @@ test-times: $(STAMPS)/packages ## List the tests that take longest, one after an
 	@$(PYTEST) --hypothesis-profile=ci --durations=20
 
 # Of the test binaries that `make test` builds, the one that compares digests of results with those recorded.
-identical: ## Run some 260 scenarios, name every result that has changed (RECORD=1: record anew)
+identical: ## Run over 500 small scenarios, name every result that has changed (RECORD=1: record anew)
 	PHIT_RECORD_DIGESTS=$(RECORD) cargo test --workspace --quiet --test identical -- --nocapture
 
 soak: $(STAMPS)/packages ## Run all fast tests with random cases that differ, ROUNDS times (5; about 4 minutes each)
