@@ -40,7 +40,7 @@ def readme() -> str:
         ]
         for study in found()
     ]
-    return markdown_table(["study", "paper", "the full size"], rows)
+    return markdown_table(["study", "paper", "full size"], rows)
 
 
 def on_config(config: Any) -> Any:
