@@ -111,6 +111,18 @@ def peers_table(turns: list[Record]) -> str:
     return f"{table(heads, rows)}\n\nMeasured on: {'; '.join(machines)}."
 
 
+def ratios(turns: list[Record]) -> dict[str, str]:
+    """How many times as fast as its peers the engine is: the least and the most, and where the page names a target."""
+    times = {turn["case"]: f"{turn['times']:.0f}" for turn in turns}
+    missing = "an unknown number of"
+    return {
+        "least_times": min(times.values(), key=int, default=missing),
+        "most_times": max(times.values(), key=int, default=missing),
+        "min_times": times.get("dragonfly-h4-MIN-UN", missing),
+        "ectn_times": times.get("dragonfly-h4-ECtN-ADV+1", missing),
+    }
+
+
 def author_table(runs: dict[str, Record]) -> str:
     """The speed of this engine beside that of OutFlank's author."""
     rows = [
@@ -217,6 +229,11 @@ def page(results: Record) -> str:
         "block_size": f"{block_bytes(runs[PROFILED]) / 1000:.0f}",
         "threads": f"{threads_table(threads)}\n\nMeasured on: {results['threads_machine']}.",
         "machine": results["machine"],
+        "full_speed": show(runs[H8]["best"] / 1e6, 0),
+        "full_bytes": f"{runs[H8]['bytes_per_endpoint']:,.0f}",
+        "small_speed": show(runs[H4]["best"] / 1e6, 0),
+        "small_instructions": show(counts[H4]["all"]["instructions"], 0) if H4 in counts else missing,
+        **ratios(turns),
     }
     return re.sub(r"<!-- ([a-z_]+) -->", lambda found: parts[found[1]], TEMPLATE.read_text())
 
