@@ -1,5 +1,6 @@
 """What README and the user guide say is executed, and every example is valid."""
 
+import json
 import linecache
 import re
 import shlex
@@ -139,3 +140,23 @@ def test_no_other_page_is_made_without_saying_so() -> None:
             linked |= {str(place.relative_to(ROOT))} if place.is_relative_to(ROOT) else set()
     tracked = {str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md")}
     assert (made & linked) <= tracked
+
+
+def test_the_figures_of_the_front_page_are_those_that_were_measured() -> None:
+    front = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    times = [round(turn["times"]) for turn in json.loads((ROOT / "benches" / "peers.json").read_text(encoding="utf-8"))]
+    measured = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
+    for page in (front, measured):
+        assert f"{min(times)} to {max(times)} times as" in " ".join(page.split())
+    (memory,) = re.findall(r"ten million endpoints \[in ([\d.]+ GB)\]", front)
+    assert re.search(rf"10,243,200 endpoints.*?, in {re.escape(memory)} ", " ".join(measured.split()))
+
+
+def test_the_guide_names_one_room_of_a_global_link() -> None:
+    pages = {name: (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8") for name in ("faq", "saturated")}
+    rooms = {
+        name: re.findall(r"link of 100 cycles.*?needs about (\d+) phits", " ".join(text.split()))
+        for name, text in pages.items()
+    }
+    # Two latencies, the router of the example, and two packets.
+    assert rooms == {name: [str(round(2 * 100 + 5 + 2 * 8, -1))] for name in pages}
