@@ -17,7 +17,7 @@ import polars as pl
 from cases import ROOT, Record, describe
 from executable import Engine, build
 from measure import processor
-from phit.plots import save
+from phit.drawing.plots import save
 
 RESULTS = ROOT / "benches" / "curves.json"
 IMAGES = ROOT / "docs" / "images" / "performance"

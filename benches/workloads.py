@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import phit
-from phit import workload
+from phit.reading import workload
 
 ROOT = Path(__file__).resolve().parent.parent
 

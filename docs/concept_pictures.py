@@ -11,8 +11,8 @@ from xml.etree import ElementTree as Xml
 import altair as alt
 import phit
 import polars as pl
-from phit import plots
-from phit.scenario import Document
+from phit.document.scenario import Document
+from phit.drawing import plots
 
 IMAGES = Path(__file__).resolve().parent / "images" / "concepts"
 

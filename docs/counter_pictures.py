@@ -7,8 +7,8 @@ from typing import Any
 import altair as alt
 import phit
 import polars as pl
-from phit import plots
-from phit.scenario import Document
+from phit.document.scenario import Document
+from phit.drawing import plots
 
 ROOT = Path(__file__).resolve().parent.parent
 IMAGES = ROOT / "docs" / "images" / "counters"

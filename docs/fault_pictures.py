@@ -6,8 +6,8 @@ from typing import Any
 import altair as alt
 import phit
 import polars as pl
-from phit import plots
-from phit.scenario import Document, load, set_path
+from phit.document.scenario import Document, load, set_path
+from phit.drawing import plots
 
 ROOT = Path(__file__).resolve().parent.parent
 IMAGES = ROOT / "docs" / "images" / "faults"

@@ -8,11 +8,11 @@ from typing import Any
 
 import phit
 from phit import _phit
-from phit.keys import REQUIRED, WORDS, Key, Schema, keys, resolved
-from phit.labels import label_of
-from phit.markdown import markdown_table
-from phit.quantities import OBSERVABLES, QUANTITIES, SATURATED_BELOW, TABLES, TOTALS, Named, Quantity
-from phit.sections import described, of_kind
+from phit.base.markdown import markdown_table
+from phit.document.keys import REQUIRED, WORDS, Key, Schema, keys, resolved
+from phit.document.labels import label_of
+from phit.document.sections import described, of_kind
+from phit.store.quantities import OBSERVABLES, QUANTITIES, SATURATED_BELOW, TABLES, TOTALS, Named, Quantity
 
 TITLES = {
     "topology": "Topologies",

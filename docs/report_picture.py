@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Literal
 
-from phit import reporting
+from phit.drawing import reporting
 from playwright.sync_api import sync_playwright
 
 IMAGES = Path(__file__).resolve().parent / "images" / "report"

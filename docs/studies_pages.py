@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from phit.markdown import markdown_table
+from phit.base.markdown import markdown_table
 from phit.studies import registry
 from phit.studies.kit.scale import Scale
 from phit.studies.kit.study import AnyStudy

@@ -9,9 +9,9 @@ from pathlib import Path
 import altair as alt
 import phit
 import polars as pl
-from phit import plots, report, tracks
-from phit.scenario import Document, load, set_path
-from phit.workloads import interference
+from phit.document.scenario import Document, load, set_path
+from phit.drawing import plots, report, tracks
+from phit.running.workloads import interference
 
 ROOT = Path(__file__).resolve().parent.parent
 IMAGES = ROOT / "docs" / "images" / "workloads"

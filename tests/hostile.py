@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import HealthCheck
 from hypothesis import strategies as st
-from phit import text
+from phit.base import text
 
 FIXTURES = (HealthCheck.function_scoped_fixture, HealthCheck.too_slow)
 MORE = int(os.environ.get("PHIT_MORE", "1"))

@@ -10,27 +10,17 @@ from typing import Any
 
 import phit
 import pytest
-from phit import sweeping, workers
-from phit.experiment import Point
-from phit.quantities import MACHINE
-from phit.studies.peers import booksim as peer
-from phit.studies.peers.booksim import latency_when_empty
-from phit.studies.peers.fogsim import router
-from phit.studies.validation import (
-    Verdict,
-    booksim,
-    cases,
-    document,
-    fogsim,
-    more_settings,
-    reference,
-    run,
-    transient,
-)
-from phit.studies.validation.comparison import Case, Known, compare
+from phit.document.experiment import Point
+from phit.peers import booksim as peer
+from phit.peers.booksim import latency_when_empty
+from phit.peers.comparison import Case, Known, compare
+from phit.peers.fogsim import router
+from phit.running import sweeping, workers
+from phit.running.where import Where
+from phit.store.quantities import MACHINE
+from phit.studies.validation import Verdict, booksim, cases, document, fogsim, more_settings, reference, run, transient
 from phit.studies.validation.run import simulate, transients
 from phit.studies.validation.transient import PHASES, WARMUP, WINDOW, Transient
-from phit.where import Where
 
 from .conftest import ROOT, Cli
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import phit
 import pytest
-from phit.errors import InputError
+from phit.base.errors import InputError
 from phit.throughput import flow, symmetry
 from phit.throughput.certificate import prove
 from phit.throughput.network import read

@@ -10,7 +10,7 @@ from typing import Any
 
 import phit
 import pytest
-from phit import reporting
+from phit.drawing import reporting
 
 from .conftest import tiny
 from .hostile import HOSTILE, small

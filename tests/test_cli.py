@@ -10,9 +10,9 @@ from typing import Any
 
 import phit
 import pytest
-from phit.keys import keys
-from phit.quantities import MACHINE
-from phit.sections import described
+from phit.document.keys import keys
+from phit.document.sections import described
+from phit.store.quantities import MACHINE
 
 from .conftest import ROOT, Cli, Write, tiny
 

@@ -15,13 +15,13 @@ from typing import Any
 import phit
 import polars as pl
 import pytest
-from phit import executors, slurm
-from phit.errors import SimulationError
-from phit.executors import ours
-from phit.experiment import Experiment
-from phit.quantities import MACHINE
-from phit.scenario import to_json
-from phit.where import Cluster, Where
+from phit.base.errors import SimulationError
+from phit.document.experiment import Experiment
+from phit.document.scenario import to_json
+from phit.running import executors, slurm
+from phit.running.executors import ours
+from phit.running.where import Cluster, Where
+from phit.store.quantities import MACHINE
 
 from . import cluster
 from .conftest import Cli, Start, Write, tiny

@@ -11,11 +11,11 @@ import numpy as np
 import phit
 import polars as pl
 import pytest
-from phit.comparing import Side, compared
-from phit.errors import InputError, ResultsError
-from phit.quantities import QUANTITIES
-from phit.reporting.saturation import curve_of, curves_of
-from phit.watching import Watched, sparkline
+from phit.base.errors import InputError, ResultsError
+from phit.drawing.comparing import Side, compared
+from phit.drawing.reporting.saturation import curve_of, curves_of
+from phit.drawing.watching import Watched, sparkline
+from phit.store.quantities import QUANTITIES
 from scipy import stats
 
 from .conftest import Cli, Write, tiny

@@ -15,7 +15,7 @@ from typing import Any
 import phit
 import pytest
 from phit import _engine as engines
-from phit import crates
+from phit.mechanisms import crates
 
 from .conftest import ROOT, Cli
 

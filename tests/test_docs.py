@@ -10,8 +10,9 @@ from pathlib import Path
 
 import phit
 import pytest
-from phit import machine, mechanisms
-from phit.where import Cluster
+from phit import mechanisms
+from phit.base import machine
+from phit.running.where import Cluster
 
 from .conftest import ROOT, Cli, tiny
 

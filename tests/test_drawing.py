@@ -7,9 +7,10 @@ import altair as alt
 import phit
 import polars as pl
 import pytest
-from phit import plots, progress, tracks
-from phit.labels import label_of
-from phit.short import short_rows
+from phit.document.labels import label_of
+from phit.drawing import plots, tracks
+from phit.drawing.short import short_rows
+from phit.running import progress
 
 from .conftest import Cli, tiny
 

@@ -10,16 +10,16 @@ from typing import Any
 import phit
 import pytest
 import typer
-from phit import progress
 from phit.cli import completing
-from phit.experiment import Experiment
+from phit.document.experiment import Experiment
+from phit.running import progress
 
 from .conftest import Cli, Write, tiny
 
 SLOW = {"rich", "polars", "numpy", "altair", "jsonschema", "networkx", "distributed", "IPython", "xml", "hashlib"}
 """Libraries that help and version do without: they take longer to import than all the rest."""
 
-READERS = {"importlib.metadata", "email", "phit.importing.booksim", "phit.importing.fogsim", "phit.perfetto"}
+READERS = {"importlib.metadata", "email", "phit.importing.booksim", "phit.importing.fogsim", "phit.drawing.perfetto"}
 """What few commands need, and others wait for in vain."""
 
 

@@ -13,10 +13,10 @@ import phit
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from phit import left_out
-from phit.errors import InputError
-from phit.graphs import inlined
-from phit.graphs.reading import read
+from phit.base import left_out
+from phit.base.errors import InputError
+from phit.reading.graphs import inlined
+from phit.reading.graphs.reading import read
 
 from .conftest import Cli, Write
 

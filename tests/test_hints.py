@@ -5,9 +5,9 @@ from typing import Any
 
 import phit
 import pytest
-from phit.hints import PAGE, RULES, hints, watched
-from phit.quantities import MACHINE
-from phit.scenario import set_path
+from phit.document.scenario import set_path
+from phit.drawing.hints import PAGE, RULES, hints, watched
+from phit.store.quantities import MACHINE
 
 from .conftest import ROOT, Cli, Write, tiny
 

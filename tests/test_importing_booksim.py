@@ -12,12 +12,12 @@ import phit
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from phit.document.scenario import Document, complete, get_path
 from phit.importing import RefusedError, Status, read
 from phit.importing.booksim import grammar, printed
 from phit.importing.booksim.keys import KEYS
 from phit.importing.found import MEANING
 from phit.importing.simulators import recognised
-from phit.scenario import Document, complete, get_path
 
 from .conftest import ROOT, Cli
 

@@ -8,9 +8,9 @@ import phit
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from phit.experiment import Experiment
+from phit.document.experiment import Experiment
+from phit.document.scenario import complete
 from phit.importing import read
-from phit.scenario import complete
 
 CONFIGURATION = """Configuration
 {

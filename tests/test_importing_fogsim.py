@@ -9,11 +9,11 @@ import phit
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from phit.document.scenario import complete, get_path
 from phit.importing import RefusedError, Status, read
 from phit.importing.fogsim.keys import KEYS
 from phit.importing.fogsim.printed import LABELS, printed
-from phit.scenario import complete, get_path
-from phit.studies.peers import fogsim as peer
+from phit.peers import fogsim as peer
 
 from .conftest import Cli
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import phit
 import pytest
-from phit.errors import InputError
-from phit.graphs.infiniband import Fabric
-from phit.scenario import to_json
+from phit.base.errors import InputError
+from phit.document.scenario import to_json
+from phit.reading.graphs.infiniband import Fabric
 
 from .conftest import Cli, Write
 

@@ -6,8 +6,8 @@ from typing import Any
 import phit
 import polars as pl
 import pytest
-from phit.errors import InputError
-from phit.journeys import WAITS
+from phit.base.errors import InputError
+from phit.running.journeys import WAITS
 
 from .conftest import Cli, Write
 

@@ -11,9 +11,9 @@ from typing import Any
 import phit
 import pytest
 from phit import _phit
-from phit.layout import Layout, layout_of, links_of, rows_of, spread
-from phit.scenario import to_json
-from phit.timelapse import of_probes
+from phit.document.scenario import to_json
+from phit.drawing.layout import Layout, layout_of, links_of, rows_of, spread
+from phit.drawing.timelapse import of_probes
 
 from .test_timelapse import probes
 

@@ -18,14 +18,16 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from phit import _phit, cli, short, workers
+from phit import _phit, cli
 from phit.cli.app import out
-from phit.experiment import Experiment, Point, engine_version, hashed
-from phit.quantities import MACHINE
-from phit.result import frame
-from phit.scenario import canonical, complete, to_json
-from phit.stacking import Stack
-from phit.stored import Keeper, read_point
+from phit.document.experiment import Experiment, Point, engine_version, hashed
+from phit.document.scenario import canonical, complete, to_json
+from phit.drawing import short
+from phit.running import workers
+from phit.store.quantities import MACHINE
+from phit.store.result import frame
+from phit.store.stacking import Stack
+from phit.store.stored import Keeper, read_point
 
 from .conftest import Cli, Start, Write, tiny
 from .test_sweeps import SLOW_POINTS, slow, wait_for_points
@@ -154,7 +156,7 @@ def test_a_process_that_is_killed_is_replaced(start: Start, write: Write, tmp_pa
 CURSED = """
 import os, sys
 import phit
-from phit import workers
+from phit.running import workers
 
 simulate = workers.simulate
 
@@ -199,7 +201,7 @@ def test_a_program_that_its_processes_run_again_is_told_so(write: Write, tmp_pat
 GONE = """
 import shutil, sys
 import phit
-from phit import workers
+from phit.running import workers
 
 of = workers.Task.of
 
@@ -298,4 +300,4 @@ def test_every_command_is_known_before_its_module_is_imported() -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
     assert "phit.cli.sweeping" in loaded
-    assert not {"phit.cli.studying", "phit.cli.running", "rich", "polars", "phit.graphs"} & loaded
+    assert not {"phit.cli.studying", "phit.cli.running", "rich", "polars", "phit.reading.graphs"} & loaded

@@ -10,9 +10,11 @@ from typing import Any
 
 import phit
 import pytest
-from phit import executors, mechanisms
+from phit import mechanisms
+from phit.document.scenario import to_json
 from phit.mechanisms import running, sources
-from phit.results import read_table
+from phit.running import executors
+from phit.store.folder import read_table
 
 from .conftest import ROOT, Cli, Write, tiny
 
@@ -148,7 +150,7 @@ def test_parameters_are_swept_and_the_source_is_kept(mine: Path, tmp_path: Path)
 
 def test_a_process_of_a_sweep_trusts_the_one_that_has_asked(mine: Path) -> None:
     table = {"kind": "python_trigger", "file": str(mine), "function": "base"}
-    text = phit.scenario.to_json(contended(table))
+    text = to_json(contended(table))
     with pytest.raises(phit.InputError, match="executes Python code"):
         running.run(text)
     assert json.loads(executors.execute(0, text))["summary"]["packets"] > 0

@@ -20,9 +20,9 @@ from typing import Any
 
 import phit
 import pytest
-from phit import mpi
-from phit.quantities import MACHINE
-from phit.result import Result
+from phit.running import mpi
+from phit.store.quantities import MACHINE
+from phit.store.result import Result
 
 ASKED = "PHIT_MPI" in os.environ
 
@@ -127,7 +127,7 @@ def test_a_process_that_fails_ends_the_run_and_no_other_waits() -> None:
 def test_without_mpi_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mpi, "_joined", None)
     monkeypatch.setitem(sys.modules, "mpi4py", None)
-    monkeypatch.delitem(sys.modules, "phit.mpi_transport", raising=False)
+    monkeypatch.delitem(sys.modules, "phit.running.mpi_transport", raising=False)
     with pytest.raises(phit.InputError, match=r"--mpi: expected the extra phit\[mpi\] to be installed"):
         mpi.join()
 
@@ -209,7 +209,7 @@ if ASKED:
 
     MEASURE = """
 import json, sys, phit
-from phit import mpi
+from phit.running import mpi
 job = mpi.join()
 if job.rank:
     sys.exit(job.serve())

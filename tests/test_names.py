@@ -9,9 +9,9 @@ from typing import Any
 import networkx as nx
 import phit
 import pytest
-from phit.errors import InputError, ScenarioError
-from phit.graphs import inlined
-from phit.graphs.names import distinct
+from phit.base.errors import InputError, ScenarioError
+from phit.reading.graphs import inlined
+from phit.reading.graphs.names import distinct
 
 from .conftest import Cli, Write
 
@@ -254,8 +254,8 @@ def test_a_deadlock_speaks_of_names(graph: "nx.Graph[str]") -> None:
 
 
 def test_traces_and_pictures_speak_of_names(graph: "nx.Graph[str]") -> None:
-    from phit import perfetto
-    from phit.timelapse import of_probes
+    from phit.drawing import perfetto
+    from phit.drawing.timelapse import of_probes
 
     measure = {"messages": True, "tracks": True, "probes": [{"kind": "ports", "every": 1}]}
     program = {"kind": "incast", "bytes": 4096}

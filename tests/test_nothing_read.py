@@ -10,7 +10,7 @@ from typing import Any
 import networkx as nx
 import phit
 import pytest
-from phit.errors import InputError
+from phit.base.errors import InputError
 from phit.importing import SIMULATORS
 from phit.importing import read as import_
 

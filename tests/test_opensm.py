@@ -19,7 +19,7 @@ from typing import Any
 
 import phit
 import pytest
-from phit.graphs.infiniband import Fabric
+from phit.reading.graphs.infiniband import Fabric
 
 from .fabrics import Drawn, drawn, guid
 from .test_infiniband import FOLDER, OWN, ROWS, WITHOUT_LEVELS, histogram, named

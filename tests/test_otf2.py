@@ -8,7 +8,8 @@ from typing import Any
 
 import phit
 import pytest
-from phit import workload
+from phit.document.scenario import to_json
+from phit.reading import workload
 
 from .conftest import Cli
 
@@ -217,7 +218,7 @@ def test_a_scenario_executes_an_archive(tmp_path: Path) -> None:
     assert said["file"] == str(path)
     # What tells results apart is all of the archive, of which the anchor says nothing about the events.
     path.with_suffix("").joinpath("0.evt").write_bytes(b"other")
-    changed = phit.scenario.to_json(scenario(path))
+    changed = to_json(scenario(path))
     assert json.loads(changed)["workload"]["digest"] != said["digest"]
 
 

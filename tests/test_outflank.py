@@ -8,21 +8,22 @@ from typing import Any
 import phit
 import polars as pl
 import pytest
-from phit.errors import InputError
-from phit.plots import crossings
-from phit.saturation import Trial
+from phit.base.errors import InputError
+from phit.drawing.plots import crossings
+from phit.peers import outflank_author
+from phit.peers.comparison import compare
+from phit.peers.outflank_author import CUT, FIRST, PACKET_NS, ROUTINGS, SIDES, STEP, sustained
+from phit.running.saturation import Trial
 from phit.studies.kit.claim import NotRunError, judge
+from phit.studies.kit.lifetimes import Lifetimes
 from phit.studies.kit.scale import Scale
 from phit.studies.outflank import choices, long, study, tables
 from phit.studies.outflank.load import constant, orderings
 from phit.studies.outflank.paper import AUTHOR, PAPER, PATTERNS, Evidence, dims, grid
 from phit.studies.outflank.setting import setting
 from phit.studies.outflank.tables import TABLE_3
-from phit.studies.peers import outflank_author
-from phit.studies.peers.outflank_author import CUT, FIRST, PACKET_NS, ROUTINGS, SIDES, STEP, Lifetimes, sustained
 from phit.studies.validation import outflank as validation
 from phit.studies.validation import outflank_agreement, reference
-from phit.studies.validation.comparison import compare
 
 from .conftest import ROOT, Cli, without_errors
 
@@ -191,7 +192,7 @@ def test_one_packet_agrees_with_the_author_to_the_cycle() -> None:
 
 
 def test_cheap_runs_agree_with_the_authors() -> None:
-    from phit.studies.validation.comparison import compare
+    from phit.peers.comparison import compare
 
     chosen = [case for case in validation.cases(ROOT / "tests" / "reference") if case.quick and case.load == FIRST]
     assert len(chosen) > 50

@@ -6,9 +6,9 @@ from typing import Any
 import phit
 import polars as pl
 import pytest
-from phit import plots
-from phit.report import Folder, write_figures
-from phit.times import readable_time
+from phit.base.times import readable_time
+from phit.drawing import plots
+from phit.drawing.report import Folder, write_figures
 
 from .conftest import tiny
 

@@ -10,9 +10,11 @@ import phit
 import polars as pl
 import pytest
 from mypy import api
-from phit import _attributes, plots, quantities
-from phit.quantities import HEADLINES, MACHINE, OBSERVABLES, QUANTITIES, SATURATED_BELOW, TABLES, Quantity
-from phit.results import summary_row
+from phit import _attributes
+from phit.drawing import plots
+from phit.store import quantities
+from phit.store.folder import summary_row
+from phit.store.quantities import HEADLINES, MACHINE, OBSERVABLES, QUANTITIES, SATURATED_BELOW, TABLES, Quantity
 
 from .conftest import ROOT, Cli, Write, tiny
 
@@ -60,7 +62,7 @@ def test_tables_have_the_declared_columns_and_types(result: phit.Result, program
 
 
 def test_the_attributes_are_those_that_are_declared(result: phit.Result) -> None:
-    assert _attributes.main(["--check"]) == 0, "`make attributes` writes python/phit/_results.py anew"
+    assert _attributes.main(["--check"]) == 0, "`make attributes` writes python/phit/store/_results.py anew"
     for name, quantity in QUANTITIES.items():
         assert getattr(result, name) == result[name]
         hint = get_type_hints(getattr(phit.Result, name).fget)["return"]
@@ -70,7 +72,7 @@ def test_the_attributes_are_those_that_are_declared(result: phit.Result) -> None
 def test_a_type_checker_finds_a_misspelt_attribute(tmp_path: Path) -> None:
     snippet = tmp_path / "snippet.py"
     snippet.write_text(
-        "from phit.result import Result\n"
+        "from phit import Result\n"
         "def shown(r: Result) -> None:\n"
         "    reveal_type(r.accepted_load)\n"
         "    reveal_type(r.latency_mean)\n"

@@ -12,16 +12,16 @@ import numpy as np
 import phit
 import polars as pl
 import pytest
-from phit import plots, reporting
-from phit.errors import InputError
-from phit.happenings import happenings
-from phit.labels import NAMES, label_of
-from phit.report import Folder
-from phit.reporting.saturation import curve_of
-from phit.reporting.sections import claims, series, timelapse, workload
-from phit.reporting.sections.points import BINS, binned
-from phit.times import CYCLES, unit_of
-from phit.tracks import PARTS
+from phit.base.errors import InputError
+from phit.base.times import CYCLES, unit_of
+from phit.document.happenings import happenings
+from phit.document.labels import NAMES, label_of
+from phit.drawing import plots, reporting
+from phit.drawing.report import Folder
+from phit.drawing.reporting.saturation import curve_of
+from phit.drawing.reporting.sections import claims, series, timelapse, workload
+from phit.drawing.reporting.sections.points import BINS, binned
+from phit.drawing.tracks import PARTS
 
 from .conftest import Cli, Write, tiny
 from .hostile import small

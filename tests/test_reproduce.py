@@ -11,8 +11,9 @@ from typing import Any
 
 import polars as pl
 import pytest
-from phit.quantities import MACHINE
-from phit.sharding import Shard
+from phit.running.sharding import Shard
+from phit.running.where import Where
+from phit.store.quantities import MACHINE
 from phit.studies.contention import study
 from phit.studies.contention.load import mixed
 from phit.studies.contention.paper import MECHANISMS
@@ -22,7 +23,6 @@ from phit.studies.kit.reproduce import _drawn, _run_shares, publish, reproduce
 from phit.studies.kit.scale import Scale
 from phit.studies.kit.study import READING, Figure
 from phit.studies.kit.tables import steady, transient
-from phit.where import Where
 
 from .conftest import Cli, Start
 

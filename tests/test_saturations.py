@@ -7,8 +7,8 @@ from typing import Any
 import phit
 import polars as pl
 import pytest
-from phit.saturated_curves import bars
-from phit.saturation import Rule
+from phit.running.saturated_curves import bars
+from phit.running.saturation import Rule
 
 from .conftest import Cli, Write, tiny
 

@@ -17,10 +17,10 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from phit.quantities import MACHINE
-from phit.results import ResultsFolder
-from phit.sharding import shares
-from phit.stored import read_point, write_point
+from phit.running.sharding import shares
+from phit.store.folder import ResultsFolder
+from phit.store.quantities import MACHINE
+from phit.store.stored import read_point, write_point
 
 from .conftest import Cli, Write, tiny
 

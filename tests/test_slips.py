@@ -7,8 +7,8 @@ import phit
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from phit import slips
-from phit.errors import InputError, ScenarioError
+from phit.base.errors import InputError, ScenarioError
+from phit.document import slips
 
 from .conftest import Cli, Write, tiny
 

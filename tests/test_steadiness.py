@@ -7,12 +7,12 @@ from typing import Any
 import phit
 import polars as pl
 import pytest
-from phit import plots
-from phit.comparing import Side, compared
-from phit.hints import hints
-from phit.quantities import QUANTITIES
-from phit.saturation import LONGER, Rule
-from phit.short import short_rows, without_interval
+from phit.drawing import plots
+from phit.drawing.comparing import Side, compared
+from phit.drawing.hints import hints
+from phit.drawing.short import short_rows, without_interval
+from phit.running.saturation import LONGER, Rule
+from phit.store.quantities import QUANTITIES
 
 from .conftest import Cli, Write, tiny
 

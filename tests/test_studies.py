@@ -9,7 +9,7 @@ from types import ModuleType, SimpleNamespace
 import polars as pl
 import pytest
 from phit import studies
-from phit.scenario import Document
+from phit.document.scenario import Document
 from phit.studies import registry
 from phit.studies.contention.paper import Evidence
 from phit.studies.contention.paper import study as contention
@@ -26,7 +26,7 @@ from .conftest import ROOT, Cli
 HOUSE = Path(studies.__path__[0])
 PAGES = runpy.run_path(str(ROOT / "docs" / "studies_pages.py"))
 
-SHARED = {"kit", "peers", "registry"}
+SHARED = {"kit", "registry"}
 """What every folder may import; the last for the cost models of other studies, by name."""
 
 
@@ -57,7 +57,7 @@ def folders() -> list[str]:
     return sorted(path.parent.name for path in HOUSE.glob("*/__init__.py"))
 
 
-def test_a_study_imports_itself_the_kit_and_the_peers() -> None:
+def test_a_study_imports_itself_and_the_kit() -> None:
     wrong = {
         (folder, name)
         for folder in folders()
@@ -74,7 +74,7 @@ def test_a_study_imports_itself_the_kit_and_the_peers() -> None:
         ("from phit.studies.clos.paper import study", ["clos"]),
         ("from phit.studies import clos, kit", ["clos", "kit"]),
         ("import phit.studies.clos", ["clos"]),
-        ("from phit.plots import COLOURS\nfrom .paper import study", []),
+        ("from phit.drawing.plots import COLOURS\nfrom .paper import study", []),
     ],
 )
 def test_imports_are_seen(tmp_path: Path, text: str, names: list[str]) -> None:
@@ -84,7 +84,7 @@ def test_imports_are_seen(tmp_path: Path, text: str, names: list[str]) -> None:
 
 
 def test_every_folder_with_a_paper_is_a_study() -> None:
-    assert set(folders()) - set(registry.names()) == {"kit", "peers", "validation"}
+    assert set(folders()) - set(registry.names()) == {"kit", "validation"}
     for name in registry.names():
         study = registry.find(name)
         assert study.name == name

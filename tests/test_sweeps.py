@@ -12,7 +12,7 @@ from typing import Any
 import phit
 import polars as pl
 import pytest
-from phit.quantities import MACHINE
+from phit.store.quantities import MACHINE
 
 from .conftest import Cli, Start, Write, tiny
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from phit.quantities import TABLES
-from phit.result import frame
-from phit.timelapse import PALETTE, Row, Timelapse, holds, of_probes
+from phit.drawing.timelapse import PALETTE, Row, Timelapse, holds, of_probes
+from phit.store.quantities import TABLES
+from phit.store.result import frame
 
 from .conftest import Cli, Write, tiny
 

@@ -9,13 +9,13 @@ from typing import Any
 import phit
 import polars as pl
 import pytest
-from phit.errors import InputError
+from phit.base.errors import InputError
+from phit.peers import booksim
 from phit.studies import registry
 from phit.studies.kit.claim import Finding, Verdict, judge, markdown, matrix, measured, rich_table
 from phit.studies.kit.plan import Plan
 from phit.studies.kit.scale import Scale
 from phit.studies.kit.uncertain import nominal
-from phit.studies.peers import booksim
 from phit.studies.tpr import paper, study
 from phit.studies.tpr.beyond import minimal_share
 from phit.studies.tpr.counters import fewer_than_minimal

@@ -11,8 +11,8 @@ from typing import Any
 import phit
 import polars as pl
 import pytest
-from phit import traces
-from phit.errors import InputError
+from phit.base.errors import InputError
+from phit.reading import traces
 
 from .conftest import Cli
 
@@ -279,14 +279,14 @@ def test_a_trace_is_in_the_units_of_its_scenario(tmp_path: Path) -> None:
         "links": {"default": {"bandwidth": "20 Gb/s", "latency": "200 ns", "buffer": "4 KiB", "vcs": 1}}
     }
     # 20 Gb/s are 1/3 bit in a cycle, 1/15 bit the largest phit of which 100 bytes are not asked to be a whole number.
-    found = phit.scenario.complete(document)
+    found = phit.complete(document)
     phit_bits = Fraction(found["units"]["phit"].removesuffix(" bit"))
     sizes = [math.ceil(size * 8 / phit_bits) for size in (512, 100)]
     assert found["traffic"]["trace"] == [[0, 0, 1, sizes[0]], [90_000, 1, 2, sizes[1]]]
     assert found["traffic"]["packet_size"] == {"kind": "fixed", "phits": sizes[0]}
     # What the trace says itself comes first.
     document["traffic"]["trace"] = {"file": path, "cycle_ns": 1, "phit_bytes": 8}
-    assert phit.scenario.complete(document)["traffic"]["trace"] == [[0, 0, 1, 64], [1500, 1, 2, 13]]
+    assert phit.complete(document)["traffic"]["trace"] == [[0, 0, 1, 64], [1500, 1, 2, 13]]
 
 
 def test_a_trace_takes_the_place_of_a_load() -> None:

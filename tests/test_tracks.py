@@ -8,7 +8,7 @@ from typing import Any
 import phit
 import polars as pl
 import pytest
-from phit import perfetto, plots, tracks
+from phit.drawing import perfetto, plots, tracks
 
 from .conftest import Cli, Write, tiny
 from .test_workloads import crossbar

@@ -6,8 +6,8 @@ from typing import Any
 import phit
 import polars as pl
 import pytest
+from phit.base.markdown import markdown_table
 from phit.cli import running
-from phit.markdown import markdown_table
 
 from .conftest import Cli, Write
 from .hostile import SMALL, UNFORESEEN, one_error, plain_words, small

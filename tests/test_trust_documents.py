@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from phit._phit import WorkloadError
-from phit.errors import InputError, ResultsError, ScenarioError, SimulationError
-from phit.experiment import Experiment
-from phit.scenario import set_path
+from phit.base.errors import InputError, ResultsError, ScenarioError, SimulationError
+from phit.document.experiment import Experiment
+from phit.document.scenario import set_path
 
 from .conftest import Cli, Write
 from .hostile import FIXTURES, MORE, UNFORESEEN, plain_words

@@ -13,7 +13,8 @@ from typing import Any
 import phit
 import polars as pl
 import pytest
-from phit import _phit, machine
+from phit import _phit
+from phit.base import machine
 
 from .conftest import Cli, Start, Write
 from .hostile import SMALL, one_error, small
@@ -70,7 +71,7 @@ def test_what_the_machine_has_left() -> None:
     half = machine.memory(2)
     assert half is not None
     assert half < left
-    code = "import phit.machine as m; print(m.memory())"
+    code = "import phit.base.machine as m; print(m.memory())"
     limited = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,

@@ -13,7 +13,7 @@ import phit
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from phit.errors import InputError, ScenarioError, SimulationError, each_line
+from phit.base.errors import InputError, ScenarioError, SimulationError, each_line
 
 from .hostile import FIXTURES, HOSTILE, MORE, plain_words
 

@@ -16,10 +16,12 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from phit import files, results, stored, text
-from phit.errors import ResultsError
-from phit.experiment import Point
-from phit.stacking import Stack
+from phit.base import files, text
+from phit.base.errors import ResultsError
+from phit.document.experiment import Point
+from phit.store import folder as results
+from phit.store import stored
+from phit.store.stacking import Stack
 
 from .conftest import Cli, Write
 from .hostile import FIXTURES, LOADS, MORE, one_error, plain_words, small

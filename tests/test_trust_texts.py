@@ -16,9 +16,10 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from phit import stored, text
+from phit.base import text
+from phit.base.errors import InputError, ResultsError, failure
 from phit.cli.app import out
-from phit.errors import InputError, ResultsError, failure
+from phit.store import stored
 from rich.table import Table
 
 from .conftest import Cli, Write
@@ -135,7 +136,7 @@ def test_texts_are_texts_in_every_output(cli: Cli, write: Write, tmp_path: Path)
             assert len(rows) == len(("heading", "rule", *points["point"], "caption"))
     status, out, err = cli("plot", folder, "--y", "accepted_load")
     assert (status, err) == (0, "")
-    from phit import report
+    from phit.drawing import report
 
     report.write_tables(report.Folder.read(folder))
     status, _, err = cli("report", folder, "--html", folder / "report.html")
@@ -161,7 +162,7 @@ def test_tables_of_other_kinds_are_refused(kept: Path, cli: Cli, tmp_path: Path)
 
 
 def test_a_chart_with_hidden_characters_is_drawn(tmp_path: Path) -> None:
-    from phit import plots
+    from phit.drawing import plots
 
     points = pl.DataFrame({"traffic.load": [0.1, 0.2], "accepted_load": [0.1, 0.2], "saturated": [False, False]})
     chart = plots.load_curves(points, "accepted_load", plot={"title": "a\x1b\x00\x08\ufffe\ud800b"})

@@ -14,8 +14,10 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from phit import files, results, traces
-from phit.errors import InputError, ResultsError
+from phit.base import files
+from phit.base.errors import InputError, ResultsError
+from phit.reading import traces
+from phit.store import folder as results
 
 from .conftest import Cli, Write
 from .hostile import FIXTURES, MORE, small

@@ -9,8 +9,8 @@ from typing import Any
 import phit
 import pytest
 from phit import _phit
-from phit.errors import InputError
-from phit.experiment import Experiment, expand_range
+from phit.base.errors import InputError
+from phit.document.experiment import Experiment, expand_range
 
 SPEEDS = [
     "1xSDR",

@@ -9,7 +9,8 @@ from typing import Any
 
 import polars as pl
 import pytest
-from phit.errors import InputError
+from phit.base.errors import InputError
+from phit.running.where import Where
 from phit.studies.kit import budget, spreads, uncertain
 from phit.studies.kit.claim import (
     Claim,
@@ -34,7 +35,6 @@ from phit.studies.kit.scale import Scale
 from phit.studies.kit.study import Paper, Study
 from phit.studies.kit.tables import pooled
 from phit.studies.kit.uncertain import Source, Z, error, jackknife, nominal, over_seeds, t_quantile
-from phit.where import Where
 
 
 def value(of: float, half: float | None, name: str = "a") -> Any:

@@ -11,9 +11,9 @@ import phit
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from phit import workload
-from phit.errors import InputError
-from phit.workload import ANY, Operation, Program
+from phit.base.errors import InputError
+from phit.reading import workload
+from phit.reading.workload import ANY, Operation, Program
 
 from .conftest import ROOT, Cli
 

@@ -9,9 +9,9 @@ from typing import Any
 import phit
 import polars as pl
 import pytest
-from phit.scenario import load
-from phit.workload import info
-from phit.workloads import contention, contention_by_phase, interference, without_contention
+from phit.document.scenario import load
+from phit.reading.workload import info
+from phit.running.workloads import contention, contention_by_phase, interference, without_contention
 
 from .conftest import ROOT, Cli, Write
 

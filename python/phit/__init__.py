@@ -16,41 +16,43 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 # The first puts the engine in its place, from which the second takes it.
-from phit import _engine, _phit
+from phit import _engine, _moved, _phit
 from phit._phit import __version__
-from phit.errors import InputError, PhitError, ResultsError, ScenarioError, SimulationError
+from phit.base.errors import InputError, PhitError, ResultsError, ScenarioError, SimulationError
+
+_moved.install()
 
 if TYPE_CHECKING:
-    from phit.comparing import Comparison, compare
-    from phit.experiment import Experiment, Point
-    from phit.graphs import graph
-    from phit.journeys import Journey, trace_packet
+    from phit.document.experiment import Experiment, Point
+    from phit.document.scenario import complete, load, routes, verify
+    from phit.document.sections import schema
+    from phit.drawing.comparing import Comparison, compare
     from phit.mechanisms import pattern, probe, rule, trigger, trust_python
-    from phit.merging import Merged, merge
-    from phit.result import Result, run
-    from phit.saturated_curves import saturations
-    from phit.saturation import Saturation, saturate
-    from phit.scenario import complete, load, routes, verify
-    from phit.sections import schema
-    from phit.sweeping import Interrupted, sweep
+    from phit.reading.graphs import graph
+    from phit.running.journeys import Journey, trace_packet
+    from phit.running.saturated_curves import saturations
+    from phit.running.saturation import Saturation, saturate
+    from phit.running.sweeping import Interrupted, sweep
+    from phit.store.merging import Merged, merge
+    from phit.store.result import Result, run
     from phit.throughput import Bounds, Limit, bound
 else:
     # Imported when first asked for: the processes of a sweep, which only simulate, start in a fifth of the time.
     _LATER = {
         name: module
         for module, names in {
-            "comparing": ("Comparison", "compare"),
-            "experiment": ("Experiment", "Point"),
-            "graphs": ("graph",),
-            "journeys": ("Journey", "trace_packet"),
-            "merging": ("Merged", "merge"),
-            "result": ("Result", "run"),
+            "drawing.comparing": ("Comparison", "compare"),
+            "document.experiment": ("Experiment", "Point"),
+            "reading.graphs": ("graph",),
+            "running.journeys": ("Journey", "trace_packet"),
+            "store.merging": ("Merged", "merge"),
+            "store.result": ("Result", "run"),
             "mechanisms": ("pattern", "probe", "rule", "trigger", "trust_python"),
-            "saturation": ("Saturation", "saturate"),
-            "saturated_curves": ("saturations",),
-            "scenario": ("complete", "load", "routes", "verify"),
-            "sections": ("schema",),
-            "sweeping": ("Interrupted", "sweep"),
+            "running.saturation": ("Saturation", "saturate"),
+            "running.saturated_curves": ("saturations",),
+            "document.scenario": ("complete", "load", "routes", "verify"),
+            "document.sections": ("schema",),
+            "running.sweeping": ("Interrupted", "sweep"),
             "throughput": ("Bounds", "Limit", "bound"),
         }.items()
         for name in names
@@ -124,8 +126,8 @@ def catalogue() -> dict[str, list[dict[str, Any]]]:
     Each list has one table for each kind: its `kind`, a `description` in Markdown and the JSON `schema` of its keys.
     """
     found: dict[str, list[dict[str, Any]]] = json.loads(_phit.catalogue())
+    from phit.document.sections import add_python_file, own_kinds
     from phit.mechanisms import KINDS
-    from phit.sections import add_python_file, own_kinds
 
     for kind in (kind for kinds in found.values() for kind in kinds if kind["kind"] in KINDS):
         add_python_file(kind["schema"])

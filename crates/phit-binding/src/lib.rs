@@ -28,8 +28,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 // Exceptions are named by the module from which Python imports them: so they can be sent from one process to another.
-create_exception!(phit.errors, PhitError, PyValueError, "What Phit refuses: the base of all of its errors.");
-create_exception!(phit.errors, ScenarioError, PhitError, "A scenario that cannot be simulated.");
+create_exception!(phit, PhitError, PyValueError, "What Phit refuses: the base of all of its errors.");
+create_exception!(phit, ScenarioError, PhitError, "A scenario that cannot be simulated.");
 
 fn scenario_error(py: Python<'_>, error: &EngineError) -> PyErr {
     let raised = described(py, error);

@@ -32,7 +32,7 @@ fn parsed<T: serde::de::DeserializeOwned>(py: Python<'_>, text: &str) -> PyResul
 /// The package reads archives of OTF2: the file of rank 0 of those that it makes of the one at `path`.
 fn calls_of(path: &Path) -> Result<PathBuf, Error> {
     Python::attach(|py| {
-        let calls = py.import("phit.otf2").and_then(|module| module.call_method1("calls", (path,)));
+        let calls = py.import("phit.reading.otf2").and_then(|module| module.call_method1("calls", (path,)));
         calls.and_then(|calls| calls.extract::<PathBuf>()).map_err(|error| {
             let message = error.value(py).to_string();
             let start = format!("{}: ", path.display());

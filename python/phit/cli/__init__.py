@@ -18,9 +18,9 @@ from types import FrameType
 import typer
 
 import phit
-from phit import mpi
+from phit.base.errors import PhitError, each_line, one_line
 from phit.cli.app import BAD_INPUT, FAILED, INTERRUPTED, SIGNALLED, app, note
-from phit.errors import PhitError, each_line, one_line
+from phit.running import mpi
 
 __all__ = ["main"]
 

@@ -11,10 +11,10 @@ import typer
 
 import phit
 from phit._engine import OWN
+from phit.base.errors import failure, one_line
+from phit.base.left_out import in_words
+from phit.base.text import WIDTH, plain_lines
 from phit.cli import completing
-from phit.errors import failure, one_line
-from phit.left_out import in_words
-from phit.text import WIDTH, plain_lines
 
 if TYPE_CHECKING:
     # It takes longer to import than many commands take.
@@ -69,7 +69,7 @@ ResultsDir = Annotated[Path, typer.Argument(metavar="DIR", help="Results folder.
 def out(text: "str | RenderableType") -> None:
     """Writes to standard output; ends quietly if nobody reads it any more."""
     if not isinstance(text, str):
-        from phit.terminal import terminal
+        from phit.running.terminal import terminal
 
         console = terminal()
         if not console.is_terminal:

@@ -10,7 +10,7 @@ from phit.cli.app import ResultsDir, interruptible, note, out
 from phit.cli.showing import columns
 
 if TYPE_CHECKING:
-    from phit.comparing import Comparison
+    from phit.drawing.comparing import Comparison
 
 commands = typer.Typer()
 
@@ -37,7 +37,7 @@ def compare(
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as one JSON object.")] = False,
 ) -> None:
     """Compare two results: what differs in their scenarios, and what in the numbers, with significance."""
-    from phit import comparing
+    from phit.drawing import comparing
 
     wanted = quantities or ["accepted_load", "latency_mean"]
     with interruptible():
@@ -57,7 +57,7 @@ def _show_scenarios(found: "Comparison") -> None:
     from rich import box
     from rich.table import Table
 
-    from phit.comparing import listed
+    from phit.drawing.comparing import listed
 
     if not found.scenario:
         out("The scenarios are the same.")
@@ -76,10 +76,10 @@ def _show_quantity(found: "Comparison", name: str) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from phit.comparing import LEVEL, WORDS
-    from phit.experiment import heading
-    from phit.quantities import QUANTITIES
-    from phit.result import readable
+    from phit.document.experiment import heading
+    from phit.drawing.comparing import LEVEL, WORDS
+    from phit.store.quantities import QUANTITIES
+    from phit.store.result import readable
 
     rows = found.results.filter(pl.col("quantity") == name)
     words = QUANTITIES[name].title
@@ -119,8 +119,8 @@ def watch(
     from rich.console import Group
     from rich.live import Live
 
-    from phit.terminal import terminal
-    from phit.watching import Watched
+    from phit.drawing.watching import Watched
+    from phit.running.terminal import terminal
 
     watched = Watched(folder)
     watched.look()

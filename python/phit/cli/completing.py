@@ -37,7 +37,7 @@ def concepts(incomplete: str) -> list[str]:
     """What `phit list` lists."""
     import phit
     from phit.cli import listing
-    from phit.sections import SECTIONS, described
+    from phit.document.sections import SECTIONS, described
 
     names = dict.fromkeys([*phit.catalogue(), *described()["properties"], *SECTIONS, *listing.LISTS])
     return [name for name in names if name.startswith(incomplete)]
@@ -60,15 +60,15 @@ def studies(incomplete: str) -> list[str]:
 
 def executors(incomplete: str) -> list[str]:
     """What `--executor` takes."""
-    from phit.where import DASK, LOCAL, SLURM
+    from phit.running.where import DASK, LOCAL, SLURM
 
     return [name for name in (LOCAL, SLURM, DASK) if name.startswith(incomplete)]
 
 
 def _document(file: Any) -> Mapping[str, Any]:
     """The document that the command is about, as far as it can be read: completion never fails."""
-    from phit.errors import PhitError
-    from phit.scenario import load
+    from phit.base.errors import PhitError
+    from phit.document.scenario import load
 
     try:
         return load(Path(file)) if file is not None else {}
@@ -79,9 +79,9 @@ def _document(file: Any) -> Mapping[str, Any]:
 def _keys(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """All keys, those of kinds as the document has them; of link classes those that it names."""
     import phit
-    from phit.keys import keys, resolved
-    from phit.scenario import get_path
-    from phit.sections import described
+    from phit.document.keys import keys, resolved
+    from phit.document.scenario import get_path
+    from phit.document.sections import described
 
     schema = described()
     links = get_path(document, "router.links", {})
@@ -112,8 +112,8 @@ def _keys(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 def _names(key: str) -> Iterator[tuple[str, str]]:
     """The names that a key takes."""
     import phit
-    from phit.keys import keys, resolved
-    from phit.sections import described
+    from phit.document.keys import keys, resolved
+    from phit.document.sections import described
 
     for concept, entries in phit.catalogue().items():
         place = PLACES.get(concept)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import phit
-from phit import words
+from phit.base import words
 from phit.cli.app import Settings, Trust, cell, interruptible, out
 from phit.cli.app import table as new_table
-from phit.journeys import WAITS, Journey, Visit
-from phit.progress import run_progress
-from phit.result import readable
-from phit.scenario import apply_settings, load
+from phit.document.scenario import apply_settings, load
+from phit.running.journeys import WAITS, Journey, Visit
+from phit.running.progress import run_progress
+from phit.store.result import readable
 
 if TYPE_CHECKING:
     from rich.text import Text

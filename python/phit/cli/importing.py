@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
+from phit.base.errors import InputError
 from phit.cli.app import note, out
-from phit.errors import InputError
+from phit.document.scenario import Document, load
 from phit.importing import SIMULATORS, Imported
 from phit.importing.simulators import find
-from phit.scenario import Document, load
 
 commands = typer.Typer()
 

@@ -10,17 +10,17 @@ from typing import Annotated, Any
 import typer
 
 import phit
-from phit import words
+from phit.base import words
+from phit.base.errors import InputError
+from phit.base.left_out import in_numbers
+from phit.base.text import quoted
 from phit.cli import completing, listing
 from phit.cli.app import FAILED, Settings, cell, interruptible, note_left_out, out
 from phit.cli.app import table as new_table
-from phit.errors import InputError
-from phit.keys import Key, keys, resolved
-from phit.left_out import in_numbers
-from phit.progress import waiting
-from phit.scenario import apply_settings, hint, load
-from phit.sections import described, of_kind
-from phit.text import quoted
+from phit.document.keys import Key, keys, resolved
+from phit.document.scenario import apply_settings, hint, load
+from phit.document.sections import described, of_kind
+from phit.running.progress import waiting
 
 commands = typer.Typer()
 

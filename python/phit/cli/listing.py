@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
+from phit.base.errors import InputError
+from phit.base.text import quoted
 from phit.cli.app import cell, out
 from phit.cli.app import table as new_table
-from phit.errors import InputError
-from phit.quantities import OBSERVABLES, QUANTITIES, TABLES, TOTALS, Named, Quantity
-from phit.scenario import hint
-from phit.text import quoted
+from phit.document.scenario import hint
+from phit.store.quantities import OBSERVABLES, QUANTITIES, TABLES, TOTALS, Named, Quantity
 
 if TYPE_CHECKING:
     from rich.table import Table

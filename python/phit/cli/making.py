@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from phit import crates
 from phit.cli.app import out
+from phit.mechanisms import crates
 
 commands = typer.Typer()
 

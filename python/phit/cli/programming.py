@@ -6,14 +6,14 @@ from typing import Annotated, Any
 
 import typer
 
-from phit import workload
+from phit.base.errors import InputError
+from phit.base.text import quoted
 from phit.cli.app import interruptible, note, out
 from phit.cli.app import table as new_table
 from phit.cli.inspecting import list_entries, list_keys
-from phit.errors import InputError
-from phit.keys import keys
-from phit.scenario import apply_settings, hint
-from phit.text import quoted
+from phit.document.keys import keys
+from phit.document.scenario import apply_settings, hint
+from phit.reading import workload
 
 commands = typer.Typer()
 group = typer.Typer(help="Look at, convert and make programs of ranks: GOAL, traces, collectives, patterns.")

@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import phit
-from phit import mpi
+from phit.base.errors import InputError
+from phit.base.left_out import counted, in_numbers
+from phit.base.times import CYCLES, TimeUnit, readable_time, unit_of
 from phit.cli.app import File, Force, Settings, Trust, interruptible, note, out
 from phit.cli.app import table as new_table
 from phit.cli.importing import From, document_of
-from phit.errors import InputError
-from phit.experiment import Experiment
-from phit.hints import PAGE, hints, watched
-from phit.left_out import counted, in_numbers
-from phit.progress import run_progress
-from phit.result import Result, readable
-from phit.scenario import Document, apply_settings, complete, get_path, load, set_path
-from phit.times import CYCLES, TimeUnit, readable_time, unit_of
-from phit.workloads import contention, contention_by_phase, without_contention
-from phit.workloads import interference as jobs_alone_and_together
+from phit.document.experiment import Experiment
+from phit.document.scenario import Document, apply_settings, complete, get_path, load, set_path
+from phit.drawing.hints import PAGE, hints, watched
+from phit.running import mpi
+from phit.running.progress import run_progress
+from phit.running.workloads import contention, contention_by_phase, without_contention
+from phit.running.workloads import interference as jobs_alone_and_together
+from phit.store.result import Result, readable
 
 if TYPE_CHECKING:
     pass
@@ -98,7 +98,7 @@ def run(
     if against is not None:
         set_path(document, "measure.phases", True)
     if perfetto is not None:
-        from phit import perfetto as traces
+        from phit.drawing import perfetto as traces
 
         document = traces.asked(document)
     with interruptible(), _left(as_json=as_json), TemporaryDirectory() as temporary:
@@ -133,7 +133,7 @@ def run(
         sent = sum(cost["sent_bytes"] for cost in job.costs)
         note(f"{job.count} processes exchanged {readable(sent / 1e6)} MB in {job.costs[0]['rounds']:,} rounds")
     if perfetto is not None:
-        from phit import perfetto as traces
+        from phit.drawing import perfetto as traces
 
         traces.write(result, perfetto)
         note(f"wrote {perfetto}")
@@ -151,7 +151,7 @@ def _show_network(document: Document, result: Result) -> None:
 
 
 def _write_page(folder: Path, page: Path) -> None:
-    from phit import reporting
+    from phit.drawing import reporting
 
     reporting.write(reporting.Source.read(folder), page)
 
@@ -202,8 +202,8 @@ def _run_into(
     folder: Path, document: dict[str, Any], name: str, threads: int, force: bool, job: mpi.Job | None
 ) -> Result:
     """Runs a scenario as an experiment of one point, so that its results are a folder like any other."""
-    from phit.results import ResultsFolder
-    from phit.sweeping import consented
+    from phit.running.sweeping import consented
+    from phit.store.folder import ResultsFolder
 
     document = load(document)
     document["sweep"] = {"name": name}

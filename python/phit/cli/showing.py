@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
+from phit.base.text import csv_text
 from phit.cli.app import ResultsDir, note, out
-from phit.text import csv_text
 
 commands = typer.Typer()
 
@@ -28,7 +28,7 @@ DRAWN = (Format.png, Format.svg, Format.html)
 
 def columns(incomplete: str) -> list[tuple[str, str]]:
     """Columns that begin so, each with what it is: for the shell."""
-    from phit import quantities
+    from phit.store import quantities
 
     found = (name for name in quantities.columns() if name.startswith(incomplete))
     return [(name, quantities.title(name)) for name in found]
@@ -67,7 +67,7 @@ def plot(
     into: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder; by default DIR/plots.")] = None,
 ) -> None:
     """Draw the results of a folder as PNG, SVG, PDF and interactive HTML, or tabulate its curves."""
-    from phit import report
+    from phit.drawing import report
 
     settings = {k: v for k, v in {"x": x, "y": y, "colour": colour, "facet": facet}.items() if v is not None}
     chosen = [f.value for f in formats or DRAWN]
@@ -86,10 +86,10 @@ def report(
     ] = None,
 ) -> None:
     """Show the results of a folder as a table, or as a page."""
-    from phit import report
+    from phit.drawing import report
 
     if page is not None:
-        from phit import reporting
+        from phit.drawing import reporting
 
         reporting.write(reporting.Source.read(folder), page)
         note(f"wrote {page}")
@@ -100,7 +100,7 @@ def report(
     elif as_markdown:
         out(report.markdown(found.points, found.swept).rstrip("\n"))
     else:
-        from phit.short import short_table
+        from phit.drawing.short import short_table
 
         out(short_table(found.points, found.swept))
     if found.partial:

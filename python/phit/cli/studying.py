@@ -6,14 +6,14 @@ from typing import Annotated
 
 import typer
 
+from phit.base.errors import InputError
 from phit.cli import completing
 from phit.cli.app import Settings, interruptible, note, out
 from phit.cli.where import shared_out
-from phit.errors import InputError
-from phit.scenario import apply_settings, load
-from phit.sections import SECTIONS
+from phit.document.scenario import apply_settings, load
+from phit.document.sections import SECTIONS
+from phit.running.where import ASKED, Asked
 from phit.studies import registry
-from phit.where import ASKED, Asked
 
 commands = typer.Typer()
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import phit
+from phit.base.errors import InputError, one_line
 from phit.cli.app import FAILED, File, Force, Settings, Trust, interruptible, note, out
 from phit.cli.app import table as new_table
 from phit.cli.where import shared_out
-from phit.errors import InputError, one_line
-from phit.experiment import Experiment, heading
-from phit.quantities import SATURATED_BELOW
-from phit.result import readable
-from phit.scenario import Document, apply_settings, load
-from phit.where import ASKED, Asked
+from phit.document.experiment import Experiment, heading
+from phit.document.scenario import Document, apply_settings, load
+from phit.running.where import ASKED, Asked
+from phit.store.quantities import SATURATED_BELOW
+from phit.store.result import readable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -37,7 +37,7 @@ def sweep(
     asked: Asked = ASKED,
 ) -> None:
     """Simulate every point of an experiment; resumes where an earlier run stopped."""
-    from phit.sweeping import sweep_into
+    from phit.running.sweeping import sweep_into
 
     experiment = Experiment.read(file, settings)
     if plot and asked.shard is not None:
@@ -45,7 +45,7 @@ def sweep(
     target = folder or Path("results") / experiment.name
     with interruptible():
         points = sweep_into(experiment, target, asked, progress=True, force=force)
-    from phit.short import short_table, without_interval
+    from phit.drawing.short import short_table, without_interval
 
     out(short_table(points, experiment.keys))
     for line in without_interval(points):
@@ -83,7 +83,7 @@ def merge(
 
 
 def _write_all(target: Path) -> None:
-    from phit import report
+    from phit.drawing import report
 
     folder = report.Folder.read(target)
     for path in [*report.write_tables(folder), *report.write_figures(folder)]:
@@ -126,8 +126,8 @@ def saturate(
     """Find the largest load that a scenario sustains, or each curve of an experiment."""
     from dataclasses import asdict
 
-    from phit.saturated_curves import saturations_of
-    from phit.saturation import LONGER, Rule, Trial, saturation_of
+    from phit.running.saturated_curves import saturations_of
+    from phit.running.saturation import LONGER, Rule, Trial, saturation_of
 
     document = apply_settings(load(file), settings)
     rule = Rule(first, last, step, tolerance, share, latency_factor, latency_limit)
@@ -179,7 +179,8 @@ def _show_saturations(found: "pl.DataFrame", *, as_json: bool) -> None:
 
 
 def _write_bars(found: "pl.DataFrame", folder: Path) -> None:
-    from phit import plots, saturated_curves
+    from phit.drawing import plots
+    from phit.running import saturated_curves
 
     for path in plots.save(saturated_curves.bars(found), folder / "plots" / "saturation"):
         note(f"wrote {path}")

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from phit.cli import completing
-from phit.where import Asked
+from phit.running.where import Asked
 
 
 def _options(

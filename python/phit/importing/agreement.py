@@ -9,15 +9,15 @@ from pathlib import Path
 from rich import box
 from rich.table import Table
 
+from phit.document.scenario import Document, get_path
+from phit.drawing.plots import half_width
 from phit.importing.found import Imported
 from phit.importing.printed import Printed
 from phit.importing.simulators import recognised
-from phit.plots import half_width
-from phit.scenario import Document, get_path
-from phit.studies.validation.comparison import NAMES, SATURATION_THROUGHPUT, Verdict, difference
+from phit.peers.comparison import NAMES, SATURATION_THROUGHPUT, Verdict, difference
+from phit.running.where import Where
 from phit.studies.validation.document import signed
 from phit.studies.validation.run import answers
-from phit.where import Where
 
 WITHIN = {"accepted_load": 0.01, "latency_mean": 0.02, "hops_mean": 0.01}
 """Largest differences between two models that mean the same, relative."""

@@ -6,9 +6,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from phit.errors import InputError
-from phit.scenario import Document, set_path
-from phit.text import quoted
+from phit.base.errors import InputError
+from phit.base.text import quoted
+from phit.document.scenario import Document, set_path
 
 
 class Status(StrEnum):

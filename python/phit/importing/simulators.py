@@ -6,11 +6,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from phit.errors import InputError
+from phit.base.errors import InputError
+from phit.base.text import quoted
+from phit.document.scenario import hint
 from phit.importing.found import Imported
 from phit.importing.text import text_of
-from phit.scenario import hint
-from phit.text import quoted
 
 if TYPE_CHECKING:
     from phit.importing.printed import Printed

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from phit.errors import InputError
+from phit.base.errors import InputError
 
 LARGEST = 16 << 20
 """Most bytes of a file that is imported."""

@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from phit.base.text import plain
 from phit.importing.found import Imported, Status
-from phit.text import plain
 
 SECTIONS = {"router.links", "traffic.pattern", "traffic.requests", "sweep.product"}
 """Tables within tables that have a heading of their own, and those within them."""

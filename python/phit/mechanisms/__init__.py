@@ -18,9 +18,9 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, TypeGuard
 
-from phit.errors import InputError
+from phit.base.errors import InputError
+from phit.base.text import quoted
 from phit.mechanisms import sources
-from phit.text import quoted
 
 __all__ = ["Mechanism", "Pattern", "Probe", "Rule", "Trigger", "pattern", "probe", "rule", "trigger", "trust_python"]
 

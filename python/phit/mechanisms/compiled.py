@@ -18,7 +18,7 @@ from numba.core import types
 from numba.extending import intrinsic, models, overload_attribute, overload_method, register_model
 
 from phit import _phit
-from phit.errors import InputError
+from phit.base.errors import InputError
 from phit.mechanisms import Mechanism
 from phit.mechanisms.sources import Source
 

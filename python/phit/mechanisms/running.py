@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from phit import _phit
-from phit.errors import InputError, SimulationError
+from phit.base.errors import InputError, SimulationError
 from phit.mechanisms import is_trusted, refusal, source_of, tables
 from phit.mechanisms.sources import Source
 

@@ -15,8 +15,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from phit.errors import InputError
-from phit.text import quoted
+from phit.base.errors import InputError
+from phit.base.text import quoted
 
 ROLES = {"trigger": 2, "rule": 2, "pattern": 1, "probe": 1}
 """Decorators, with how many arguments their functions have before the parameters."""
@@ -59,7 +59,7 @@ class Source:
         for name, value in given.items():
             if name not in self.defaults:
                 # Imported here: scenarios are read with the help of this module.
-                from phit.scenario import hint
+                from phit.document.scenario import hint
 
                 names = ", ".join(self.defaults) or "none: the function has no parameters"
                 raise InputError(

@@ -8,8 +8,8 @@ from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
 from phit import studies
-from phit.errors import InputError
-from phit.scenario import hint
+from phit.base.errors import InputError
+from phit.document.scenario import hint
 
 if TYPE_CHECKING:
     from phit.studies.kit.study import AnyStudy, CostModel

@@ -15,9 +15,9 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import dijkstra
 
-from phit.errors import InputError
+from phit.base.errors import InputError
+from phit.base.words import shown
 from phit.throughput.network import Ints, Network
-from phit.words import shown
 
 CLOSE = 1e-9
 """How near a price must be to a fraction to be taken for it."""

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy.optimize import linprog
 from scipy.sparse import coo_matrix, csr_matrix, hstack
 
-from phit.errors import failure
+from phit.base.errors import failure
 from phit.throughput.network import Ints, Network, refuse
 from phit.throughput.symmetry import Colours, Columns, Hashes, refine
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from scipy.optimize import linprog
 from scipy.sparse.csgraph import dijkstra
 
-from phit.errors import failure
+from phit.base.errors import failure
 from phit.throughput.certificate import FAR, Proof, graph, prove, route_costs, shortest
 from phit.throughput.network import Ints, Network
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from phit.errors import InputError
-from phit.scenario import Document, Source, load
-from phit.sections import leave_out
+from phit.base.errors import InputError
+from phit.document.scenario import Document, Source, load
+from phit.document.sections import leave_out
 from phit.throughput.certificate import Price, Proof, cheapest_routes, prove
 from phit.throughput.flow import Flow, check_size, most
 from phit.throughput.groups import grouped

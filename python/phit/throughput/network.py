@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from phit import _phit, words
-from phit.errors import InputError
-from phit.origins import located
-from phit.scenario import Document, to_json
+from phit import _phit
+from phit.base import words
+from phit.base.errors import InputError
+from phit.document.origins import located
+from phit.document.scenario import Document, to_json
 
 Ints = npt.NDArray[np.int64]
 

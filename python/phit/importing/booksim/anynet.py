@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from phit.errors import InputError
+from phit.base.errors import InputError
+from phit.base.text import quoted
 from phit.importing.text import text_of
-from phit.text import quoted
 
 MOST_LINKS = 1 << 20
 MOST_CLASSES = 7

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from phit.errors import InputError
+from phit.base.errors import InputError
+from phit.base.text import quoted
+from phit.document.scenario import hint
 from phit.importing.booksim import grammar
 from phit.importing.booksim.keys import KEYS, Key
 from phit.importing.found import Findings, Setting, Status
 from phit.importing.text import text_of
-from phit.scenario import hint
-from phit.text import quoted
 
 
 class Configuration:

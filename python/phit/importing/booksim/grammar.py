@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from phit.errors import InputError
+from phit.base.errors import InputError
+from phit.base.text import quoted
 from phit.importing.found import Setting
-from phit.text import quoted
 
 Value = int | float | str
 

@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from phit.base.text import quoted
+from phit.document.scenario import Document
 from phit.importing.booksim import anynet, express
 from phit.importing.booksim.configuration import Configuration, check_range, ranges
 from phit.importing.found import Status
-from phit.scenario import Document
-from phit.studies.peers.booksim import ADAPTIVE_UP, OBLIVIOUS_UP
-from phit.text import quoted
+from phit.peers.booksim import ADAPTIVE_UP, OBLIVIOUS_UP
 
 MOST_ENDPOINTS = 1 << 20
 """Endpoints of a network that is imported."""

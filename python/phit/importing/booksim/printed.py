@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from phit.errors import InputError
+from phit.base.errors import InputError
+from phit.document.scenario import set_path
 from phit.importing import booksim
 from phit.importing.booksim import grammar
 from phit.importing.booksim.keys import KEYS
 from phit.importing.found import Setting
 from phit.importing.printed import Printed
 from phit.importing.text import text_of
-from phit.scenario import set_path
 
 # Its network latency begins when the head leaves the endpoint, Phit's when it leaves its injection queue in the router.
 _NUMBERS = {

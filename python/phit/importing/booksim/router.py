@@ -1,11 +1,11 @@
 """BookSim's router: the table `[router]`."""
 
+from phit.document.scenario import Document
 from phit.importing.booksim.configuration import Configuration, check_range
 from phit.importing.booksim.grammar import called, elements
 from phit.importing.booksim.network import Network
 from phit.importing.found import Status
-from phit.scenario import Document
-from phit.studies.peers.booksim import router as model
+from phit.peers.booksim import router as model
 
 SOURCES = {
     "latency": ("st_prepare_delay", "st_final_delay"),

@@ -3,13 +3,13 @@
 import math
 from collections.abc import Callable, Sequence
 
+from phit.document.scenario import Document
 from phit.importing.booksim.configuration import KINDS, Configuration, check_range, ranges
 from phit.importing.booksim.grammar import called, elements
 from phit.importing.booksim.network import Network
 from phit.importing.found import Setting
 from phit.importing.moves import MOST_LISTED, moved, shift
-from phit.scenario import Document
-from phit.studies.peers.booksim import UNIFORM
+from phit.peers.booksim import UNIFORM
 
 MOST_DIGITS = 9
 

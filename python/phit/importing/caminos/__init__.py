@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from phit.errors import InputError
+from phit.base.errors import InputError
 from phit.importing.caminos import grammar
 from phit.importing.caminos.sweeps import experiment
 from phit.importing.found import Imported

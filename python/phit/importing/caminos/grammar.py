@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from phit.errors import InputError
-from phit.text import quoted
+from phit.base.errors import InputError
+from phit.base.text import quoted
 
 _TOKEN = re.compile(
     r"""(?P<space>\s+|//[^\n]*|/\*.*?\*/)

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from phit.errors import InputError
+from phit.base.errors import InputError
+from phit.document.scenario import Document
 from phit.importing.caminos.grammar import Experiments, Record, shown
 from phit.importing.caminos.scenario import translate
 from phit.importing.found import Findings, Imported, Setting
-from phit.scenario import Document
 
 MOST = 1 << 12
 """Values of one list of experiments."""

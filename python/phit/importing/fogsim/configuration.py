@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from phit.errors import InputError
+from phit.base.errors import InputError
+from phit.base.text import quoted
+from phit.document.scenario import hint
 from phit.importing.fogsim.keys import KEYS
 from phit.importing.found import Findings, Setting, Status
 from phit.importing.text import text_of
-from phit.scenario import hint
-from phit.text import quoted
 
 MOST_DIGITS = 9
 

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from phit.errors import InputError
+from phit.base.errors import InputError
 from phit.importing.fogsim.configuration import Configuration
 from phit.importing.fogsim.scenario import translate
 from phit.importing.found import Findings, Setting, Status

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 
+from phit.document.scenario import Document
 from phit.importing.fogsim.configuration import Configuration
 from phit.importing.found import Setting
 from phit.importing.moves import to_router
-from phit.scenario import Document
-from phit.studies.peers import fogsim as peer
+from phit.peers import fogsim as peer
 
 MOST_LISTED = 1 << 17
 """Entries of a pattern that is written endpoint by endpoint."""

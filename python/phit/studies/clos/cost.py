@@ -15,8 +15,8 @@ from rich import box
 from rich.console import Group
 from rich.table import Table
 
-from phit.errors import InputError
-from phit.scenario import Document, complete
+from phit.base.errors import InputError
+from phit.document.scenario import Document, complete
 from phit.studies.clos.paper import study
 from phit.studies.clos.setting import BUFFER
 

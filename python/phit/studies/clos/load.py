@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from phit.lazily import lazily
-from phit.plots import Chart
-from phit.scenario import Document
+from phit.base.lazily import lazily
+from phit.document.scenario import Document
+from phit.drawing.plots import Chart
 from phit.studies.clos.paper import (
     ADAPTIVE,
     COMPARED,

@@ -7,21 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from phit.lazily import lazily
-from phit.quantities import SATURATED_BELOW
-from phit.scenario import Document
+from phit.base.lazily import lazily
+from phit.document.scenario import Document
+from phit.store.quantities import SATURATED_BELOW
 from phit.studies.clos import bound
-from phit.studies.clos.setting import (
-    BUFFER,
-    CONFIDENCE,
-    HALF_WIDTH,
-    LONG,
-    NEAR,
-    SETTLING,
-    Setting,
-    levels,
-    setting,
-)
+from phit.studies.clos.setting import BUFFER, CONFIDENCE, HALF_WIDTH, LONG, NEAR, SETTLING, Setting, levels, setting
 from phit.studies.kit import tables
 from phit.studies.kit.bounds import bound_of
 from phit.studies.kit.charts import Charts, Look, seeds_note

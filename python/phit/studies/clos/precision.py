@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from phit.lazily import lazily
-from phit.plots import COLOURS, Chart
-from phit.scenario import Document
+from phit.base.lazily import lazily
+from phit.document.scenario import Document
+from phit.drawing.plots import COLOURS, Chart
 from phit.studies.clos.paper import (
     ADAPTIVE,
     OBLIVIOUS,

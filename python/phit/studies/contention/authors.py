@@ -9,15 +9,15 @@ from functools import cache
 
 import polars as pl
 
-from phit.errors import InputError
-from phit.quantities import SATURATED_BELOW
+from phit.base.errors import InputError
+from phit.peers.reference import CHECKOUT, Row, rows
+from phit.store.quantities import SATURATED_BELOW
 from phit.studies.contention import setting as scales
 from phit.studies.contention.paper import Evidence, far
 from phit.studies.contention.setting import Setting
 from phit.studies.kit.claim import Fact, Judgement, NotRunError, SaturatedError
 from phit.studies.kit.scale import Scale
 from phit.studies.kit.tables import EACH, SEEDS
-from phit.studies.peers.reference import CHECKOUT, Row, rows
 
 STEADY = "fogsim_h4_steady.csv"
 SENSITIVITY = "fogsim_h4_sensitivity.csv"

@@ -10,8 +10,8 @@ from typing import Any
 
 import polars as pl
 
-from phit.markdown import markdown_table
-from phit.scenario import Document
+from phit.base.markdown import markdown_table
+from phit.document.scenario import Document
 from phit.studies.contention import setting as scales
 from phit.studies.contention.cost import PHIT_BITS, Shape, table_one
 from phit.studies.contention.paper import UNIFORM, UNIT, adversarial, note, scenario, study

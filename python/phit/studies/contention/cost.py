@@ -10,9 +10,9 @@ from rich import box
 from rich.console import Group
 from rich.table import Table
 
-from phit.errors import InputError
-from phit.plots import COLOURS
-from phit.scenario import Document, complete, get_path
+from phit.base.errors import InputError
+from phit.document.scenario import Document, complete, get_path
+from phit.drawing.plots import COLOURS
 from phit.studies.contention.paper import UNIT, Evidence, by_pattern, note, patterns, scenario, study
 from phit.studies.contention.setting import Setting
 from phit.studies.kit import tables

@@ -9,13 +9,13 @@ from typing import Any
 
 import polars as pl
 
-from phit.markdown import markdown_table, toml_line
-from phit.scenario import Document
+from phit.base.markdown import markdown_table, toml_line
+from phit.document.scenario import Document
+from phit.peers import fogsim
 from phit.studies.contention.setting import PERIOD, Setting, setting
 from phit.studies.kit.charts import Look
 from phit.studies.kit.evidence import Evidence as AnyEvidence
 from phit.studies.kit.study import Paper, Study
-from phit.studies.peers import fogsim
 
 Evidence = AnyEvidence[Setting]
 """What the rules of the claims look at."""

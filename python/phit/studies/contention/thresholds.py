@@ -7,21 +7,11 @@ from itertools import pairwise
 
 import polars as pl
 
-from phit.markdown import markdown_table
-from phit.plots import SHAPES
-from phit.scenario import Document
+from phit.base.markdown import markdown_table
+from phit.document.scenario import Document
+from phit.drawing.plots import SHAPES
 from phit.studies.contention.cost import LOCAL_MINIMAL, Shape, table_one
-from phit.studies.contention.paper import (
-    NOISE,
-    UNIFORM,
-    UNIT,
-    Evidence,
-    by_pattern,
-    note,
-    patterns,
-    scenario,
-    study,
-)
+from phit.studies.contention.paper import NOISE, UNIFORM, UNIT, Evidence, by_pattern, note, patterns, scenario, study
 from phit.studies.contention.setting import Setting
 from phit.studies.kit import tables
 from phit.studies.kit.charts import LOAD_MARKS, Charts, Look, beside, finished, latency_and_load, seeds_note

@@ -11,15 +11,15 @@ from typing import Any
 
 import polars as pl
 
-from phit.markdown import markdown_table
-from phit.scenario import Document
+from phit.base.markdown import markdown_table
+from phit.document.scenario import Document
+from phit.peers import fogsim
 from phit.studies.contention.beyond import of_beyond, of_row
 from phit.studies.contention.paper import UNIT, study
 from phit.studies.contention.setting import Setting
 from phit.studies.kit.charts import LOAD_MARKS, Charts, Look, beside, finished, latency_and_load, seeds_note
 from phit.studies.kit.plan import Case, seeds_of
 from phit.studies.kit.scale import Scale
-from phit.studies.peers import fogsim
 
 UNIFORM: Document = {"kind": "uniform"}
 

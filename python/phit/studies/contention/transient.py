@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import polars as pl
 
-from phit.markdown import markdown_table
-from phit.plots import Chart
-from phit.scenario import Document
+from phit.base.markdown import markdown_table
+from phit.document.scenario import Document
+from phit.drawing.plots import Chart
 from phit.studies.contention import authors
 from phit.studies.contention.load import COEFFICIENTS, is_near_valiant, piggyback_behind_valiant
 from phit.studies.contention.paper import (
@@ -22,15 +22,7 @@ from phit.studies.contention.paper import (
     scenario,
     study,
 )
-from phit.studies.contention.response import (
-    SETTLED_FROM,
-    UNIFORM_SPAN,
-    Swing,
-    Times,
-    first_settling,
-    settling,
-    swing,
-)
+from phit.studies.contention.response import SETTLED_FROM, UNIFORM_SPAN, Swing, Times, first_settling, settling, swing
 from phit.studies.contention.setting import PERIOD, Setting
 from phit.studies.kit import tables
 from phit.studies.kit.charts import LATENCY, Charts, Look, finished, over, panel, rule

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from phit.plots import Chart
+from phit.drawing.plots import Chart
 from phit.studies.contest.networks import Network, network
 from phit.studies.contest.question import SLUGS, UNIT, for_each_network, look, pattern, scenario
 from phit.studies.contest.setting import ADV, HALF, HOT, PATTERNS, Setting

@@ -7,7 +7,7 @@ from math import isnan
 
 import polars as pl
 
-from phit.markdown import markdown_table
+from phit.base.markdown import markdown_table
 from phit.studies.contest import change, load
 from phit.studies.contest.networks import Contestant, Network, network
 from phit.studies.contest.question import for_each_network, hot_sources

@@ -6,8 +6,8 @@ from math import isnan
 
 import polars as pl
 
-from phit import traces
-from phit.markdown import markdown_table
+from phit.base.markdown import markdown_table
+from phit.reading import traces
 from phit.studies.fbicm.paper import SCHEMES, Evidence, listed, named, scenario, study
 from phit.studies.fbicm.setting import US, Setting
 from phit.studies.fbicm.transient import lines, over_time, recorded

@@ -8,9 +8,9 @@ import polars as pl
 from rich import box
 from rich.table import Table
 
-from phit.lazily import lazily
-from phit.plots import COLOURS
-from phit.scenario import Document, complete
+from phit.base.lazily import lazily
+from phit.document.scenario import Document, complete
+from phit.drawing.plots import COLOURS
 from phit.studies.fbicm.load import uniform
 from phit.studies.fbicm.paper import FBICM, MEMORY, VERSIONS, VOQNET_QUEUE, Evidence, named, scenario, study
 from phit.studies.fbicm.setting import US, Network, Setting

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from phit.lazily import lazily
-from phit.plots import Chart
-from phit.scenario import Document
+from phit.base.lazily import lazily
+from phit.document.scenario import Document
+from phit.drawing.plots import Chart
+from phit.drawing.timelapse import Row, Timelapse, holds, port_frames
 from phit.studies.fbicm.paper import (
     MEMORY,
     PACKET,
@@ -27,7 +28,6 @@ from phit.studies.kit.claim import Judgement, NotRunError
 from phit.studies.kit.margin import between, exact
 from phit.studies.kit.plan import Case, Done, seeds_of
 from phit.studies.kit.uncertain import nominal
-from phit.timelapse import Row, Timelapse, holds, port_frames
 
 if TYPE_CHECKING:
     import altair as alt

@@ -8,8 +8,8 @@ from typing import Any
 
 import polars as pl
 
-from phit.markdown import markdown_table, toml_line
-from phit.scenario import Document
+from phit.base.markdown import markdown_table, toml_line
+from phit.document.scenario import Document
 from phit.studies.fbicm.setting import US, Network, Setting, setting
 from phit.studies.kit import tables
 from phit.studies.kit.charts import Look

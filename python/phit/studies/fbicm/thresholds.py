@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from phit.lazily import lazily
-from phit.plots import Chart
+from phit.base.lazily import lazily
+from phit.drawing.plots import Chart
 from phit.studies.fbicm.load import uniform
 from phit.studies.fbicm.paper import named, scenario, steady, study
 from phit.studies.fbicm.setting import US, Setting

@@ -6,19 +6,9 @@ from typing import Any
 
 import polars as pl
 
-from phit.plots import Chart
-from phit.scenario import Document
-from phit.studies.fbicm.paper import (
-    ACCEPTED,
-    LOOK,
-    SCHEMES,
-    Evidence,
-    listed,
-    named,
-    run_networks,
-    scenario,
-    study,
-)
+from phit.document.scenario import Document
+from phit.drawing.plots import Chart
+from phit.studies.fbicm.paper import ACCEPTED, LOOK, SCHEMES, Evidence, listed, named, run_networks, scenario, study
 from phit.studies.fbicm.setting import US, Network, Setting
 from phit.studies.kit import tables
 from phit.studies.kit.charts import Charts, Look, beside, finished, panel, rule, seeds_note

@@ -4,7 +4,7 @@ import json
 from functools import cache
 from typing import Any
 
-from phit.scenario import Document, canonical
+from phit.document.scenario import Document, canonical
 from phit.throughput import Bounds, bound
 
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic
 
-from phit import durations
-from phit.experiment import Point
-from phit.progress import duration
+from phit.base import durations
+from phit.document.experiment import Point
+from phit.running.progress import duration
 from phit.studies.kit.claim import E, Judged, Verdict, margin_sign
 from phit.studies.kit.margin import DECIDED
 from phit.studies.kit.plan import Case, Plan, point_of

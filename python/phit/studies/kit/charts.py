@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from phit.lazily import lazily
-from phit.plots import COLOURS, SHAPES, Chart, crossings, latency_limit, save, styled
+from phit.base.lazily import lazily
+from phit.drawing.plots import COLOURS, SHAPES, Chart, crossings, latency_limit, save, styled
 
 if TYPE_CHECKING:
     import altair as alt

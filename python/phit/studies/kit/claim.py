@@ -14,9 +14,9 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from phit.errors import ResultsError
-from phit.markdown import markdown_table
-from phit.results import write_atomically
+from phit.base.errors import ResultsError
+from phit.base.markdown import markdown_table
+from phit.store.folder import write_atomically
 from phit.studies.kit.margin import DECIDED, Check
 
 E = TypeVar("E")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Generic
 
 import phit
-from phit.progress import duration
+from phit.running.progress import duration
 from phit.studies.kit import claim
 from phit.studies.kit.claim import E, Finding, Verdict
 from phit.studies.kit.scale import S, Scale

@@ -7,10 +7,10 @@ from typing import Any
 
 import polars as pl
 
-from phit.experiment import CURVE, WORK_PER_SECOND, Point
-from phit.progress import duration
-from phit.results import MANIFEST, POINTS, TABLE_FILES, read_manifest, read_table
-from phit.scenario import Document, complete
+from phit.document.experiment import CURVE, WORK_PER_SECOND, Point
+from phit.document.scenario import Document, complete
+from phit.running.progress import duration
+from phit.store.folder import MANIFEST, POINTS, TABLE_FILES, read_manifest, read_table
 
 Labels = dict[str, Any]
 """What distinguishes a run in its figure: columns of the figure's table."""

@@ -10,20 +10,20 @@ from pathlib import Path
 import polars as pl
 from polars import selectors
 
-from phit import machine
-from phit.errors import InputError, ResultsError, SimulationError
-from phit.experiment import WORK_PER_SECOND, Experiment, Point
-from phit.progress import duration
-from phit.results import MANIFEST, write_atomically, write_parquet
+from phit.base import machine
+from phit.base.errors import InputError, ResultsError, SimulationError
+from phit.base.text import csv_text
+from phit.document.experiment import WORK_PER_SECOND, Experiment, Point
+from phit.running.progress import duration
+from phit.running.sweeping import run_points
+from phit.running.where import HERE, Where
+from phit.store.folder import MANIFEST, write_atomically, write_parquet
 from phit.studies.kit import budget as budgets
 from phit.studies.kit import charts, claim, page
 from phit.studies.kit.claim import E, Finding, Judged
 from phit.studies.kit.plan import Case, Done, Plan, pace, seconds_left
 from phit.studies.kit.scale import S, Scale
 from phit.studies.kit.study import READING, Figure, Study
-from phit.sweeping import run_points
-from phit.text import csv_text
-from phit.where import HERE, Where
 
 CLAIMS = "claims.json"
 PAGE = "report.md"

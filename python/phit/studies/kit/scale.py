@@ -4,8 +4,8 @@ from dataclasses import Field
 from enum import StrEnum
 from typing import Any, ClassVar, Protocol, TypeVar
 
-from phit.errors import InputError
-from phit.scenario import hint
+from phit.base.errors import InputError
+from phit.document.scenario import hint
 
 
 class Scale(StrEnum):

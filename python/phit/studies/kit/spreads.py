@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from phit.quantities import QUANTITIES, Error, error_of
+from phit.store.quantities import QUANTITIES, Error, error_of
 
 MEASURES = tuple(q.name for q in QUANTITIES.values() if q.interval is not None)
 """Quantities of which a single run has an interval."""

@@ -14,8 +14,8 @@ from typing import Any, Generic, Protocol, TypeVar
 import polars as pl
 from rich.console import RenderableType
 
-from phit.errors import InputError
-from phit.scenario import Document, hint
+from phit.base.errors import InputError
+from phit.document.scenario import Document, hint
 from phit.studies.kit import tables
 from phit.studies.kit.charts import Charts
 from phit.studies.kit.claim import Claim, E, Fact, Finding, Judged, Revision, Rule, judged

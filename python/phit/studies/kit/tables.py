@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from phit.lazily import lazily
-from phit.quantities import QUANTITIES
+from phit.base.lazily import lazily
+from phit.store.quantities import QUANTITIES
 from phit.studies.kit.plan import Done
 from phit.studies.kit.spreads import MEASURES, Spread, spreads
 from phit.studies.kit.uncertain import t_quantile

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar, overload
 import numpy as np
 from uncertainties import UFloat, Variable, nominal_value, std_dev
 
-from phit.lazily import lazily
+from phit.base.lazily import lazily
 
 if TYPE_CHECKING:
     from scipy import stats

@@ -5,9 +5,10 @@ from itertools import product
 
 import polars as pl
 
-from phit import traces
-from phit.markdown import markdown_table
-from phit.scenario import Document
+from phit.base.markdown import markdown_table
+from phit.document.scenario import Document
+from phit.peers.outflank_author import PATTERNS, PHITS_PER_BYTE
+from phit.reading import traces
 from phit.studies.kit.charts import Charts, finished, in_rows
 from phit.studies.kit.plan import Case, Labels, seeds_of
 from phit.studies.kit.study import Text
@@ -29,7 +30,6 @@ from phit.studies.outflank.paper import (
     study,
 )
 from phit.studies.outflank.setting import Setting
-from phit.studies.peers.outflank_author import PATTERNS, PHITS_PER_BYTE
 
 
 def _columns(*names: str) -> Text[Setting]:

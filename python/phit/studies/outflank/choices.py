@@ -5,8 +5,10 @@ from itertools import product
 
 import polars as pl
 
-from phit.markdown import markdown_table
-from phit.scenario import Document
+from phit.base.markdown import markdown_table
+from phit.document.scenario import Document
+from phit.peers import outflank_author
+from phit.peers.outflank_author import FIRST, STEP, links
 from phit.studies.kit.plan import Case, Labels, seeds_of
 from phit.studies.outflank.paper import (
     AUTHOR,
@@ -27,8 +29,6 @@ from phit.studies.outflank.paper import (
     study,
 )
 from phit.studies.outflank.setting import Setting
-from phit.studies.peers import outflank_author
-from phit.studies.peers.outflank_author import FIRST, STEP, links
 
 ANSWERS, CREDITS, ROUTER = "answers", "credits", "input-queued router"
 ACCEPTANCES = (ANSWERS, CREDITS, ROUTER)

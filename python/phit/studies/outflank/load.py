@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from phit.lazily import lazily
-from phit.plots import COLOURS, SHAPES, Chart
+from phit.base.lazily import lazily
+from phit.drawing.plots import COLOURS, SHAPES, Chart
+from phit.peers.outflank_author import CUT, FIRST, STEP, sustained
 from phit.studies.kit.charts import Charts, Look, blank, finished, in_rows, panel
 from phit.studies.kit.claim import Judgement
 from phit.studies.kit.margin import Check, all_of, any_of, below, not_
@@ -27,7 +28,6 @@ from phit.studies.outflank.paper import (
 )
 from phit.studies.outflank.setting import Setting
 from phit.studies.outflank.tables import LARGE, require_all, throughput
-from phit.studies.peers.outflank_author import CUT, FIRST, STEP, sustained
 
 if TYPE_CHECKING:
     import altair as alt

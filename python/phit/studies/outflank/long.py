@@ -8,9 +8,12 @@ from itertools import product
 
 import polars as pl
 
-from phit.markdown import markdown_table
+from phit.base.markdown import markdown_table
+from phit.peers import outflank_author
+from phit.peers.outflank_author import SIDES, STEP, sustained
 from phit.studies.kit.charts import Charts, finished, in_rows
 from phit.studies.kit.claim import NotRunError
+from phit.studies.kit.lifetimes import Lifetimes, Sustained
 from phit.studies.kit.plan import Case, Labels, seeds_of
 from phit.studies.outflank.paper import (
     AUTHOR,
@@ -33,8 +36,6 @@ from phit.studies.outflank.paper import (
     study,
 )
 from phit.studies.outflank.setting import Setting
-from phit.studies.peers import outflank_author
-from phit.studies.peers.outflank_author import SIDES, STEP, Lifetimes, Sustained, sustained
 
 DELIVERED = "Delivered load (same unit)"
 

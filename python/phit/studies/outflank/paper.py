@@ -10,17 +10,18 @@ from typing import Any
 
 import polars as pl
 
-from phit.markdown import markdown_table, toml_line
-from phit.plots import Chart
-from phit.scenario import Document
+from phit.base.markdown import markdown_table, toml_line
+from phit.document.scenario import Document
+from phit.drawing.plots import Chart
+from phit.peers import outflank_author
+from phit.peers.outflank_author import CUT, FIRST, SIDES, STEP, TABLE_2, links, sustained
 from phit.studies.kit import tables
 from phit.studies.kit.charts import Look, panel
 from phit.studies.kit.evidence import Evidence as AnyEvidence
+from phit.studies.kit.lifetimes import Lifetimes
 from phit.studies.kit.plan import Case, Done, Labels
 from phit.studies.kit.study import Paper, Study
 from phit.studies.outflank.setting import Setting, setting
-from phit.studies.peers import outflank_author
-from phit.studies.peers.outflank_author import CUT, FIRST, SIDES, STEP, TABLE_2, Lifetimes, links, sustained
 
 AUTHOR, PAPER = "author", "paper"
 

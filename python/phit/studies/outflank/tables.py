@@ -5,8 +5,10 @@ from itertools import product
 
 import polars as pl
 
-from phit.markdown import markdown_table
+from phit.base.markdown import markdown_table
+from phit.peers.outflank_author import CUT_WORDS, FIRST, RANDOM, SIDES, STEP, stored_lifetimes, sustained
 from phit.studies.kit.claim import Fact, Judgement, NotRunError, Rule
+from phit.studies.kit.lifetimes import Lifetimes
 from phit.studies.kit.margin import Check, all_of, any_of, at_least, between, exact, not_
 from phit.studies.kit.plan import Case, seeds_of
 from phit.studies.kit.uncertain import Value, nominal
@@ -23,16 +25,6 @@ from phit.studies.outflank.paper import (
     study,
 )
 from phit.studies.outflank.setting import Setting
-from phit.studies.peers.outflank_author import (
-    CUT_WORDS,
-    FIRST,
-    RANDOM,
-    SIDES,
-    STEP,
-    Lifetimes,
-    stored_lifetimes,
-    sustained,
-)
 
 LARGE = 16
 """Side of the network that the claims about k = 16 are judged on."""

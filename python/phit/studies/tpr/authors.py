@@ -3,9 +3,9 @@
 As released it has no such network; these are of a local extension.
 """
 
-from phit.errors import InputError
+from phit.base.errors import InputError
+from phit.peers.reference import CHECKOUT, Row, rows
 from phit.studies.kit.claim import Fact, NotRunError
-from phit.studies.peers.reference import CHECKOUT, Row, rows
 
 EXTENDED = "booksim_cascade_extended.csv"
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import polars as pl
 
-from phit.plots import Chart
-from phit.scenario import Document
+from phit.document.scenario import Document
+from phit.drawing.plots import Chart
 from phit.studies.kit.charts import LOAD_MARKS, Charts, Look, beside, finished, latency_and_load, seeds_note
 from phit.studies.kit.claim import NotRunError, SaturatedError
 from phit.studies.kit.margin import above

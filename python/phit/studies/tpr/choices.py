@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from phit.markdown import markdown_table
+from phit.base.markdown import markdown_table
 from phit.studies.kit.charts import LATENCY, Charts, Look, finished, panel, seeds_note
 from phit.studies.kit.plan import Case, Labels, seeds_of
 from phit.studies.tpr.paper import (

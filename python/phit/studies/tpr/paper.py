@@ -8,8 +8,9 @@ from typing import Any
 
 import polars as pl
 
-from phit.markdown import markdown_table, toml_line
-from phit.scenario import Document, set_path
+from phit.base.markdown import markdown_table, toml_line
+from phit.document.scenario import Document, set_path
+from phit.peers import booksim
 from phit.studies.kit.bounds import bound_of
 from phit.studies.kit.charts import Look
 from phit.studies.kit.claim import NotRunError
@@ -18,7 +19,6 @@ from phit.studies.kit.evidence import Evidence as AnyEvidence
 from phit.studies.kit.evidence import Tables, span
 from phit.studies.kit.study import Paper, Reading, Study
 from phit.studies.kit.uncertain import Value, nominal
-from phit.studies.peers import booksim
 from phit.studies.tpr.setting import ADV, MIXES, UR, Setting, nlc, rlc, setting
 from phit.throughput import Bounds
 

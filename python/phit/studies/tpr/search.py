@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from phit.markdown import markdown_table
+from phit.base.markdown import markdown_table
 from phit.studies.kit import tables
 from phit.studies.kit.claim import judged
 from phit.studies.kit.plan import Case, Done, Labels, seeds_of

@@ -6,7 +6,7 @@ tolerances and the verdicts, `document` writes the page, `figures` and `transien
 table for a terminal. `run` does all of it.
 """
 
-from phit.studies.validation.comparison import Case, Comparison, Verdict
+from phit.peers.comparison import Case, Comparison, Verdict
 from phit.studies.validation.run import cases, validate
 
 __all__ = ["Case", "Comparison", "Verdict", "cases", "validate"]

@@ -5,16 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from phit.document.scenario import Document
 from phit.importing.booksim import grammar, of_settings
-from phit.scenario import Document
-from phit.studies.peers.booksim import router
-from phit.studies.validation.comparison import (
-    BOOKSIM,
-    BOOKSIM_CALM,
-    EXACT,
-    SATURATION_THROUGHPUT,
-    Case,
-)
+from phit.peers.booksim import router
+from phit.peers.comparison import BOOKSIM, BOOKSIM_CALM, EXACT, SATURATION_THROUGHPUT, Case
 from phit.studies.validation.reference import Row, rows
 
 TABLES = ("booksim_kncube.csv", "booksim_flatfly.csv", "booksim_dragonfly.csv")

@@ -3,10 +3,10 @@
 from collections import defaultdict
 from pathlib import Path
 
-from phit.scenario import Document
-from phit.studies.peers.booksim import UNIFORM, router
+from phit.document.scenario import Document
+from phit.peers.booksim import UNIFORM, router
+from phit.peers.comparison import Case
 from phit.studies.validation import booksim
-from phit.studies.validation.comparison import Case
 from phit.studies.validation.reference import Row, rows
 
 GROUP: Document = {"kind": "cascade", "rows": 6, "columns": 16, "endpoints_per_router": 18}

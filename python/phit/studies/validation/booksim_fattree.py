@@ -3,8 +3,8 @@
 from collections import defaultdict
 from pathlib import Path
 
+from phit.peers.comparison import Case
 from phit.studies.validation import booksim
-from phit.studies.validation.comparison import Case
 from phit.studies.validation.reference import Row, rows
 
 TABLES = ("booksim_fattree.csv", "booksim_fattree_infinite_buffers.csv")

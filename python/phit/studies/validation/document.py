@@ -4,10 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import phit
-from phit.markdown import markdown_table
-from phit.results import write_atomically
-from phit.studies.validation import outflank_agreement
-from phit.studies.validation.comparison import (
+from phit.base.markdown import markdown_table
+from phit.peers.comparison import (
     BOOKSIM,
     BOOKSIM_CALM,
     EXACT,
@@ -21,6 +19,8 @@ from phit.studies.validation.comparison import (
     Comparison,
     Verdict,
 )
+from phit.store.folder import write_atomically
+from phit.studies.validation import outflank_agreement
 from phit.studies.validation.transient import ERRORS, LEAST, PHASES, WARMUP, WINDOW, Phase
 
 INTRODUCTION = """# Agreement with other simulators

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from phit.lazily import lazily
-from phit.plots import COLOURS, Chart, save, title_of
+from phit.base.lazily import lazily
+from phit.drawing.plots import COLOURS, Chart, save, title_of
+from phit.peers.comparison import SHARES, Comparison
 from phit.studies.kit.charts import finished
-from phit.studies.validation.comparison import SHARES, Comparison
 
 if TYPE_CHECKING:
     import altair as alt

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
+from phit.document.scenario import Document
 from phit.importing.moves import to_router
-from phit.scenario import Document
-from phit.studies.peers import fogsim
-from phit.studies.validation.comparison import FOGSIM, FOGSIM_ADAPTIVE, FOGSIM_CALM, Case
+from phit.peers import fogsim
+from phit.peers.comparison import FOGSIM, FOGSIM_ADAPTIVE, FOGSIM_CALM, Case
 from phit.studies.validation.reference import Row, rows
 
 MEASURES = {

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from phit.document.scenario import Document
 from phit.importing.booksim import grammar, of_settings
 from phit.importing.fogsim import read as configured
-from phit.scenario import Document
-from phit.studies.peers import fogsim as fogsim_peer
-from phit.studies.validation.comparison import BOOKSIM, FOGSIM, FOGSIM_ADAPTIVE, Case
+from phit.peers import fogsim as fogsim_peer
+from phit.peers.comparison import BOOKSIM, FOGSIM, FOGSIM_ADAPTIVE, Case
 from phit.studies.validation.reference import Row, rows
 
 Settings = dict[str, str]

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from phit.scenario import Document
-from phit.studies.peers import outflank_author
-from phit.studies.peers.outflank_author import PER_MICROSECOND, ROUTINGS, SIDES, TABLE_2, sustained
-from phit.studies.validation.comparison import OUTFLANK, Case
+from phit.document.scenario import Document
+from phit.peers import outflank_author
+from phit.peers.comparison import OUTFLANK, Case
+from phit.peers.outflank_author import PER_MICROSECOND, ROUTINGS, SIDES, TABLE_2, sustained
 from phit.studies.validation.reference import Row, rows
 
 SIMULATOR = "OutFlank"

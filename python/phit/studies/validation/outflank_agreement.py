@@ -5,9 +5,10 @@ from math import prod
 
 import polars as pl
 
+from phit.peers.comparison import NAMES, Comparison, Verdict
+from phit.peers.outflank_author import CUT_WORDS, STEP
 from phit.studies.kit.claim import NotRunError
-from phit.studies.peers.outflank_author import CUT_WORDS, STEP, Lifetimes
-from phit.studies.validation.comparison import NAMES, Comparison, Verdict
+from phit.studies.kit.lifetimes import Lifetimes
 from phit.studies.validation.outflank import SIMULATOR
 
 __all__ = ["SIMULATOR", "sustained", "text"]

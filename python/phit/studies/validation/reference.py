@@ -1,5 +1,5 @@
 """Reads the tables of other simulators."""
 
-from phit.studies.peers.reference import FOLDER, Row, rows
+from phit.peers.reference import FOLDER, Row, rows
 
 __all__ = ["FOLDER", "Row", "rows"]

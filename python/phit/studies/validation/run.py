@@ -6,10 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from phit.errors import InputError
-from phit.experiment import Experiment, Point
-from phit.results import Answer, ResultsFolder
-from phit.scenario import Document, complete
+from phit.base.errors import InputError
+from phit.document.experiment import Experiment, Point
+from phit.document.scenario import Document, complete
+from phit.peers.comparison import Case, Comparison, Verdict, compare
+from phit.running.sweeping import run_points
+from phit.running.where import HERE, Where
+from phit.store.folder import Answer, ResultsFolder
 from phit.studies.validation import (
     booksim,
     booksim_cascade,
@@ -23,10 +26,7 @@ from phit.studies.validation import (
     transient,
     transient_figures,
 )
-from phit.studies.validation.comparison import Case, Comparison, Verdict, compare
 from phit.studies.validation.transient import Phase, Transient
-from phit.sweeping import run_points
-from phit.where import HERE, Where
 
 
 class Runs(Protocol):

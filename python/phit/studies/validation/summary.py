@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from rich import box
 from rich.table import Table
 
-from phit.studies.validation.comparison import NAMES, Comparison, Verdict
+from phit.peers.comparison import NAMES, Comparison, Verdict
 from phit.studies.validation.document import limit, signed
 from phit.studies.validation.transient import Phase
 

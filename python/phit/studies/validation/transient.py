@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from phit.plots import half_width
-from phit.scenario import Document
-from phit.studies.peers import fogsim
-from phit.studies.validation.comparison import SHARES, Known, Verdict, judge
+from phit.document.scenario import Document
+from phit.drawing.plots import half_width
+from phit.peers import fogsim
+from phit.peers.comparison import SHARES, Known, Verdict, judge
 from phit.studies.validation.reference import Row, rows
 
 TABLE = "fogsim_h4_transient.csv"

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from phit.lazily import lazily
-from phit.plots import COLOURS, Chart, save, title_of
-from phit.studies.validation.comparison import SHARES
+from phit.base.lazily import lazily
+from phit.drawing.plots import COLOURS, Chart, save, title_of
+from phit.peers.comparison import SHARES
 from phit.studies.validation.figures import MEASURES as SHOWN_AS
 from phit.studies.validation.figures import in_rows
 from phit.studies.validation.transient import WINDOW, Phase

@@ -1,0 +1,1 @@
+"""What all other packages use: errors, text, files, the machine."""

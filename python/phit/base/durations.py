@@ -1,0 +1,16 @@
+"""Times as people write them: 2h, 90m, 1h30m."""
+
+import re
+
+from phit.base.errors import InputError
+
+UNITS = {"h": 3600, "m": 60, "min": 60, "s": 1}
+"""Seconds of the units."""
+
+
+def seconds(text: str, name: str) -> float:
+    """The seconds of a time as `2h`, `90m` or `1h30m`, which is the value of the option or key of that name."""
+    parts = re.findall(r"(\d+(?:\.\d+)?)\s*(h|min|m|s)", text)
+    if not parts or re.sub(r"\s", "", "".join(f"{number}{unit}" for number, unit in parts)) != re.sub(r"\s", "", text):
+        raise InputError(f"{name} {text}: expected a time, as 2h, 90m or 1h30m")
+    return sum(float(number) * UNITS[unit] for number, unit in parts)

@@ -1,0 +1,205 @@
+"""Files, written whole or not at all, and read without trusting what they are."""
+
+import io
+import os
+import re
+import stat
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from io import BufferedReader, FileIO, TextIOWrapper
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from phit.base.errors import ResultsError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+NAME = re.compile(r"[^\W_][\w .,;+=~()\[\]{}&%@!^-]*")
+"""What the name of a folder or file may be that stands in a document: one step of a path, with no hidden characters."""
+
+LONGEST_NAME = 100
+"""Most characters of such a name."""
+
+
+def is_name(name: str) -> bool:
+    """Whether this can be the name of a folder: one step down, and not up or elsewhere."""
+    return len(name) <= LONGEST_NAME and NAME.fullmatch(name) is not None and name == name.rstrip(" .")
+
+
+def name_of(text: str) -> str:
+    """A file's name for a text: what cannot stand in one becomes a line."""
+    return re.sub(r"[^\w.+=,-]", "_", text)[:LONGEST_NAME].lstrip(".") or "_"
+
+
+def write_atomically(path: Path, write: Callable[[IO[bytes]], object], *, synced: bool = True) -> None:
+    """Writes a file so that at every moment the old or the new content is there, whole.
+
+    `synced`: also after the machine has gone down in between, not this process alone. This takes a millisecond or so.
+    """
+    try:
+        _write_atomically(path, write, synced)
+    except OSError as error:
+        raise ResultsError(f"{path}: cannot be written ({error.strerror})") from None
+
+
+def _write_atomically(path: Path, write: Callable[[IO[bytes]], object], synced: bool) -> None:
+    handle, name = _beside(path)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            write(file)
+            file.flush()
+            if synced:
+                os.fsync(file.fileno())
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    if synced:
+        _sync(path.parent)
+
+
+def _sync(path: str | Path) -> None:
+    """Waits until what has been written to a file or folder has reached the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def write_together(folder: Path, contents: Mapping[str, bytes]) -> None:
+    """Writes files of a folder, by name, as `write_atomically` does: they reach the disk at the same time."""
+    name = ""
+    made: dict[str, str] = {}
+    try:
+        for name, content in contents.items():
+            handle, made[name] = _beside(folder / name)
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+        failed: list[OSError] = []
+
+        def sync(path: str) -> None:
+            try:
+                _sync(path)
+            except OSError as error:
+                failed.append(error)
+
+        threads = [threading.Thread(target=sync, args=(path,)) for path in made.values()]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for error in failed:
+            raise error
+        for name in contents:
+            os.replace(made[name], folder / name)
+            del made[name]
+        _sync(folder)
+    except OSError as error:
+        raise ResultsError(f"{folder / name}: cannot be written ({error.strerror})") from None
+    finally:
+        for path in made.values():
+            Path(path).unlink(missing_ok=True)
+
+
+def _beside(path: Path) -> tuple[int, str]:
+    """A new file beside a path, open for writing, with the rights that files are made with."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    while True:
+        name = f"{path.parent}/.{path.name}.{os.urandom(4).hex()}.tmp"
+        with suppress(FileExistsError):
+            return os.open(name, flags, 0o666), name
+
+
+def write_text(path: Path, text: str) -> Path:
+    """Writes a text, atomically; returns where."""
+    write_atomically(path, lambda file: file.write(text.encode(errors="backslashreplace")))
+    return path
+
+
+LEFTOVER = re.compile(r"\..+\.(json|parquet|csv|md|svg|png|html)\.\w{8}\.tmp")
+"""The name of a file whose writer was killed."""
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Deletes what killed writers have left in a folder."""
+    for path in folder.iterdir():
+        if LEFTOVER.fullmatch(path.name) and not path.is_symlink() and path.is_file():
+            path.unlink(missing_ok=True)
+
+
+def write_parquet(path: Path, frame: "pl.DataFrame") -> None:
+    """Writes a table, atomically."""
+    write_atomically(path, lambda file: file.write(parquet(frame)))
+
+
+def parquet(frame: "pl.DataFrame") -> bytes:
+    """A table as the content of a Parquet file."""
+    # In memory: of a disk that is full the library for tables makes errors of many kinds.
+    content = io.BytesIO()
+    frame.write_parquet(content)
+    return content.getvalue()
+
+
+def read_bytes(path: Path) -> bytes:
+    """The content of a file that is no link, pipe or device: of these nobody knows where they lead, or end."""
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    with os.fdopen(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(0, "not a regular file", str(path))
+        return file.read()
+
+
+def opened_bytes(path: Path) -> BufferedReader:
+    """A file that somebody names, for reading, wherever links lead: no pipe or device, as these may never end."""
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(0, "not a regular file", str(path))
+    return BufferedReader(FileIO(handle))
+
+
+def opened(
+    path: Path, *, encoding: str = "utf-8", newline: str | None = None, errors: str | None = None
+) -> TextIOWrapper:
+    """The same for a file of text."""
+    return TextIOWrapper(opened_bytes(path), encoding=encoding, newline=newline, errors=errors)
+
+
+def read_parquet(path: Path) -> "pl.DataFrame":
+    """A table from a Parquet file.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        OSError: it is not Parquet, or damaged, however the reader says so.
+    """
+    import polars as pl
+
+    if not path.exists():
+        raise FileNotFoundError(path)
+    if not path.is_file():
+        raise OSError(0, "not a regular file", str(path))
+    try:
+        with _silent():
+            return pl.read_parquet(path, glob=False)
+    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        raise OSError(0, " ".join(str(error).split()) or type(error).__name__, str(path)) from None
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Nothing comes to standard error: where a library panics it writes there before it raises."""
+    try:
+        kept = os.dup(2)
+    except OSError:
+        yield
+        return
+    try:
+        with Path(os.devnull).open("wb") as nowhere:
+            os.dup2(nowhere.fileno(), 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)

@@ -1,0 +1,104 @@
+"""What the machine is, and what it has left: memory, by its own account and by the limits on this process."""
+
+import os
+import platform
+import resource
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from phit.base.text import plain, shortened
+
+PROC = Path("/proc")
+GROUPS = Path("/sys/fs/cgroup")
+
+
+def described() -> dict[str, Any]:
+    """What a person wants to know of work that has just ended: when, on what machine, by which command.
+
+    The command is `None` if Python code ran it.
+    """
+    name = Path(sys.argv[0]).name if sys.argv else ""
+    ours = name == "phit" or Path(sys.argv[0]).parts[-2:] == ("phit", "__main__.py") if name else False
+    return {
+        "ended": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "machine": {"processor": plain(_processor()), "cores": os.cpu_count(), "system": plain(platform.platform())},
+        "command": shortened(plain(shlex.join(["phit", *sys.argv[1:]]))) if ours else None,
+    }
+
+
+def _processor() -> str:
+    with suppress(OSError):
+        for line in (PROC / "cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines():
+            if line.startswith("model name"):
+                return " ".join(line.partition(":")[2].split())
+    return platform.processor() or platform.machine()
+
+
+def cores() -> int:
+    """How many cores this process may run on: not all where a scheduler or a launcher has tied it to some."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0)) or 1
+    return os.cpu_count() or 1
+
+
+def memory(processes: int = 1) -> int | None:
+    """Bytes that each of so many processes may take from now on; `None` where the system does not tell.
+
+    The least of what is free, of what the control groups of this process leave, and of its limits (`ulimit -v`).
+    """
+    shared = [*_free(), *_groups()]
+    own = [*_limits()]
+    left = [bytes_ // max(processes, 1) for bytes_ in shared] + own
+    return max(min(left), 0) if left else None
+
+
+def _number(path: Path, key: str = "") -> int | None:
+    """The first number of the line that begins with `key`."""
+    with suppress(OSError, ValueError, IndexError):
+        for line in path.read_text(encoding="ascii").splitlines():
+            if line.startswith(key):
+                return int(line.removeprefix(key).split()[0])
+    return None
+
+
+def _free() -> Iterator[int]:
+    free = _number(PROC / "meminfo", "MemAvailable:")
+    swap = _number(PROC / "meminfo", "SwapFree:")
+    if free is not None:
+        yield 1024 * (free + (swap or 0))
+
+
+def _groups() -> Iterator[int]:
+    """What is left of the limit of each control group that this process is in: both versions."""
+    with suppress(OSError):
+        for line in (PROC / "self" / "cgroup").read_text(encoding="utf-8").splitlines():
+            _, controllers, path = line.split(":", 2)
+            old = "memory" in controllers.split(",")
+            if not old and controllers:
+                continue
+            root = GROUPS / "memory" if old else GROUPS
+            limit, used = (
+                ("memory.limit_in_bytes", "memory.usage_in_bytes") if old else ("memory.max", "memory.current")
+            )
+            here = root / path.lstrip("/")
+            for group in (here, *here.parents):
+                most, now = _number(group / limit), _number(group / used)
+                # Files that were read count as used, and make room when there is need of it.
+                read = _number(group / "memory.stat", "inactive_file ") or 0
+                if most is not None and now is not None and most < 1 << 60:
+                    yield most - now + read
+                if group == root:
+                    break
+
+
+def _limits() -> Iterator[int]:
+    pages = _number(PROC / "self" / "statm")
+    for limit in (resource.RLIMIT_AS, resource.RLIMIT_DATA):
+        soft, _ = resource.getrlimit(limit)
+        if soft != resource.RLIM_INFINITY and pages is not None:
+            yield soft - pages * resource.getpagesize()

@@ -1,0 +1,1 @@
+"""Scenarios and experiments as documents: read, changed, completed, described."""

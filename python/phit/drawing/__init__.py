@@ -1,0 +1,1 @@
+"""What results show: plots, tables, tracks, time-lapses, reports and reasons."""

@@ -1,0 +1,371 @@
+"""Why a run is slow or saturated: what its numbers say about where packets wait.
+
+Every hint follows a rule, which the page "Reading a saturated network" of the guide explains. The rules look at the
+summary of a run alone, so that they serve runs, sweeps and reports alike; with the probe `buffers` they see queues,
+too.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from phit.base.errors import InputError, ScenarioError
+from phit.document.labels import label_of
+from phit.document.scenario import Document, Source, complete, get_path, load, set_path
+from phit.document.sections import described
+from phit.store.quantities import SATURATED_BELOW
+from phit.store.result import readable
+
+PAGE = "saturated.md"
+"""Page of the guide that explains the rules: each has a heading that is its name."""
+
+BUSY = 0.9
+"""A link that is used for so large a share of its capacity limits what goes over it."""
+
+UNEVEN = 0.5
+"""The links of a class are used unevenly if their mean is below so large a share of the busiest one."""
+
+WAITING = 0.5
+"""A run whose packets wait for so large a share of their latency is slow."""
+
+FULL = 0.7
+"""Queues of which on average so large a share is taken are full: what is ahead of them holds them up."""
+
+NEAR, BEYOND = 0.85, 1.1
+"""A measured share is at a limit if it is from so much of it to so much: the limit leaves out a few cycles."""
+
+UNFAIR = 0.9
+"""Jain's index of the loads that endpoints inject, below which some get clearly less than others."""
+
+BY_OWN_QUEUES = frozenset({"ugal_l"})
+"""Routing mechanisms that decide once, by the queues of the router that a packet starts from."""
+
+
+@dataclass(frozen=True)
+class Hint:
+    """What a rule says about a run."""
+
+    rule: str
+    """Name of the rule: its heading on the page."""
+    text: str
+    """What it found, with the numbers, in plain words."""
+
+    @property
+    def link(self) -> str:
+        """Where the guide explains the rule."""
+        return f"{PAGE}#{self.rule}"
+
+    def __str__(self) -> str:
+        return f"{self.text} [{self.rule}]"
+
+
+def hints(summary: Mapping[str, Any]) -> list[Hint]:
+    """Why the run of a summary is slow or saturated; nothing if it is neither.
+
+    Args:
+        summary: of a run, as `Result.summary` or the `summary` of a kept point, with its scenario.
+    """
+    seen = _Seen.of(summary)
+    found = [hint for rule in _RULES for hint in rule(seen)]
+    # What is fast and sustained is not explained.
+    if seen.saturated or any(hint.rule in _REASONS for hint in found):
+        return found
+    return []
+
+
+LOOKS = 20
+"""Times that a watched run's queues are looked at while it is measured."""
+
+
+def watched(scenario: Source) -> Document:
+    """The scenario with the probe `buffers`, if it has none: no other number changes, and hints see its queues.
+
+    Where nothing can be probed it is the scenario as it is.
+    """
+    document = load(scenario)
+    probes = get_path(document, "measure.probes", [])
+    if not isinstance(probes, list) or any(isinstance(one, Mapping) and one.get("kind") == PROBE for one in probes):
+        return document
+    try:
+        cycles = get_path(complete(document), "measure.cycles")
+        every = max(1, int(cycles) // LOOKS) if isinstance(cycles, int | float) else 1000
+        own = load(document)
+        set_path(own, "measure.probes", [*probes, {"kind": PROBE, "every": every}])
+        complete(own)
+    except (ScenarioError, InputError):
+        return document
+    return own
+
+
+PROBE = "buffers"
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What the rules look at, as far as it is there."""
+
+    summary: Mapping[str, Any]
+    scenario: Mapping[str, Any]
+    offered: float
+    accepted: float
+    links: dict[str, tuple[float, float]]
+    """Utilisation of each class of links: the mean and that of the busiest."""
+
+    @classmethod
+    def of(cls, summary: Mapping[str, Any]) -> "_Seen":
+        used = summary.get("link_utilisation") or {}
+        links = {name: (float(use["mean"]), float(use["max"])) for name, use in used.items() if isinstance(use, dict)}
+        offered, accepted = (float(summary.get(key) or 0.0) for key in ("offered_load", "accepted_load"))
+        return cls(summary, summary.get("scenario", {}), offered, accepted, links)
+
+    @property
+    def saturated(self) -> bool:
+        return bool(self.summary.get("saturated"))
+
+    def number(self, key: str) -> float | None:
+        """A number of the summary."""
+        value = self.summary.get(key)
+        return float(value) if isinstance(value, int | float) else None
+
+    def given(self, path: str) -> float | None:
+        """A number of the scenario."""
+        value = get_path(dict(self.scenario), path, None)
+        return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+    def link(self, name: str, key: str) -> float | None:
+        """A number of a class of links: its own, or that of the class `default`, or what a link has if neither says."""
+        own, inherited = (self.given(f"router.links.{of}.{key}") for of in (name, "default"))
+        return next((found for found in (own, inherited) if found is not None), _defaults().get(key))
+
+    @property
+    def packet(self) -> float | None:
+        """Phits of a packet, where all have as many."""
+        return self.given("traffic.packet_size.phits")
+
+    def busiest(self, name: str) -> str:
+        """The busiest link of a class as an insertion: `, leaf0 port 3`; nothing where routers have no names."""
+        use = (self.summary.get("link_utilisation") or {}).get(name)
+        link = use.get("busiest") if isinstance(use, dict) else None
+        return f", {link}" if isinstance(link, str) else ""
+
+    @property
+    def networks(self) -> dict[str, tuple[float, float]]:
+        """Utilisation of the links between routers."""
+        return {name: use for name, use in self.links.items() if name != "endpoint"}
+
+    def credits(self, name: str) -> float | None:
+        """The largest share of a link of a class that one virtual channel alone can use, if its buffer is the limit.
+
+        A packet takes its room when it is sent. The room is free again when the packet has come, has gone on, and the
+        credit has come back.
+        """
+        buffer, latency = (self.link(name, key) for key in ("buffer", "latency"))
+        router = self.given("router.latency")
+        if not buffer or latency is None or self.packet is None or router is None:
+            return None
+        share = buffer / (2 * latency + router + 2 * self.packet)
+        return share if share < 1 else None
+
+    @property
+    def held_by_credits(self) -> list[str]:
+        """Classes whose busiest link carries what one virtual channel carries at most, because credits come late."""
+        limits = {name: self.credits(name) for name in self.networks} if self.saturated else {}
+        return [name for name, limit in limits.items() if limit and NEAR <= self.links[name][1] / limit <= BEYOND]
+
+
+@cache
+def _defaults() -> dict[str, float]:
+    """Numbers of a class of links that no scenario has named."""
+    (keys,) = (
+        found["properties"] for found in described()["$defs"].values() if found.get("properties", {}).keys() >= _LINK
+    )
+    return {name: key["default"] for name, key in keys.items() if isinstance(key.get("default"), int | float)}
+
+
+_LINK = {"latency", "vcs", "buffer", "bandwidth"}
+"""Keys by which the schema's table of a class of links is known."""
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def _saturated(seen: _Seen) -> Iterator[Hint]:
+    if seen.saturated and seen.offered:
+        yield Hint(
+            "saturated",
+            f"saturated: {readable(seen.accepted)} of {readable(seen.offered)} phits/(endpoint·cycle) accepted, less "
+            f"than {_percent(SATURATED_BELOW)}; beyond saturation latencies grow with the time measured",
+        )
+
+
+def _waiting(seen: _Seen) -> Iterator[Hint]:
+    """Where the mean latency goes: at the source, in queues of the network, on the way."""
+    total, source = seen.number("latency_mean"), seen.number("source_latency_mean")
+    if not total or source is None:
+        return
+    way = _way(seen)
+    queues = None if way is None else max(total - source - way, 0.0)
+    if source + (queues or 0.0) < WAITING * total and not seen.saturated:
+        return
+    inside = (
+        f"{_percent((total - source) / total)} in the network"
+        if queues is None or way is None
+        else f"{_percent(queues / total)} in queues of the network, {_percent(min(way / total, 1.0))} on links and in "
+        "routers"
+    )
+    text = f"of a mean latency of {readable(total)} cycles {_percent(source / total)} pass at the source, {inside}"
+    yield Hint("where-packets-wait", text)
+
+
+def _way(seen: _Seen) -> float | None:
+    """What the mean packet takes through an empty network, in cycles; `None` if that is not to be told."""
+    hops, router = seen.summary.get("hops"), seen.given("router.latency")
+    if not isinstance(hops, dict) or seen.packet is None or router is None:
+        return None
+    passed = [*hops.items(), ("endpoint", 2)]
+    links = sum(count * (seen.link(name, "latency") or 0.0) for name, count in passed)
+    return float(links + (1 + sum(hops.values())) * router + seen.packet)
+
+
+def _endpoints(seen: _Seen) -> Iterator[Hint]:
+    mean, most = seen.links.get("endpoint", (0.0, 0.0))
+    if most >= BUSY:
+        which = "links of endpoints are" if mean >= UNEVEN * most else "the link of an endpoint is"
+        yield Hint(
+            "full-endpoints",
+            f"{which} full ({_percent(most)} used at most{seen.busiest('endpoint')}, {_percent(mean)} on average): "
+            "no routing carries more to or from that endpoint",
+        )
+
+
+def _links(seen: _Seen) -> Iterator[Hint]:
+    for name, (mean, most) in seen.networks.items():
+        if most < BUSY:
+            continue
+        if mean < UNEVEN * most:
+            yield Hint(
+                "few-links",
+                f"a few {name} links are full ({_percent(most)} used{seen.busiest(name)}) while the mean is "
+                f"{_percent(mean)}: the routes of this traffic meet there",
+            )
+        else:
+            yield Hint(
+                "all-links",
+                f"{name} links are full ({_percent(most)} used at most{seen.busiest(name)}, {_percent(mean)} on "
+                "average): the network is at its limit for these routes",
+            )
+
+
+def _credits(seen: _Seen) -> Iterator[Hint]:
+    for name in seen.held_by_credits:
+        buffer, limit, (_, most) = seen.link(name, "buffer"), seen.credits(name) or 0.0, seen.links[name]
+        yield Hint(
+            "shallow-buffers",
+            f"a virtual channel of a {name} link holds {readable(buffer)} phits, and its credits come back so late "
+            f"that it alone carries at most {_percent(limit)} of the link; {_percent(most)} are used: larger "
+            "buffers, or more virtual channels on these routes, carry more",
+        )
+
+
+def _signal(seen: _Seen) -> Iterator[Hint]:
+    kind = get_path(dict(seen.scenario), "routing.kind", "")
+    if not seen.saturated or kind not in BY_OWN_QUEUES:
+        return
+    buffers = {name: seen.link(name, "buffer") for name in seen.networks}
+    known = {name: buffer for name, buffer in buffers.items() if buffer}
+    if len(known) < 2:
+        return
+    least, most = min(known, key=known.__getitem__), max(known, key=known.__getitem__)
+    if known[least] < UNEVEN * known[most]:
+        yield Hint(
+            "blind-adaptivity",
+            f"{label_of(kind)} compares the queues of its own router: behind a {least} link of "
+            f"{readable(known[least])} phits a full queue of {readable(known[most])} phits of a {most} link looks "
+            f"short, so that packets are sent minimally to where they wait; try larger buffers on {least} links, "
+            "or another mechanism",
+        )
+
+
+def _queues(seen: _Seen) -> Iterator[Hint]:
+    """Which class of queue is full, where the probe `buffers` has looked."""
+    probes = seen.summary.get("probes") or {}
+    for name in seen.links:
+        held, buffer = probes.get(f"input {name}"), seen.link(name, "buffer")
+        if isinstance(held, int | float) and buffer and held >= FULL * buffer:
+            words = "injection queues" if name == "endpoint" else f"input queues behind {name} links"
+            yield Hint(
+                "full-queues",
+                f"{words} are full: {readable(float(held))} of {readable(buffer)} phits on average; what they wait for "
+                "is ahead of them",
+            )
+
+
+def _elsewhere(seen: _Seen) -> Iterator[Hint]:
+    if seen.held_by_credits:
+        return
+    if seen.saturated and seen.links and all(most < BUSY for _, most in seen.links.values()):
+        name, (_, most) = max(seen.links.items(), key=lambda item: item[1][1])
+        yield Hint(
+            "no-full-link",
+            f"no link is full (the busiest, of the class {name}{seen.busiest(name)}, is used {_percent(most)}): "
+            "packets wait for room in buffers, for the crossbar, or behind others in their queue",
+        )
+
+
+def _unfair(seen: _Seen) -> Iterator[Hint]:
+    fairness = seen.summary.get("fairness") or {}
+    jain = fairness.get("jain")
+    if seen.saturated and isinstance(jain, int | float) and jain < UNFAIR:
+        yield Hint(
+            "unfair",
+            f"endpoints do not get equal shares: from {readable(fairness.get('min'))} to "
+            f"{readable(fairness.get('max'))} phits/cycle (Jain's index {readable(float(jain))}); means hide who waits",
+        )
+
+
+def _unsteady(seen: _Seen) -> Iterator[Hint]:
+    if seen.saturated:
+        return
+    if seen.summary.get("steady") in ("no", "unknown"):
+        known = "not steady" if seen.summary["steady"] == "no" else "not known to be steady"
+        yield Hint(
+            "not-steady",
+            f"the run is {known}: {seen.summary.get('steady_reason')}; its numbers belong to this length of warm-up "
+            "and measurement: measure more cycles",
+        )
+    elif seen.summary.get("converged") is False:
+        yield Hint("not-steady", "the run ended before it had got as far as it was asked to")
+
+
+_RULES = (
+    _saturated,
+    _waiting,
+    _endpoints,
+    _links,
+    _credits,
+    _signal,
+    _queues,
+    _elsewhere,
+    _unfair,
+    _unsteady,
+)
+
+_REASONS = frozenset({"where-packets-wait", "full-endpoints", "not-steady"})
+"""Rules that by themselves make a run worth explaining."""
+
+RULES = (
+    "saturated",
+    "where-packets-wait",
+    "full-endpoints",
+    "few-links",
+    "all-links",
+    "shallow-buffers",
+    "blind-adaptivity",
+    "full-queues",
+    "no-full-link",
+    "unfair",
+    "not-steady",
+)
+"""The names of all rules."""

@@ -1,0 +1,32 @@
+"""The sections of the report, in their order."""
+
+from phit.drawing.reporting.section import Section
+from phit.drawing.reporting.sections import (
+    claims,
+    curves,
+    links,
+    overview,
+    points,
+    provenance,
+    reasons,
+    saturation,
+    scenario,
+    series,
+    timelapse,
+    workload,
+)
+
+SECTIONS: tuple[Section, ...] = (
+    overview.SECTION,
+    claims.SECTION,
+    curves.SECTION,
+    saturation.SECTION,
+    reasons.SECTION,
+    workload.SECTION,
+    series.SECTION,
+    links.SECTION,
+    timelapse.SECTION,
+    points.SECTION,
+    scenario.SECTION,
+    provenance.SECTION,
+)

@@ -1,0 +1,28 @@
+"""The templates of the report: every text that is put into one is shown as it is, and means nothing to a browser."""
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from phit.base.text import plain_lines
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        # A Markup is a text, too, and one that is ready.
+        finalize=lambda value: plain_lines(value) if type(value) is str else value,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def render(template: str, **values: Any) -> Markup:
+    """A template of this folder with values in their places."""
+    return Markup(_environment().get_template(template).render(values))

@@ -1,0 +1,135 @@
+"""What a running sweep has come to: read from its folder, without a word with who runs it."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from rich import box
+from rich.console import RenderableType
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from phit.base.errors import InputError, ResultsError
+from phit.base.text import plain
+from phit.document.experiment import Point
+from phit.drawing.reporting.saturation import Curve, curves_of
+from phit.running.progress import describe, duration, outcome
+from phit.store.folder import POINTS, point_row, points_frame, read_manifest
+from phit.store.result import readable
+from phit.store.stored import read_point
+
+BARS = "▁▂▃▄▅▆▇█"
+"""From little to much."""
+
+LATEST = 5
+"""Points that are told one by one: those that have finished last."""
+
+RECENT = 120.0
+"""Seconds over which the rate is taken."""
+
+
+class Watched:
+    """A results folder that somebody writes to."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._rows: dict[str, dict[str, Any]] = {}
+        self._finished: dict[str, float] = {}
+        self._words: dict[str, str] = {}
+        self._planned: list[dict[str, Any]] = []
+        self._plot: dict[str, Any] = {}
+        self._name = ""
+
+    def look(self) -> None:
+        """Reads what has come since. Raises `ResultsError` if this is no results folder."""
+        manifest = read_manifest(self.folder)
+        self._planned, self._plot = manifest["points"], manifest.get("plot", {})
+        self._name = str(manifest.get("name", self.folder.name))
+        for entry in self._planned:
+            hash_ = entry["hash"]
+            path = self.folder / POINTS / f"{hash_}.json"
+            if hash_ in self._rows:
+                continue
+            try:
+                finished = path.stat().st_mtime
+                summary = read_point(path)["summary"]
+            except (OSError, ResultsError):
+                # Not there yet; one that is damaged is its writer's affair.
+                continue
+            point = Point(entry["values"], summary["scenario"])
+            self._rows[hash_] = point_row(hash_, point, summary)
+            self._finished[hash_] = finished
+            self._words[hash_] = f"{describe(point)}: {outcome(summary)}"
+
+    @property
+    def over(self) -> bool:
+        """Whether every point has finished."""
+        return len(self._rows) == len(self._planned)
+
+    def rate(self, now: float | None = None) -> float | None:
+        """Points per second of late; `None` if nothing has come."""
+        now = time.time() if now is None else now
+        recent = [then for then in self._finished.values() if now - then < RECENT]
+        if not recent:
+            return None
+        return len(recent) / max(1.0, now - min(recent))
+
+    def shown(self) -> Iterator[RenderableType]:
+        """The state for a terminal."""
+        done, planned = len(self._rows), len(self._planned)
+        line = Text.assemble((plain(self._name), "bold"), f"  {done:,} of {planned:,} points")
+        rate = None if self.over else self.rate()
+        if rate is not None:
+            line.append(
+                f"  {readable(60 * rate)} a minute, about {duration((planned - done) / rate)} left at this rate"
+            )
+        elif not self.over:
+            line.append(f"  none in the last {duration(RECENT)}", style="yellow")
+        yield line
+        yield ProgressBar(total=max(planned, 1), completed=done, width=60)
+        if (table := self._curves()) is not None:
+            yield table
+        latest = sorted(self._finished, key=lambda hash_: self._finished[hash_])[-LATEST:]
+        for hash_ in latest:
+            yield Text(plain(self._words[hash_]), style="dim")
+
+    def _curves(self) -> Table | None:
+        """A line per curve: accepted load over offered load, where it saturates, its least latency."""
+        order = [self._rows[entry["hash"]] for entry in self._planned if entry["hash"] in self._rows]
+        points = points_frame(order)
+        if points.is_empty():
+            return None
+        from phit.drawing.plots import series_of
+
+        swept = list(dict.fromkeys(key for entry in self._planned for key in entry["values"]))
+        try:
+            drawn = series_of(points, swept, self._plot)
+        except InputError:
+            return None
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+        for name in ("curve", "accepted", "most", "latency", "saturates"):
+            right = name in ("most", "latency")
+            table.add_column(name, header_style="bold", justify="right" if right else "left", no_wrap=name != "curve")
+        most = _top(drawn)
+        for curve in curves_of(drawn):
+            words = ", ".join(part for part in (curve.panel, curve.name) if part)
+            cells = [plain(words), sparkline(curve, most), readable(curve.accepted), readable(curve.latency)]
+            table.add_row(*cells, curve.words if curve.saturated is not None else "not yet")
+        return table
+
+
+def _top(points: pl.DataFrame) -> float:
+    if "accepted_load" not in points.columns:
+        return 0.0
+    return float(points["accepted_load"].cast(pl.Float64).max() or 0.0)  # type: ignore[arg-type]
+
+
+def sparkline(curve: Curve, most: float) -> str:
+    """A bar for each load of a curve, as high as what is accepted there; `most` is the highest bar."""
+    if not most:
+        return ""
+    last = len(BARS) - 1
+    return "".join("·" if value is None else BARS[round(last * max(0.0, value / most))] for _, value in curve.loads)

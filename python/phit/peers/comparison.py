@@ -1,0 +1,171 @@
+"""What is compared, how far it may differ, and what came out."""
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from phit.document.scenario import Document
+from phit.drawing.plots import half_width
+from phit.store.folder import Answer
+
+FOGSIM = {"accepted_load": 0.01, "latency_mean": 0.02, "latency_p99": 0.05, "hops_mean": 0.01}
+"""Relative tolerances against FOGSim; latencies are judged below `FOGSIM_CALM` of saturation."""
+
+FOGSIM_ADAPTIVE = {
+    "accepted_load": 0.015,
+    "latency_mean": 0.04,
+    "latency_p99": 0.05,
+    "hops_mean": 0.01,
+    "misrouted_globally": 0.02,
+    "misrouted_locally": 0.02,
+    "misrouted_at_injection": 0.02,
+}
+"""Tolerances against FOGSim's adaptive mechanisms: relative, but those of shares of packets absolute."""
+
+FOGSIM_CALM = 0.9
+
+BOOKSIM = {"accepted_load": 0.01, "latency_mean": 0.03, "hops_mean": 0.01}
+"""Relative tolerances against BookSim; latencies are judged below `BOOKSIM_CALM` of saturation."""
+
+BOOKSIM_CALM = 0.8
+
+SATURATION_THROUGHPUT = 0.03
+"""Relative tolerance of the accepted load beyond BookSim's saturation."""
+
+OUTFLANK = {"latency_mean": 0.03, "misrouted_locally": 0.02, "misrouted_globally": 0.02}
+"""Tolerances against the OutFlank author's simulator below the paper's gamma*; those of shares are absolute."""
+
+EXACT = 0.0
+"""Latencies of empty networks have no tolerance."""
+
+NAMES = {
+    "accepted_load": "accepted load",
+    "latency_mean": "mean latency",
+    "latency_p50": "latency",
+    "latency_p99": "p99 latency",
+    "hops_mean": "mean hops",
+    "misrouted_globally": "globally misrouted",
+    "misrouted_locally": "locally misrouted",
+    "misrouted_at_injection": "misrouted at injection",
+}
+"""What the measures are called on the page."""
+
+SHARES = frozenset({"misrouted_globally", "misrouted_locally", "misrouted_at_injection"})
+"""Measures that are shares of packets, from 0 to 1: their differences and tolerances are absolute."""
+
+
+def difference(measure: str, theirs: float, ours: float) -> float:
+    """How far `ours` is from `theirs`: absolute for shares of packets, relative for all else."""
+    return ours - theirs if measure in SHARES else ours / theirs - 1
+
+
+class Verdict(StrEnum):
+    """Whether a measure agrees."""
+
+    AGREES = "agrees"
+    DIFFERS = "differs"
+    EXPLAINED = "differs, explained"
+    SHOWN = "not judged"
+
+
+@dataclass(frozen=True)
+class Known:
+    """A difference between two models that has been found and tried out."""
+
+    cause: str
+    limits: Mapping[str, float]
+    """By measure, the largest difference that it accounts for, in the terms of the measure's tolerance."""
+
+
+def judge(measure: str, difference: float, tolerance: float, known: Known | None) -> Verdict:
+    """Whether a difference is within its tolerance, or else within what a known cause accounts for."""
+    if abs(difference) <= tolerance:
+        return Verdict.AGREES
+    explained = known is not None and abs(difference) <= known.limits.get(measure, 0.0)
+    return Verdict.EXPLAINED if explained else Verdict.DIFFERS
+
+
+@dataclass(frozen=True)
+class Case:
+    """One setting at one load, with what another simulator says about it."""
+
+    simulator: str
+    series: str
+    """Network and setting; the cases of a series are points of one curve."""
+    load: float
+    scenario: Document = field(repr=False)
+    """The same in Phit's words, without a seed."""
+    theirs: Mapping[str, Sequence[float]]
+    """By measure, one value for each of their runs."""
+    tolerances: Mapping[str, float]
+    """By measure; a measure without one is shown but not judged."""
+    quick: bool = False
+    """Cheap enough for the fast tests."""
+    seeds: int = 5
+    setting: str = ""
+    """What distinguishes the case in its series where the load does not."""
+    notes: Mapping[str, str] = field(default_factory=dict)
+    """By measure, why it is not judged."""
+    known: Known | None = None
+    """Where the models differ."""
+    of_class: int | None = None
+    """The class of packets that it is about; all packets, if there is none."""
+
+    def scenarios(self, quick: bool) -> list[Document]:
+        """The runs of this case, one for each seed."""
+        seeds = min(self.seeds, 2) if quick else self.seeds
+        return [{"seed": seed, **self.scenario} for seed in range(1, seeds + 1)]
+
+    def measured(self, answer: Answer) -> Mapping[str, Any]:
+        """What a run has measured, by measure."""
+        if self.of_class is None:
+            summary: Mapping[str, Any] = answer["summary"]
+            return summary
+        return {column: values[self.of_class] for column, values in answer["tables"]["classes"].items()}
+
+    def __str__(self) -> str:
+        return f"{self.simulator} {self.series} {self.setting or self.load:}"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One measure of a case: theirs, ours, and the verdict."""
+
+    case: Case
+    measure: str
+    theirs: float
+    ours: float
+    half: float
+    """Half width of the 95 % confidence interval of ours over seeds."""
+    tolerance: float | None
+    verdict: Verdict
+
+    @property
+    def difference(self) -> float:
+        """Of ours from theirs: absolute for shares of packets, relative for all else."""
+        return difference(self.measure, self.theirs, self.ours)
+
+    @property
+    def note(self) -> str:
+        """What explains a difference."""
+        if self.verdict is Verdict.EXPLAINED and self.case.known:
+            return self.case.known.cause
+        return self.case.notes.get(self.measure, "")
+
+
+def compare(case: Case, measured: Sequence[Mapping[str, Any]]) -> list[Comparison]:
+    """Sets the means over our seeds beside the means over their runs."""
+    found = []
+    for measure, values in case.theirs.items():
+        theirs = statistics.fmean(values)
+        runs = [float(run[measure]) for run in measured]
+        ours = statistics.fmean(runs)
+        tolerance = case.tolerances.get(measure)
+        if tolerance is None:
+            verdict = Verdict.SHOWN
+        else:
+            verdict = judge(measure, difference(measure, theirs, ours), tolerance, case.known)
+        found.append(Comparison(case, measure, theirs, ours, half_width(runs), tolerance, verdict))
+    return found

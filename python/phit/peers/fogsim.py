@@ -1,0 +1,188 @@
+"""FOGSim, version 2: its router, its traffic, and its routing mechanisms by their configuration keys."""
+
+from collections.abc import Mapping
+
+from phit.document.scenario import Document
+
+INJECTION_QUEUES = 3
+"""Injection queues of an endpoint: adversarial traffic uses one of them, uniform traffic all."""
+
+INJECTION_QUEUE = 1000
+"""Phits in each of them."""
+
+
+def router(
+    local: int,
+    *,
+    global_vcs: int = 2,
+    injection: int = INJECTION_QUEUES,
+    injection_buffer: int = INJECTION_QUEUE,
+    delay: int = 5,
+    speedup: int = 2,
+    output_buffer: int = 32,
+    rounds: int = 1,
+    latency: tuple[int, int] = (10, 100),
+    buffer: tuple[int, int] = (32, 256),
+) -> Document:
+    """FOGSim's input-output-queued router.
+
+    `local`, `global_vcs` and `injection` are virtual channels of local and global links and of endpoints, `delay` is
+    that of the crossbar in cycles, `rounds` are those of allocation in a cycle, `latency` and `buffer` are cycles and
+    phits of local and global links.
+    """
+    return {
+        "latency": delay,
+        "speedup": speedup,
+        "clock": "link",
+        "switching": "virtual_cut_through",
+        "cut_through": "input",
+        "output_buffer": output_buffer,
+        "credit_release": "output",
+        "transit_priority": True,
+        "injection_queue": "destination",
+        "allocator": {
+            "kind": "separable_input_first",
+            "arbiter": "least_recently_served",
+            "update": "request",
+        },
+        **({"allocation_rounds": rounds} if rounds > 1 else {}),
+        "links": {
+            "endpoint": {
+                "latency": 0,
+                "injection_bandwidth": "infinite",
+                "vcs": injection,
+                "buffer": injection_buffer,
+            },
+            "local": {"latency": latency[0], "vcs": local, "buffer": buffer[0]},
+            "global": {"latency": latency[1], "vcs": global_vcs, "buffer": buffer[1]},
+        },
+    }
+
+
+PATTERNS: dict[str, Document] = {
+    "UN": {"kind": "uniform"},
+    "ADV+1": {"kind": "adversarial", "offset": 1},
+    "ADV+4": {"kind": "adversarial", "offset": 4},
+}
+"""The patterns that have a name in Phit."""
+
+
+def traffic(pattern: str | Document, load: float) -> Document:
+    """Bernoulli arrivals of packets of 8 phits, at a load in phits/(endpoint·cycle)."""
+    found = PATTERNS[pattern] if isinstance(pattern, str) else pattern
+    return {"pattern": found, "process": "bernoulli", "load": load, "packet_size": 8}
+
+
+Keys = Mapping[str, str]
+"""A configuration of FOGSim's."""
+
+ADAPTIVE = ("PB", "OLM", "Base", "Hybrid", "ECtN")
+"""The mechanisms that decide by the network's state."""
+
+FOUR_LOCAL_VCS = {"LocalLinkChannels": "4"}
+PIGGYBACK = {"piggybacking_coef": "200", "ugal_global_threshold": "3", "ugal_local_threshold": "3"}
+IN_TRANSIT = {"routing": "OLM", "GlobalMisroutingPolicy": "MM_L"}
+RESTRICTION = {
+    "VcMisroutingCongestedRestrictionCoefPercent": "150",
+    "VcMisroutingCongestedRestrictionThreshold": "5",
+}
+
+CONFIGURATION: dict[str, Keys] = {
+    "MIN": {"routing": "MIN"},
+    "VAL": {"routing": "VAL_ANY", **FOUR_LOCAL_VCS},
+    "VAL_group": {"routing": "VAL"},
+    "PB": {"routing": "PB_ANY", **FOUR_LOCAL_VCS, **PIGGYBACK},
+    "PB_local0": {"routing": "PB_ANY", **FOUR_LOCAL_VCS, **PIGGYBACK, "ugal_local_threshold": "0"},
+    "PB_group": {"routing": "PB", **PIGGYBACK},
+    "OLM": {**IN_TRANSIT, "MisroutingTrigger": "CGA", "PercentGlobalThreshold": "50", **RESTRICTION},
+    "Base": {**IN_TRANSIT, "MisroutingTrigger": "CA"},
+    "Hybrid": {**IN_TRANSIT, "MisroutingTrigger": "HYBRID", "PercentGlobalThreshold": "35", **RESTRICTION},
+    "ECtN": {**IN_TRANSIT, "MisroutingTrigger": "CA_REMOTE"},
+}
+"""By mechanism, the keys that its runs set; thresholds of contention counters depend on the network as well."""
+
+THRESHOLDS: dict[int, dict[str, Keys]] = {
+    4: {
+        "Base": {"ContentionThreshold": "4"},
+        "Hybrid": {"ContentionThreshold": "5"},
+        "ECtN": {"ContentionThreshold": "4", "ContentionGlobalThreshold": "5"},
+    },
+    8: {
+        "Base": {"ContentionThreshold": "6"},
+        "Hybrid": {"ContentionThreshold": "7"},
+        "ECtN": {"ContentionThreshold": "6", "ContentionGlobalThreshold": "10"},
+    },
+}
+"""By h and mechanism, heads that an output (or a global link of the group) may have waiting for it."""
+
+
+def configuration(mechanism: str, h: int, others: Keys) -> Keys:
+    """The keys of a run that concern routing."""
+    return {**CONFIGURATION[mechanism], **THRESHOLDS[h].get(mechanism, {}), **others}
+
+
+def local_vcs(keys: Keys) -> int:
+    """Virtual channels of local links."""
+    return int(keys.get("LocalLinkChannels", 3))
+
+
+def routing(keys: Keys) -> Document:
+    """The table `[routing]` that does the same."""
+    match keys["routing"]:
+        case "MIN":
+            return {"kind": "minimal"}
+        case "VAL":
+            return {"kind": "valiant", "via": "group"}
+        case "VAL_ANY":
+            return {"kind": "valiant", "second_half": "next"}
+        case "UGAL":
+            decision = {"hop_count": "consecutive", "decide": "until_nonminimal"}
+            return {"kind": "ugal_l", "via": "group", "threshold": int(keys["ugal_local_threshold"]), **decision}
+        case "PB":
+            return {"kind": "piggyback", "via": "group", "hop_count": "consecutive", **_piggyback(keys)}
+        case "PB_ANY":
+            return {"kind": "piggyback", "second_half": "next", "hop_count": "consecutive", **_piggyback(keys)}
+    match keys["MisroutingTrigger"]:
+        case "CGA":
+            return {"kind": "olm", "threshold": _percent(keys, "PercentGlobalThreshold"), **_restriction(keys)}
+        case "CA":
+            return {"kind": "contention_base", **_contention(keys)}
+        case "HYBRID":
+            credit = {"credit_threshold": _percent(keys, "PercentGlobalThreshold"), **_restriction(keys)}
+            return {"kind": "contention_hybrid", **_contention(keys), "candidates": "any", **credit}
+        case "CA_REMOTE":
+            combined = {"combined_threshold": int(keys["ContentionGlobalThreshold"]), "period": 100}
+            return {"kind": "ectn", **_contention(keys), **combined, "candidates": "local"}
+        case other:
+            raise ValueError(f"MisroutingTrigger={other}: not translated")
+
+
+def _percent(keys: Keys, key: str) -> float:
+    return float(keys[key]) / 100
+
+
+def _piggyback(keys: Keys) -> Document:
+    return {
+        "coefficient": _percent(keys, "piggybacking_coef"),
+        "global_threshold": int(keys["ugal_global_threshold"]),
+        "local_threshold": int(keys["ugal_local_threshold"]),
+    }
+
+
+def _restriction(keys: Keys) -> Document:
+    coefficient = _percent(keys, "VcMisroutingCongestedRestrictionCoefPercent")
+    packets = int(keys["VcMisroutingCongestedRestrictionThreshold"])
+    return {"restriction": {"coefficient": coefficient, "packets": packets}}
+
+
+def _contention(keys: Keys) -> Document:
+    return {"threshold": int(keys["ContentionThreshold"]), "comparison": "reaches", "crossing": "fifo"}
+
+
+def network(p: int, a: int, h: int, keys: Keys) -> Document:
+    """Topology, router and routing of a run with these configuration keys."""
+    return {
+        "topology": {"kind": "dragonfly", "p": p, "a": a, "h": h},
+        "router": router(local_vcs(keys), rounds=int(keys.get("ArbiterIterations", 1))),
+        "routing": routing(keys),
+    }

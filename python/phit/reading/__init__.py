@@ -1,0 +1,1 @@
+"""Files that a scenario names: networks, fabrics, traces and programs."""

@@ -1,0 +1,33 @@
+"""What the nodes of a network are called where it comes from, as `[topology.names]` has it."""
+
+from collections.abc import Sequence
+
+from phit.base.text import plain, shortened
+
+LONGEST = 120
+"""Most characters of a name; what is left out is out of its middle."""
+
+
+def called(identity: str, label: str) -> str:
+    """What a node is called: its label, if its identity is a mere number, or else its identity."""
+    return label if identity.isdecimal() else identity
+
+
+def distinct(names: Sequence[str], identities: Sequence[str]) -> list[str]:
+    """Names that can be shown and are different: those that are alike have their identities behind them."""
+    pairs = list(zip(names, identities, strict=True))
+    shown = [plain(shortened(" ".join(name.split()), LONGEST)) or identity for name, identity in pairs]
+    count: dict[str, int] = {}
+    for name in shown:
+        count[name] = count.get(name, 0) + 1
+    found: list[str] = []
+    taken = {name for name, times in count.items() if times == 1}
+    for place, (name, identity) in enumerate(zip(shown, identities, strict=True)):
+        apart = name
+        if count[name] > 1:
+            apart = f"{name} ({plain(shortened(identity, LONGEST // 2))})"
+            # Another node may have that very name.
+            apart = f"{apart} {place}" if apart in taken else apart
+            taken.add(apart)
+        found.append(apart)
+    return found

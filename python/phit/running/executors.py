@@ -1,0 +1,48 @@
+"""Runs points on any `concurrent.futures`-style executor; `phit.dask` and `phit.slurm` bring them to clusters."""
+
+import json
+from collections.abc import Sequence
+from queue import SimpleQueue
+from typing import TYPE_CHECKING
+
+from phit import _phit
+from phit.base import machine
+from phit.base.errors import SimulationError
+from phit.mechanisms import running
+from phit.running.workers import Answer, Answers
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor, Future
+
+
+def execute(index: int, scenario: str, force: bool = False) -> str:  # noqa: ARG001
+    """Runs one point; unless `force` is true it is refused if it needs more memory than this process may take."""
+    # Whoever has sent it has asked for consent.
+    return running.run(scenario, memory=None if force else machine.memory(), trusted=True)
+
+
+def run_on(executor: "Executor", scenarios: Sequence[str], force: bool = False) -> Answers:
+    """Runs scenarios on an executor that somebody else owns."""
+    futures = {executor.submit(execute, i, scenario, force): i for i, scenario in enumerate(scenarios)}
+    # A future tells when it is done: to wait for the first of all takes work in proportion to how many are left.
+    done: SimpleQueue[Future[str]] = SimpleQueue()
+    try:
+        for future in futures:
+            future.add_done_callback(done.put)
+        for _ in futures:
+            future = done.get()
+            error = future.exception()
+            if error is not None and not isinstance(error, Exception):
+                raise error
+            yield futures[future], error if error is not None else ours(json.loads(future.result()))
+    finally:
+        for future in futures:
+            future.cancel()
+
+
+def ours(answer: Answer) -> Answer | Exception:
+    """The answer, unless another engine gave it: its numbers may be others."""
+    there = answer["summary"].get("version", _phit.__version__)
+    if there == _phit.__version__:
+        return answer
+    return SimulationError(f"it was run by Phit {there}, this one is {_phit.__version__}: install the same everywhere")

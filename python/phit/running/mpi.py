@@ -1,0 +1,242 @@
+"""One run on many machines: the processes of an MPI job simulate one network together.
+
+`mpirun -n 4 phit run FILE --mpi` does it from the command line. In Python every process calls `join`; the first goes on
+with `phit.run(..., among=job)`, and the others `Job.serve` it until it ends.
+
+What processes say to one another are rounds: in each, every process has a letter of bytes for every other, and takes
+one from every other. A process that fails says so in the next round, so that no other waits for it.
+"""
+
+import json
+import os
+import resource
+import signal
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import Any, Protocol
+
+from phit import _phit, mechanisms
+from phit.base import machine
+from phit.base.errors import InputError, SimulationError, one_line
+
+FLAG = "--mpi"
+"""Of `phit run`."""
+
+DATA, FAILED = 0, 1
+"""What a letter is: what it should be, or the words of a process that has failed."""
+
+LARGEST = 1 << 30
+"""Bytes of a message of MPI: longer letters are cut."""
+
+Progress = Callable[[int, int], None]
+
+Letter = bytes | bytearray
+
+
+class Transport(Protocol):
+    """What carries letters."""
+
+    rank: int
+    """The number of this process, from 0."""
+    count: int
+    """How many processes there are."""
+    beside: int
+    """How many of them share the memory of this one's machine, itself included."""
+
+    def round(self, letters: Sequence[Letter], kind: int) -> list[tuple[int, bytearray]]:
+        """Hands every process its letter, and returns by process the kind and the letter that came from it.
+
+        Those letters are valid until the next round, which may use their memory again.
+        """
+        ...
+
+    def idle(self) -> None:
+        """Waits for the first process, and leaves the processor to others."""
+        ...
+
+
+class Elsewhere(Exception):  # noqa: N818
+    """Another process has failed."""
+
+    def __init__(self, process: int, words: str) -> None:
+        super().__init__(f"process {process}: {words}")
+
+
+class Job:
+    """The processes of a job, as one of them sees them.
+
+    `costs` has for each process what the last run has cost it: `cpu_seconds`, of which `exchange_seconds` in exchanges,
+    waiting for others included where MPI waits busily; `peak_memory_bytes`; and `sent_bytes`, which went to other
+    processes in so many `rounds`. Only the first process has them.
+    """
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+        self.rank, self.count = transport.rank, transport.count
+        self.costs: list[dict[str, float]] = []
+        self._sent = self._rounds = 0
+        self._exchanging = 0.0
+
+    def exchange(self, letters: Sequence[Letter]) -> list[bytearray]:
+        """A letter for each process, by its number, for one from each; these are valid until the next exchange.
+
+        Raises:
+            Elsewhere: another process has failed.
+        """
+        begin = time.thread_time()
+        came = self._transport.round(letters, DATA)
+        self._exchanging += time.thread_time() - begin
+        self._sent += sum(len(letter) for process, letter in enumerate(letters) if process != self.rank)
+        self._rounds += 1
+        for process, (kind, letter) in enumerate(came):
+            if kind == FAILED:
+                raise Elsewhere(process, letter.decode(errors="replace"))
+        return [letter for _, letter in came]
+
+    def run(
+        self, scenario: str, *, threads: int = 1, progress: Progress | None = None, memory: int | None = None
+    ) -> str:
+        """Runs a scenario (JSON text) as `_phit.run` does, in all processes: for the first one alone.
+
+        Raises:
+            InputError: the scenario names a Python function.
+            SimulationError: another process has failed, or the run came to a deadlock.
+        """
+        for path, table in mechanisms.tables(json.loads(scenario)):
+            function = table.get("function")
+            raise InputError(f'{path}.function = "{function}": Python functions run in one process, without {FLAG}')
+        cores = machine.cores()
+        if cores < min(threads, os.cpu_count() or 1):
+            words = (
+                f"the launcher has tied a process of {threads} threads to {cores} {'core' if cores == 1 else 'cores'}"
+            )
+            warnings.warn(f"{words}; `mpirun --bind-to none` leaves it all", stacklevel=2)
+        self.costs = []
+        self._ask({"scenario": scenario, "threads": threads, "limited": memory is not None})
+        try:
+            return self._simulate(scenario, threads, progress, memory is not None) or ""
+        except Elsewhere as error:
+            raise SimulationError(str(error)) from None
+
+    def serve(self) -> int:
+        """Takes part in whatever the first process runs, until it ends; returns the exit status that it ends with."""
+        with _later() as look:
+            while True:
+                self._transport.idle()
+                order: dict[str, Any] = json.loads(self.exchange([b""] * self.count)[0])
+                if "status" in order:
+                    return int(order["status"])
+                # What fails here the first process has been told, and tells the user.
+                with suppress(Exception, KeyboardInterrupt):
+                    self._simulate(order["scenario"], order["threads"], look, order["limited"])
+
+    def end(self, status: int = 0) -> None:
+        """Ends the other processes, with this exit status: for the first one, when there is nothing left to run."""
+        if self.rank == 0:
+            self._ask({"status": status})
+
+    def _ask(self, order: dict[str, Any]) -> None:
+        with _later():
+            self.exchange([json.dumps(order).encode()] * self.count)
+
+    def _simulate(self, scenario: str, threads: int, progress: Progress | None, limited: bool) -> str | None:
+        """Takes part in a run; the answer, in the first process."""
+        with _later() as look:
+
+            def tell(done: int, planned: int) -> None:
+                look(done, planned)
+                if progress is not None:
+                    progress(done, planned)
+
+            try:
+                return self._shared(scenario, threads, tell, limited)
+            except Elsewhere:
+                raise
+            except BaseException as error:
+                self._transport.round([one_line(error).encode()] * self.count, FAILED)
+                raise
+
+    def _shared(self, scenario: str, threads: int, progress: Progress, limited: bool) -> str | None:
+        self._sent = self._rounds = 0
+        self._exchanging = 0.0
+        cpu = time.process_time()
+        limit = machine.memory(self._transport.beside) if limited else None
+        answer = _phit.run_together(scenario, self, threads=threads, progress=progress, memory=limit)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+        own = {"cpu_seconds": time.process_time() - cpu, "exchange_seconds": self._exchanging}
+        own |= {"peak_memory_bytes": peak, "sent_bytes": self._sent, "rounds": self._rounds}
+        costs = self.exchange([json.dumps(own).encode() if process == 0 else b"" for process in range(self.count)])
+        if answer is None:
+            return None
+        self.costs = [own, *(json.loads(cost) for cost in costs[1:])]
+        found = json.loads(answer)
+        found["summary"]["cpu_seconds"] = sum(cost["cpu_seconds"] for cost in self.costs)
+        found["summary"]["peak_memory_bytes"] = max(cost["peak_memory_bytes"] for cost in self.costs)
+        return json.dumps(found)
+
+
+@contextmanager
+def _later() -> Iterator[Progress]:
+    """Signals that would end the process wait while it lasts, for what it yields: no round is left in the middle."""
+    received: list[tuple[int, Any]] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda done, planned: None  # noqa: ARG005
+        return
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.getsignal(number) for number in numbers}
+
+    def receive(number: int, frame: FrameType | None) -> None:
+        received.append((number, frame))
+
+    told = False
+
+    def look(done: int, planned: int) -> None:  # noqa: ARG001
+        nonlocal told
+        if received:
+            told, (number, frame) = True, received[0]
+            handler = before[signal.Signals(number)]
+            if callable(handler):
+                handler(number, frame)
+            raise KeyboardInterrupt("the run was stopped")
+
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:
+            signal.signal(number, receive)
+    try:
+        yield look
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if received and not told:
+            signal.raise_signal(received[0][0])
+
+
+_joined: Job | None = None
+
+
+def join() -> Job:
+    """The job that this process was started in, by `mpirun` or a scheduler; of one process if it was in none.
+
+    Raises:
+        InputError: `mpi4py` is not installed, or finds no MPI.
+    """
+    global _joined
+    if _joined is None:
+        try:
+            from phit.running.mpi_transport import World
+        except (ImportError, RuntimeError) as error:
+            words = "expected the extra phit[mpi] to be installed, and an MPI that it finds"
+            raise InputError(f"{FLAG}: {words} ({one_line(error)})") from None
+        _joined = Job(World())
+    return _joined
+
+
+def end(status: int) -> None:
+    """Ends the other processes of the job that this one has joined, if it is the first."""
+    if _joined is not None:
+        _joined.end(status)

@@ -1,0 +1,295 @@
+"""Progress of long work: a bar with the time left on a terminal or in a notebook, plain lines elsewhere."""
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cached_property
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from phit.base.text import plain
+from phit.document.experiment import Point, heading, label
+from phit.store.result import readable
+
+if TYPE_CHECKING:
+    # It takes longer to import than many commands take.
+    from phit.running.terminal import RunBar
+
+
+def duration(seconds: float) -> str:
+    """A time for people: 0.14 s, 8 s, 3 min 20 s, 2 h 5 min."""
+    if 0.005 <= seconds < 0.995:
+        return f"{seconds:.2f} s"
+    whole = max(0, round(seconds))
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+SILENCE = 5.0
+"""Seconds after which somebody who waits is told something."""
+
+QUIET = 10.0
+"""The same where a log keeps every line."""
+
+
+class Reporter:
+    """Follows a list of points; this one says nothing."""
+
+    def __init__(self) -> None:
+        self.points: list[Point] = []
+        self.finished_points = 0
+        self._shares: dict[int, float] = {}
+        self._ended: list[int] = []
+        self._work_done = 0.0
+        self._start = self._told = time.monotonic()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def checking(self, number: int) -> None:
+        """So many points have been looked at: a line every few seconds, where there are many."""
+        now = time.monotonic()
+        if now - self._told > SILENCE:
+            self._told = now
+            self.say(f"{number:,} points checked")
+
+    def say(self, message: str) -> None:
+        """A line on what is being done."""
+
+    def begin(self, name: str, points: list[Point], kept: int) -> None:  # noqa: ARG002
+        """The points that are about to run, and how many others are there already."""
+        self.points = points
+        self._start = time.monotonic()
+
+    def shares(self, shares: Mapping[int, float]) -> None:
+        """Which share of points that are running is done, by position."""
+        self._shares.update(shares)
+
+    def finished(self, index: int, point: Point, summary: dict[str, Any] | None) -> None:  # noqa: ARG002
+        """One point is done (without a summary: it failed)."""
+        self._shares.pop(index, None)
+        self._ended.append(index)
+        self.finished_points += 1
+
+    def warn(self, message: str) -> None:
+        """Something that a person should know."""
+
+    def close(self) -> None:
+        """No more will come."""
+
+    @property
+    def fraction(self) -> float:
+        """Share of the expected work that is done."""
+        points, total = self.points, self._work
+        while self._ended:
+            self._work_done += points[self._ended.pop()].work
+        running = sum(points[i].work * share for i, share in self._shares.items())
+        return (self._work_done + running) / total if total else 1.0
+
+    @cached_property
+    def _work(self) -> float:
+        """Of all points: told when it is asked for first, as that takes some time of each."""
+        return sum(point.work for point in self.points)
+
+    @property
+    def left(self) -> str:
+        """Expected time left, once there is something to tell it from."""
+        elapsed = time.monotonic() - self._start
+        # What is over within a moment is not estimated: that would take longer.
+        fraction = self.fraction if elapsed >= 1 else 0.0
+        if fraction <= 0:
+            return "estimating"
+        return f"about {duration(elapsed * (1 - fraction) / fraction)} left"
+
+
+def describe(point: Point) -> str:
+    """The swept keys of a point in words."""
+    return " ".join(f"{heading(key)}={label(value)}" for key, value in point.values.items()) or "one point"
+
+
+def outcome(summary: dict[str, Any] | None) -> str:
+    """What came out of a point, in words."""
+    if summary is None:
+        return "failed"
+    accepted, latency = readable(summary.get("accepted_load")), readable(summary.get("latency_mean"))
+    return f"accepted {accepted} phits/(endpoint·cycle), latency {latency} cycles"
+
+
+class PlainReporter(Reporter):
+    """One line per point on standard error, and one now and then while none has finished."""
+
+    def shares(self, shares: Mapping[int, float]) -> None:
+        super().shares(shares)
+        now = time.monotonic()
+        if now - self._told > QUIET:
+            self._told = now
+            _line(f"{self.finished_points} of {len(self.points)} points, {self.fraction:.0%} of the work ({self.left})")
+
+    def begin(self, name: str, points: list[Point], kept: int) -> None:
+        super().begin(name, points, kept)
+        there = f", {kept} already there" if kept else ""
+        _line(f"{name}: {len(points)} points to run{there}")
+
+    def finished(self, index: int, point: Point, summary: dict[str, Any] | None) -> None:
+        super().finished(index, point, summary)
+        self._told = time.monotonic()
+        rest = f" ({self.left})" if self.finished_points < len(self.points) else ""
+        _line(f"[{self.finished_points}/{len(self.points)}] {describe(point)}: {outcome(summary)}{rest}")
+
+    def say(self, message: str) -> None:
+        _line(message)
+
+    def warn(self, message: str) -> None:
+        _line(f"phit: warning: {message}")
+
+
+def _line(text: str) -> None:
+    print(plain(text), file=sys.stderr, flush=True)
+
+
+class NotebookReporter(Reporter):
+    """A bar below the cell of a notebook."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        from IPython import display
+
+        self._display = display.display
+        self._html = display.HTML
+        self._handle: Any = None
+        self._name = ""
+        self._shown = 0.0
+
+    def begin(self, name: str, points: list[Point], kept: int) -> None:
+        super().begin(name, points, kept)
+        self._name = f"{name} ({kept} points already there)" if kept else name
+        self._handle = self._display(self._html(self.bar()), display_id=True)
+
+    def shares(self, shares: Mapping[int, float]) -> None:
+        super().shares(shares)
+        self._show()
+
+    def finished(self, index: int, point: Point, summary: dict[str, Any] | None) -> None:
+        super().finished(index, point, summary)
+        self._show(over=self.finished_points == len(self.points))
+
+    def bar(self) -> str:
+        """The bar as HTML."""
+        import html
+
+        over = self.finished_points == len(self.points)
+        rest = "" if over else f", {html.escape(self.left)}"
+        return (
+            f"{html.escape(plain(self._name))} <progress max='1' value='{self.fraction:.3f}'></progress> "
+            f"{self.finished_points} of {len(self.points)} points{rest}"
+        )
+
+    def _show(self, *, over: bool = False) -> None:
+        now = time.monotonic()
+        if self._handle is not None and (over or now - self._shown > 0.5):
+            self._shown = now
+            self._handle.update(self._html(self.bar()))
+
+    def say(self, message: str) -> None:
+        _line(message)
+
+    def warn(self, message: str) -> None:
+        _line(f"phit: warning: {message}")
+
+
+class RunLines:
+    """Progress of a single run as plain lines, one now and then. Call it with cycles done and planned."""
+
+    def __init__(self) -> None:
+        self._start = self._told = time.monotonic()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        pass
+
+    def __call__(self, done: int, planned: int) -> None:
+        now = time.monotonic()
+        if now - self._told > QUIET:
+            self._told = now
+            left = f" (about {duration((now - self._start) * (planned - done) / done)} left)" if done else ""
+            _line(f"{done:,} of {planned:,} cycles{left}" if done else "building the network")
+
+
+def reporter(show: bool) -> Reporter:
+    """The reporter that fits standard error, or a silent one."""
+    if not show:
+        return Reporter()
+    if _in_notebook():
+        return NotebookReporter()
+    if not sys.stderr.isatty():
+        return PlainReporter()
+    from phit.running.terminal import BarReporter, terminal
+
+    console = terminal(stderr=True)
+    return BarReporter(console) if console.is_terminal else PlainReporter()
+
+
+def run_progress() -> "RunBar | RunLines":
+    """What shows the progress of a single run on standard error."""
+    if not sys.stderr.isatty():
+        return RunLines()
+    from phit.running.terminal import RunBar
+
+    return RunBar()
+
+
+@contextmanager
+def waiting(what: str) -> Iterator[Callable[[str], None]]:
+    """Says on standard error what goes on and for how long already, while it lasts and takes more than a moment.
+
+    What is yielded is told what is done now. How long it will take nobody knows.
+    """
+    now = [what]
+    over = threading.Event()
+    start = time.monotonic()
+    on_terminal = sys.stderr.isatty()
+    every = 0.5 if on_terminal else QUIET
+
+    def show() -> None:
+        shown = False
+        while not over.wait(every):
+            elapsed = time.monotonic() - start
+            if on_terminal and elapsed >= SILENCE / 2:
+                shown = True
+                print(f"\r{ERASE}{plain(now[0])}: {duration(elapsed)}", end="", file=sys.stderr, flush=True)
+            elif not on_terminal:
+                _line(f"{now[0]}: {duration(elapsed)} so far")
+        if shown:
+            print(f"\r{ERASE}", end="", file=sys.stderr, flush=True)
+
+    teller = threading.Thread(target=show, daemon=True)
+    teller.start()
+    try:
+        yield lambda words: now.__setitem__(0, words)
+    finally:
+        over.set()
+        teller.join()
+
+
+ERASE = "\x1b[2K"
+"""Empties the line of a terminal."""
+
+
+def _in_notebook() -> bool:
+    """Whether this runs in the kernel of a notebook."""
+    shell = sys.modules.get("IPython")
+    return shell is not None and type(shell.get_ipython()).__name__ == "ZMQInteractiveShell"

@@ -1,0 +1,243 @@
+"""The largest sustained load of every curve of an experiment: saturation as a result that can be swept."""
+
+import os
+from collections.abc import Iterable, Mapping
+from concurrent.futures import Executor
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from phit.base.errors import InputError, ScenarioError
+from phit.base.files import write_parquet
+from phit.document.experiment import CURVE, SEED, Experiment, Point, Values, heading, label
+from phit.document.scenario import Source, canonical, complete, get_path
+from phit.running.progress import reporter
+from phit.running.saturation import KEY, Rule, Search, check_last, times
+from phit.running.sharding import Shard
+from phit.running.where import Asked, Where
+
+if TYPE_CHECKING:
+    import polars as pl
+
+SATURATION = "saturation.parquet"
+"""The table in a results folder."""
+
+SUSTAINED, NOT_SUSTAINED = "sustained", "not sustained"
+
+
+@dataclass
+class Curve:
+    """One curve of an experiment: what its points share but the load and the seed."""
+
+    values: Values
+    seeds: list[int]
+    search: Search
+    work: float
+    """Expected work of its longest run, by which shards are balanced."""
+    latencies: dict[float, float | None] = field(default_factory=dict)
+
+    @property
+    def hash(self) -> str:
+        """What tells curves of equal work apart."""
+        return canonical(self.values)
+
+    @property
+    def name(self) -> str:
+        """The curve in words."""
+        return " ".join(f"{heading(key)}={label(value)}" for key, value in self.values.items()) or "this scenario"
+
+
+def saturations(
+    experiment: Source | Experiment,
+    out: str | os.PathLike[str] | None = None,
+    *,
+    rule: Rule | None = None,
+    seeds: int = 1,
+    workers: int | None = None,
+    executor: Executor | str | None = None,
+    progress: bool = False,
+    settings: Iterable[str] = (),
+    force: bool = False,
+    shard: Shard | str | None = None,
+    cluster: Mapping[str, Any] | None = None,
+) -> "pl.DataFrame":
+    """Finds the largest load that each curve of an experiment sustains.
+
+    A curve is what the sweep makes of everything but the load, whose swept values are not used. All curves are looked
+    at together: each round tries one load of each, on as many processes as there are.
+
+    Args:
+        experiment: path of a TOML or JSON file, a document, or an `Experiment`; without a sweep it is one curve.
+        out: results folder. It keeps all runs, which are not repeated, and the table as `saturation.parquet`.
+        rule: which loads are tried and when one is sustained: as the arguments of `saturate`.
+        seeds: runs of each load, where the sweep has no seeds.
+        workers: as of `sweep`.
+        executor: as of `sweep`.
+        progress: show progress on standard error.
+        settings: as of `sweep`.
+        force: as of `sweep`.
+        shard: only this part of the curves, as "3/64", in a folder of its own. When `merge` has put the folders
+            together, the same call without a shard finds all runs there.
+        cluster: as of `sweep`.
+
+    Returns:
+        One row per curve: its swept keys; `sustained`, the largest load that is sustained, null if the first one is
+        not; `not sustained`, the smallest load known not to be, null if the last one is sustained; `latency_mean` at
+        the sustained load, the greatest of its seeds, in cycles; `loads`, how many were tried.
+    """
+    if not isinstance(experiment, Experiment):
+        experiment = Experiment.read(experiment, settings)
+    asked = Asked(workers, executor, cluster or {}, shard)
+    return saturations_of(experiment, out, rule or Rule(), seeds, asked, progress=progress, force=force)
+
+
+def saturations_of(
+    experiment: Experiment,
+    out: str | os.PathLike[str] | None,
+    rule: Rule,
+    seeds: int,
+    asked: Asked,
+    *,
+    progress: bool,
+    force: bool,
+) -> "pl.DataFrame":
+    """What `saturations` does, where `asked` says."""
+    import polars as pl
+
+    if seeds < 1:
+        raise InputError(f"seeds (--seeds) = {seeds}: expected a whole number, 1 or more")
+    where = asked.where(experiment.cluster)
+    curves = _curves(experiment, rule, seeds)
+    # It is curves that are shared out: their points follow one another.
+    if where.shard is not None:
+        curves, where = where.shard.share(curves), replace(where, shard=None)
+    while trying := [curve for curve in curves if curve.search.load is not None]:
+        _try(experiment, trying, out, where, progress, force)
+    columns = list(dict.fromkeys(key for curve in curves for key in curve.values))
+    table = pl.DataFrame(
+        [_row(curve) for curve in curves],
+        schema_overrides={SUSTAINED: pl.Float64, NOT_SUSTAINED: pl.Float64, "latency_mean": pl.Float64},
+        infer_schema_length=None,
+        strict=False,
+    ).select(*columns, SUSTAINED, NOT_SUSTAINED, "latency_mean", "loads")
+    if out is not None and asked.shard is None:
+        write_parquet(Path(out) / SATURATION, table)
+    return table
+
+
+def _curves(experiment: Experiment, rule: Rule, seeds: int) -> list[Curve]:
+    """The curves, each checked at its largest load before anything runs."""
+    found: dict[str, tuple[Values, list[int]]] = {}
+    for values in experiment.combinations():
+        own = {key: value for key, value in values.items() if key not in (KEY, SEED)}
+        swept = found.setdefault(canonical(own), (own, []))[1]
+        if SEED in values and values[SEED] not in swept:
+            swept.append(values[SEED])
+    curves = []
+    for own, swept in found.values():
+        document = experiment.document(own)
+        try:
+            check_last(document, rule)
+            point = Point(own, complete(experiment.document({**own, KEY: rule.loads[-1]})))
+        except ScenarioError as error:
+            raise experiment.explained(error, own) from error
+        begin = int(get_path(document, SEED, 1))
+        curves.append(Curve(own, swept or [begin + i for i in range(seeds)], Search(rule), point.work))
+    return curves
+
+
+def _try(
+    experiment: Experiment,
+    curves: list[Curve],
+    out: str | os.PathLike[str] | None,
+    where: Where,
+    progress: bool,
+    force: bool,
+) -> None:
+    """Runs the next load of each curve."""
+    from phit.running.sweeping import run_points
+
+    points = [
+        [Point(values, complete(experiment.document(values))) for values in _values(curve, experiment)]
+        for curve in curves
+    ]
+    every = list({point.hash: point for of_curve in points for point in of_curve}.values())
+    table = run_points(experiment, every, out, where, progress=progress, force=force)
+    rows = {row["point"]: row for row in table.iter_rows(named=True)}
+    with reporter(progress) as report:
+        for curve, of_curve in zip(curves, points, strict=True):
+            trial = curve.search.judge([(point.scenario, rows[point.hash]) for point in of_curve])
+            curve.latencies[trial.load] = trial.latency
+            if curve.search.load is None:
+                report.say(f"{curve.name}: {_words(curve)}")
+
+
+def _values(curve: Curve, experiment: Experiment) -> list[Values]:
+    own = {**curve.values, KEY: curve.search.load}
+    own |= times(experiment.document(own), curve.search.longer)
+    return [{**own, SEED: seed} for seed in curve.seeds]
+
+
+def _words(curve: Curve) -> str:
+    found = curve.search.found
+    if found.sustained is None:
+        return f"not even {found.saturated:.4g} is sustained"
+    return f"{found.sustained:.4g} is sustained" + (
+        "" if found.saturated is None else f", {found.saturated:.4g} is not"
+    )
+
+
+def _row(curve: Curve) -> dict[str, Any]:
+    found = curve.search.found
+    return {
+        **{key: label(value) for key, value in curve.values.items()},
+        SUSTAINED: found.sustained,
+        NOT_SUSTAINED: found.saturated,
+        "latency_mean": None if found.sustained is None else curve.latencies[found.sustained],
+        "loads": sum(trial.decided for trial in found.trials),
+    }
+
+
+def bars(table: "pl.DataFrame", title: str = "Saturation") -> Any:
+    """A bar for each row of the table of `saturations`, as a chart of Altair.
+
+    Along the axis stands the key that has most values; the others are colours.
+    """
+    import altair as alt
+    import polars as pl
+
+    from phit.drawing.plots import COLOURS, styled
+
+    keys = [name for name in table.columns if name not in (SUSTAINED, NOT_SUSTAINED, "latency_mean", "loads")]
+    many = sorted((key for key in keys if table[key].n_unique() > 1), key=lambda key: -table[key].n_unique())
+    many = [CURVE] if CURVE in many else many
+    along, rest = (many[0], many[1:]) if many else ("", [])
+    text = [pl.col(key).cast(pl.String).fill_null("") for key in rest]
+    rows = table.select(
+        pl.col(along).alias("x") if along else pl.lit("").alias("x"),
+        pl.concat_str(text, separator=" ").alias("curve") if text else pl.lit("").alias("curve"),
+        pl.col(SUSTAINED).fill_null(0.0).alias("y"),
+        pl.col(NOT_SUSTAINED).alias("above"),
+    )
+    names = rows["curve"].unique(maintain_order=True).to_list()
+    scale = alt.Scale(domain=names, range=[COLOURS[i % len(COLOURS)] for i in range(len(names))])
+    colour = alt.Color("curve:N", scale=scale, legend=alt.Legend(title=None) if len(names) > 1 else None)
+    tips = [
+        alt.Tooltip("x:N", title=heading(along) or "scenario"),
+        alt.Tooltip("curve:N"),
+        alt.Tooltip("y:Q", title=SUSTAINED, format=".4~g"),
+        alt.Tooltip("above:Q", title=NOT_SUSTAINED, format=".4~g"),
+    ]
+    chart = (
+        alt.Chart(rows)
+        .mark_bar()
+        .encode(
+            alt.X("x:N", title=heading(along) or None, sort=None, axis=alt.Axis(labelAngle=-30)),
+            alt.Y("y:Q", title="Sustained load (phits/(endpoint·cycle))", scale=alt.Scale(zero=True)),
+            colour,
+            tooltip=tips,
+            **({"xOffset": alt.XOffset("curve:N", sort=names)} if len(names) > 1 else {}),
+        )
+        .properties(width=max(240, 24 * rows.height), height=280)
+    )
+    return styled(chart, title, "the largest load that each curve sustains")

@@ -1,0 +1,132 @@
+"""What contention costs a workload, on a network of its own and beside other jobs."""
+
+import copy
+import math
+from typing import TYPE_CHECKING, Any
+
+from phit.base.errors import InputError
+from phit.document.scenario import Document, Source, complete, load
+from phit.document.sections import APART
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from phit.store.result import Result
+
+
+def without_contention(scenario: Source) -> Document:
+    """The scenario of a workload on the ideal network with the same links and routers that take as long.
+
+    Its messages wait for one another at the links of the endpoints alone, into the network and out of it. The tables
+    that look at routers are left out.
+    """
+    document = load(scenario)
+    # The link classes that are not listed, and units that were left out, are part of what is kept.
+    full = complete({key: value for key, value in document.items() if key not in APART})
+    router = full["router"]
+    if router.get("kind") != "ideal":
+        ideal = {"kind": "ideal", "model": "endpoint_links"}
+        full["router"] = {**ideal, "latency": router["latency"], "links": router["links"]}
+    full["routing"], full["queueing"] = {"kind": "minimal"}, {"kind": "virtual_channels"}
+    for key in ("probes", "links", "endpoints", "order", "series"):
+        full["measure"].pop(key, None)
+    return full
+
+
+def contention(result: "Result", ideal: "Result") -> "pl.DataFrame":
+    """What each rank takes longer than on the ideal network, the slowest first; times in cycles.
+
+    Columns: rank, finish, ideal (its finish there), longer (the difference), blocked (time blocked on the network),
+    blocked_ideal (the same there).
+    """
+    import polars as pl
+
+    there = ideal.tables["ranks"].select("rank", ideal="finish", blocked_ideal="blocked")
+    both = result.tables["ranks"].join(there, on="rank", validate="1:1")
+    longer = both.with_columns(longer=pl.col("finish") - pl.col("ideal"))
+    found = longer.select("rank", "finish", "ideal", "longer", "blocked", "blocked_ideal")
+    return found.sort("longer", "rank", descending=[True, False])
+
+
+def _at(endpoints: list[int]) -> Document:
+    return {"kind": "list", "endpoints": endpoints}
+
+
+def _clock(cycles: int, time_unit: int, endpoints: list[int]) -> Document:
+    """A job that sends nothing and ends after so many cycles: traffic alone would never end."""
+    goal = f"num_ranks 1\nrank 0 {{\ncalc {math.ceil(cycles / time_unit)}\n}}\n"
+    return {"name": "clock of the run", "program": {"kind": "program", "goal": goal}, "placement": _at(endpoints)}
+
+
+def _time(job: dict[str, Any]) -> float | None:
+    """What a job takes, in cycles: a program from its start to its end, a packet of traffic on its way."""
+    if job["kind"] == "traffic":
+        latency: float | None = job["latency_mean"]
+        return latency
+    return float(job["finish"] - job["start"])
+
+
+def contention_by_phase(result: "Result", ideal: "Result") -> "pl.DataFrame":
+    """What each phase of a program takes each rank longer than on the ideal network; times in cycles.
+
+    A phase is a part that a rank begins when it has ended the one before: a step of a sequence, one of several times,
+    the calculation between. It needs `measure.phases`; of a program that is read from a file there are none.
+
+    Columns: rank, phase, kind, time (from its begin until its end), ideal (the same there), longer (the difference).
+    """
+    import polars as pl
+
+    both = [
+        run.tables["phases"].select("rank", "phase", "kind", time=pl.col("end") - pl.col("start"))
+        for run in (result, ideal)
+    ]
+    found = both[0].join(both[1].rename({"time": "ideal"}), on=["rank", "phase", "kind"], validate="1:1")
+    return found.with_columns(longer=pl.col("time") - pl.col("ideal")).sort("rank", "phase")
+
+
+def interference(scenario: Source, *, threads: int = 1) -> "pl.DataFrame":
+    """What the jobs of a workload of `kind = "jobs"` do to one another: each alone, at its endpoints, and all together.
+
+    Columns: job, kind (program or traffic), start (in cycles), together and alone (of a program the cycles from its
+    start until its last rank has finished, of traffic the mean latency of its packets in cycles; beside the others and
+    without them), slowdown (their ratio), accepted and accepted_alone (phits/(endpoint·cycle) that came to its
+    endpoints). Traffic alone goes on for as long as the run of all jobs.
+
+    Raises:
+        InputError: the scenario has no jobs.
+        ScenarioError: the scenario cannot be simulated.
+        SimulationError: a run came to a deadlock, or a program can never end.
+    """
+    import polars as pl
+
+    from phit.store.result import run
+
+    document = complete({key: value for key, value in load(scenario).items() if key not in APART})
+    workload = document.get("workload", {})
+    if workload.get("kind") != "jobs":
+        raise InputError('workload.kind: expected "jobs", of which some may disturb others', "workload.kind")
+    for number, job in enumerate(workload["job"]):
+        job.setdefault("name", str(number))
+    both = run(document, threads=threads)
+    jobs = both.tables["jobs"]
+    taken = dict(zip(jobs["job"], jobs["endpoints"].to_list(), strict=True))
+    # Where one rank of a program stands.
+    rails = (workload["host"].get("rails") or {}).get("count", 1)
+    rank = next(taken[row["job"]] for row in jobs.iter_rows(named=True) if row["kind"] == "program")[:rails]
+    rows = []
+    for job, row in zip(workload["job"], jobs.iter_rows(named=True), strict=True):
+        name = job["name"]
+        own = {**job, "placement": _at(taken[name])}
+        alone = copy.deepcopy(document)
+        alone["workload"]["job"] = [own]
+        if "traffic" in job:
+            own["endpoints"] = len(taken[name])
+            alone["workload"]["job"].append(_clock(both["cycles"], workload["time_unit"], rank))
+        there = run(alone, threads=threads).tables["jobs"].row(0, named=True)
+        together, without = (_time(of) for of in (row, there))
+        slowdown = together / without if together is not None and without else None
+        loads = (row["accepted_load"], there["accepted_load"])
+        rows.append((name, row["kind"], job["start"], together, without, slowdown, *loads))
+    numbers = ("together", "alone", "slowdown", "accepted", "accepted_alone")
+    names = {"job": pl.String, "kind": pl.String, "start": pl.Int64, **dict.fromkeys(numbers, pl.Float64)}
+    return pl.DataFrame(rows, schema=names, orient="row")

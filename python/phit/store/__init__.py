@@ -1,0 +1,1 @@
+"""Results: what a run answers, and the folders that keep it."""

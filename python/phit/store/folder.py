@@ -1,0 +1,442 @@
+"""A results folder: one file per finished point, and tables and a manifest made of them.
+
+Every file appears whole or not at all: it is written beside its place, flushed to disk and renamed.
+"""
+
+import fcntl
+import json
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from phit import _phit
+from phit.base import machine
+from phit.base.errors import ResultsError
+from phit.base.files import parquet, read_parquet, remove_leftovers, write_atomically, write_parquet, write_together
+from phit.base.text import quoted
+from phit.document.experiment import Experiment, Point, engine_version
+from phit.document.scenario import Document, flatten
+from phit.store.stacking import Stack
+from phit.store.stored import (
+    FORMAT,
+    MANIFEST,
+    POINTS,
+    TABLE_FILES,
+    Keeper,
+    manifest_text,
+    read_manifest_file,
+    read_point,
+    write_manifest,
+    write_point,
+)
+
+__all__ = [
+    "MANIFEST",
+    "POINTS",
+    "TABLE_FILES",
+    "Answer",
+    "ResultsFolder",
+    "Summary",
+    "lacking",
+    "point_row",
+    "points_frame",
+    "read_manifest",
+    "read_table",
+    "summary_row",
+    "write_atomically",
+    "write_parquet",
+]
+
+if TYPE_CHECKING:
+    # It takes longer to import than many sweeps take: while points run there is time for it.
+    import polars as pl
+
+LOCK = ".lock"
+PARTIAL = ".partial"
+"""What the name of the file ends with that has what was measured of a point that was stopped."""
+
+SHARDS = b"shards"
+"""What stands in the lock while shards hold it."""
+
+Answer = dict[str, Any]
+"""What a run gives: `summary` and `tables`."""
+
+Summary = dict[str, Any]
+"""The summary of a run."""
+
+Row = dict[str, Any]
+"""A row of the table of points."""
+
+
+def summary_row(summary: Mapping[str, Any]) -> Row:
+    """A summary as one row of a table: nested tables by dotted path, the scenario by its headlines."""
+    numbers = {name: value for name, value in summary.items() if name != "scenario"}
+    kinds = kinds_of(summary.get("scenario", {}))
+    return kinds | {key: value for key, value in flatten(numbers) if not isinstance(value, list)}
+
+
+def kinds_of(scenario: Mapping[str, Any]) -> Row:
+    """The headlines of a scenario."""
+    kinds = {name: scenario[name]["kind"] for name in ("topology", "routing") if name in scenario}
+    pattern = scenario.get("traffic", {}).get("pattern")
+    if isinstance(pattern, Mapping):
+        offset = pattern.get("offset")
+        kinds["pattern"] = f"{pattern['kind']}{offset:+d}" if isinstance(offset, int) else pattern["kind"]
+    return kinds
+
+
+class ResultsFolder:
+    """The results of an experiment on disk, open for writing by one process at a time.
+
+    If it is `shared`, other processes that share it write to it, too: the shards of a sweep, each its own points.
+    """
+
+    def __init__(self, folder: Path, warn: Callable[[str], None], *, shared: bool = False) -> None:
+        self.folder = folder
+        self._warn = warn
+        self._shared = shared
+        self._lock: int | None = None
+        self._manifest: Document = {}
+        self._added = 0
+        self._partial: set[str] = set()
+        self._rows: dict[str, Row] = {}
+        self._table: tuple[list[str], pl.DataFrame] | None = None
+        """The table of points as it was last written, and which points it has."""
+        self._stacks: dict[str, Stack] = {}
+        self._start = time.monotonic()
+        self.keeper = Keeper(folder / POINTS)
+        """What writes its points; processes that run them have it, too."""
+
+    def __enter__(self) -> Self:
+        existing = self.folder.exists() and any(self.folder.iterdir()) if self.folder.is_dir() else False
+        if existing and not any((self.folder / name).exists() for name in (MANIFEST, POINTS, LOCK)):
+            raise ResultsError(f"{self.folder}: not a results folder and not empty; choose another one with --out")
+        if (self.folder / POINTS).is_symlink():
+            raise ResultsError(f"{self.folder / POINTS}: a link to another place; expected a folder")
+        try:
+            (self.folder / POINTS).mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=self.folder / POINTS), tempfile.TemporaryFile(dir=self.folder):
+                pass
+            flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK
+            self._lock = os.open(self.folder / LOCK, flags, 0o666)
+        except OSError as error:
+            raise ResultsError(f"{self.folder}: cannot write results there ({error.strerror})") from None
+        try:
+            self._take_over()
+        except OSError as error:
+            self._unlock()
+            raise ResultsError(f"{self.folder}: cannot write results there ({error.strerror})") from None
+        except ResultsError:
+            self._unlock()
+            raise
+        return self
+
+    def _take_over(self) -> None:
+        """Takes the lock and leaves our name in it, for those who come later; clears up after those before."""
+        assert self._lock is not None
+        try:
+            fcntl.flock(self._lock, (fcntl.LOCK_SH if self._shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+        except BlockingIOError:
+            owner = os.pread(self._lock, 20, 0).strip()
+            who = f"another phit (process {owner.decode() if owner.isdigit() else 'unknown'}) is"
+            raise ResultsError(
+                f"{self.folder}: {'shards of a sweep are' if owner == SHARDS else who} writing "
+                "to this folder; wait for it or choose another --out"
+            ) from None
+        except OSError:
+            # Some file systems that machines share have no locks. Shards need none: each writes files of its own.
+            if not self._shared:
+                raise
+        os.ftruncate(self._lock, 0)
+        os.write(self._lock, SHARDS + b"\n" if self._shared else f"{os.getpid()}\n".encode())
+        if self._shared:
+            # What looks left over may be what another shard is writing.
+            return
+        remove_leftovers(self.folder)
+        remove_leftovers(self.folder / POINTS)
+
+    def _unlock(self) -> None:
+        if self._lock is not None:
+            # Processes that were forked from this one hold it open as well, as long as they last.
+            with suppress(OSError):
+                fcntl.flock(self._lock, fcntl.LOCK_UN)
+            os.close(self._lock)
+            self._lock = None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._unlock()
+
+    def adopt(
+        self, experiment: Experiment, points: Iterable[Point], mine: Iterable[Point] | None = None
+    ) -> dict[str, Summary]:
+        """Makes this the folder of the experiment, or refuses; returns the summaries that are already there.
+
+        Where shards share the folder these are of `mine` alone, the points that this one runs.
+        """
+        plan: Document = {
+            "format": FORMAT,
+            "phit": _phit.__version__,
+            "engine": engine_version(),
+            "name": experiment.name,
+            "scenario": experiment.base,
+            "sweep": experiment.sweep,
+            "plot": experiment.plot,
+            "points": [{"hash": point.hash, "values": point.values, "state": "planned"} for point in points],
+        }
+        return self.adopt_plan(plan, [point.hash for point in mine] if self._shared and mine is not None else None)
+
+    def adopt_plan(self, plan: Document, mine: Iterable[str] | None = None) -> dict[str, Summary]:
+        """Makes this the folder of a manifest, or refuses; returns as `adopt` the summaries that are already there."""
+        path = self.folder / MANIFEST
+        old = read_manifest(self.folder) if path.exists() else {}
+        if old:
+            refuse_other(self.folder, old, plan)
+        known = {entry["hash"]: entry for entry in old.get("points", [])}
+        new = [entry for entry in plan["points"] if entry["hash"] not in known]
+        known |= {entry["hash"]: {**entry, "state": "planned"} for entry in plan["points"]}
+        there = self._there()
+        self._partial = {name for name in there if name.endswith(PARTIAL)}
+        summaries = {}
+        for hash_ in known if mine is None else mine:
+            answer = self._read_point(hash_) if f"{hash_}.json" in there else None
+            known[hash_]["state"] = "planned" if answer is None else "done"
+            if answer is not None:
+                summaries[hash_] = answer["summary"]
+        self._manifest = {**plan, "points": list(known.values()), "stretches": old.get("stretches", [])}
+        self._start = time.monotonic()
+        # Shards write what they all would write, and that once.
+        if not self._shared or not old or new:
+            write_manifest(path, self._manifest)
+        return summaries
+
+    def add(self, point: Point, answer: Answer) -> Row:
+        """Keeps the answer of a finished point; returns its row of the table of points."""
+        self.keeper.keep(point.hash, point.values, answer)
+        return self.added(point, answer)
+
+    def added(self, point: Point, answer: Answer) -> Row:
+        """A finished point has been kept, here or where it has run: its row of the table of points."""
+        self._added += 1
+        row = self._rows[point.hash] = self._tabulated(point.hash, point, answer)
+        if f"{point.hash}{PARTIAL}" in self._partial:
+            self._partial_file(point.hash).unlink(missing_ok=True)
+        return row
+
+    def leave(self, point: Point, answer: Answer) -> None:
+        """Keeps what was measured of a point that was stopped: it is in the tables until the point has finished."""
+        write_point(self._partial_file(point.hash), {"hash": point.hash, "values": point.values, **answer})
+
+    def answer(self, point: Point) -> Answer:
+        """The answer of a point that is kept."""
+        found = self._read_point(point.hash)
+        if found is None:
+            raise ResultsError(f"{self._point_file(point.hash)}: this finished point cannot be read any more")
+        return found
+
+    def point(self, hash_: str) -> Answer | None:
+        """The answer of the point of this hash, if there is one."""
+        return self._read_point(hash_)
+
+    def keep(self, content: Document) -> None:
+        """Keeps a point as another folder has it."""
+        hash_ = content["hash"]
+        write_point(self._point_file(hash_), content)
+        self._rows[hash_] = self._tabulated(hash_, Point(content["values"], content["summary"]["scenario"]), content)
+
+    def missing(self) -> int:
+        """How many points of the experiment nobody has finished yet."""
+        there = self._there()
+        return sum(f"{entry['hash']}.json" not in there for entry in self._manifest["points"])
+
+    def _there(self) -> set[str]:
+        """The names of all files of points."""
+        return _names(self.folder / POINTS)
+
+    def finish(self, processes: int | None = None) -> None:
+        """Makes the tables, also if something went wrong; where shards share the folder, the one that ends it does."""
+        if not self._shared or not self.missing():
+            self.consolidate(processes)
+
+    def consolidate(self, processes: int | None = None) -> None:
+        """Makes the tables and the manifest from the points that are there.
+
+        `processes` is how many ran them, if they were ours.
+        """
+        if self._added and not self._shared:
+            seconds = round(time.monotonic() - self._start, 1)
+            stretch = {"points": self._added, "wall_seconds": seconds, "processes": processes, **machine.described()}
+            self._manifest["stretches"].append(stretch)
+            self._added = 0
+        rows: dict[str, Row] = {}
+        there = self._there()
+        for entry in self._manifest["points"]:
+            entry["state"], row = self._row(entry, there)
+            if row is not None:
+                rows[entry["hash"]] = row
+        # It is work of the library for tables, which does it on all cores.
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor() as threads:
+            others = threads.map(lambda stack: parquet(stack.frame(rows)), self._stacks.values())
+            table = points_frame(list(rows.values()))
+            contents = {"points.parquet": parquet(table)}
+            files = (TABLE_FILES.get(name, f"{name}.parquet") for name in self._stacks)
+            contents |= zip(files, others, strict=True)
+        self._table = (list(rows), table)
+        write_together(self.folder, {**contents, MANIFEST: manifest_text(self._manifest).encode()})
+
+    def table(self, rows: Mapping[str, Row]) -> "pl.DataFrame":
+        """The table of points with these rows, by hash: as it was written, if it has the same."""
+        if self._table is not None and self._table[0] == list(rows):
+            return self._table[1]
+        return points_frame(list(rows.values()))
+
+    def _row(self, entry: Document, there: set[str]) -> tuple[str, Row | None]:
+        """The state of a point of the manifest, and its row; its other tables are stacked."""
+        hash_, values = entry["hash"], entry["values"]
+        if f"{hash_}.json" in there:
+            if (row := self._rows.get(hash_)) is not None:
+                return "done", row
+            if (answer := self._read_point(hash_)) is not None:
+                return "done", self._tabulated(hash_, Point(values, answer["summary"]["scenario"]), answer)
+        if f"{hash_}{PARTIAL}" in there and (answer := self._read_partial(hash_)) is not None:
+            return "partial", self._tabulated(hash_, Point(values, answer["summary"]["scenario"]), answer)
+        return "planned", None
+
+    def _tabulated(self, hash_: str, point: Point, answer: Answer) -> Row:
+        """The row of a point with this answer; its other tables are stacked."""
+        ids = {"point": hash_, **point.columns}
+        ids |= {key: value for key, value in kinds_of(point.scenario).items() if key not in ids}
+        for name, columns in answer["tables"].items():
+            self._stacks.setdefault(name, Stack(name)).add(hash_, ids, columns)
+        return point_row(hash_, point, answer["summary"])
+
+    def _point_file(self, hash_: str) -> Path:
+        return self.keeper.path(hash_)
+
+    def _partial_file(self, hash_: str) -> Path:
+        return self.folder / POINTS / f"{hash_}{PARTIAL}"
+
+    def _read_partial(self, hash_: str) -> Answer | None:
+        path = self._partial_file(hash_)
+        try:
+            point = read_point(path)
+        except FileNotFoundError:
+            return None
+        except ResultsError as error:
+            self._warn(f"{path}: this partial result cannot be read; it is left out ({error})")
+            return None
+        return {"summary": point["summary"], "tables": point["tables"]}
+
+    def _read_point(self, hash_: str) -> Answer | None:
+        path = self._point_file(hash_)
+        try:
+            point = read_point(path)
+        except FileNotFoundError:
+            return None
+        except ResultsError as error:
+            # Kept, as it may be the only trace of hours of work.
+            aside = path.with_suffix(".damaged")
+            self._warn(f"{path}: this finished point cannot be read; it is run again ({error}; now {aside.name})")
+            path.replace(aside)
+            return None
+        if "digest" not in point:
+            write_point(path, point)
+        return {"summary": point["summary"], "tables": point["tables"]}
+
+
+def lacking(folder: Path, points: Iterable[Point]) -> list[Point]:
+    """The points that a folder has no files of; it need not be there."""
+    there = _names(folder / POINTS)
+    return [point for point in points if f"{point.hash}.json" not in there]
+
+
+def _names(folder: Path) -> set[str]:
+    """The names of all files in a folder; it need not be there."""
+    with suppress(OSError):
+        return set(os.listdir(folder))
+    return set()
+
+
+def point_row(hash_: str, point: Point, summary: Summary) -> Row:
+    """A point as a row of the table of points."""
+    return {"point": hash_, **point.columns, **summary_row(summary)}
+
+
+def points_frame(rows: list[Row]) -> "pl.DataFrame":
+    """The table of points."""
+    import polars as pl
+
+    return pl.DataFrame(rows, infer_schema_length=None, strict=False)
+
+
+def refuse_other(folder: Path, old: Document, new: Document) -> None:
+    """Raises if a folder's manifest is of something else than earlier or other points of the experiment of another."""
+    differences = []
+    if old.get("engine") != new.get("engine"):
+        differences.append(f"its engine is {old.get('engine')}, this one is {new.get('engine')}")
+    if old.get("name") != new.get("name"):
+        differences.append(f"its experiment is {quoted(old.get('name'))}, this one is {quoted(new.get('name'))}")
+    swept = {key for entry in [*old["points"], *new["points"]] for key in entry["values"]}
+    there, here = dict(flatten(old.get("scenario", {}))), dict(flatten(new.get("scenario", {})))
+    differences += [
+        f"{key} is {_shown(there, key)} there and {_shown(here, key)} here"
+        for key in sorted(there.keys() | here.keys())
+        if there.get(key) != here.get(key) and not any(key == s or key.startswith(f"{s}.") for s in swept)
+    ]
+    if differences:
+        shown = "; ".join(differences[:3]) + ("; and more" if len(differences) > 3 else "")
+        raise ResultsError(
+            f"{folder}: results of another experiment: {shown}; choose another --out or delete the folder"
+        )
+
+
+def _shown(values: Mapping[str, Any], key: str) -> str:
+    return json.dumps(values[key], ensure_ascii=False) if key in values else "not set"
+
+
+def read_manifest(folder: Path) -> Document:
+    """The manifest of a results folder."""
+    path = folder / MANIFEST
+    if not folder.is_dir():
+        raise ResultsError(f"{folder}: no such results folder")
+    try:
+        manifest = read_manifest_file(path)
+    except FileNotFoundError:
+        raise ResultsError(f"{folder}: not a results folder (it has no {MANIFEST})") from None
+    except ResultsError as error:
+        raise ResultsError(f"{path}: corrupt ({error}); {_REMEDY}") from None
+    if manifest["format"] != FORMAT:
+        raise ResultsError(
+            f"{path}: results of format {manifest['format']}; this version of phit reads format {FORMAT}: "
+            "choose another folder, or delete this one"
+        )
+    return manifest
+
+
+_REMEDY = "delete this file and run the same `phit sweep` again: finished points are kept, tables are made anew"
+
+
+def read_table(folder: Path, file: str = "points.parquet", needed: Iterable[str] = ()) -> "pl.DataFrame":
+    """A table of a results folder, which has the needed columns."""
+    path = folder / file
+    try:
+        table = read_parquet(path)
+    except FileNotFoundError:
+        if file == "points.parquet":
+            raise ResultsError(
+                f"{path}: no such table yet; when the sweep has ended or been stopped, `phit merge {folder}` makes it"
+            ) from None
+        raise ResultsError(f"{path}: no such table; was it asked for in [measure]?") from None
+    except OSError as error:
+        raise ResultsError(f"{path}: corrupt ({error.strerror}); {_REMEDY}") from None
+    if table.height and (missing := next((name for name in needed if name not in table.columns), None)) is not None:
+        raise ResultsError(f"{path}: corrupt (it has no column {quoted(missing)}); {_REMEDY}")
+    return table
