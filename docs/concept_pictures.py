@@ -11,7 +11,7 @@ from xml.etree import ElementTree as Xml
 import altair as alt
 import phit
 import polars as pl
-from phit.document.scenario import Document
+from phit.document import Document
 from phit.drawing import plots
 
 IMAGES = Path(__file__).resolve().parent / "images" / "concepts"

@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 import phit
 import polars as pl
-from phit.document.scenario import Document
+from phit.document import Document
 from phit.drawing import plots
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -6,7 +6,9 @@ from typing import Any
 import altair as alt
 import phit
 import polars as pl
-from phit.document.scenario import Document, load, set_path
+from phit.document import Document
+from phit.document.loading import load
+from phit.document.paths import set_path
 from phit.drawing import plots
 
 ROOT = Path(__file__).resolve().parent.parent

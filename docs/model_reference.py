@@ -11,7 +11,7 @@ from phit import _phit
 from phit.base.markdown import markdown_table
 from phit.document.keys import REQUIRED, WORDS, Key, Schema, keys, resolved
 from phit.document.labels import label_of
-from phit.document.sections import described, of_kind
+from phit.document.schema import described, of_kind
 from phit.store.quantities import OBSERVABLES, QUANTITIES, SATURATED_BELOW, TABLES, TOTALS, Named, Quantity
 
 TITLES = {

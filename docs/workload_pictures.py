@@ -9,7 +9,9 @@ from pathlib import Path
 import altair as alt
 import phit
 import polars as pl
-from phit.document.scenario import Document, load, set_path
+from phit.document import Document
+from phit.document.loading import load
+from phit.document.paths import set_path
 from phit.drawing import plots, report, tracks
 from phit.running.workloads import interference
 

@@ -19,7 +19,7 @@ engine.use()
 
 import phit  # noqa: E402
 from phit.cli import main  # noqa: E402
-from phit.document.scenario import set_path  # noqa: E402
+from phit.document.paths import set_path  # noqa: E402
 from phit.studies.kit import charts  # noqa: E402
 from phit.studies.kit.study import Figure  # noqa: E402
 

@@ -11,7 +11,7 @@ from typing import Any
 import phit
 import pytest
 from phit.document.keys import keys
-from phit.document.sections import described
+from phit.document.schema import described
 from phit.store.quantities import MACHINE
 
 from .conftest import ROOT, Cli, Write, tiny

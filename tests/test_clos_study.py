@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from phit.document.scenario import Document
+from phit.document import Document
 from phit.studies.clos import bound, cost, paper, study
 from phit.studies.clos.allocation import throughput, two_or_more
 from phit.studies.clos.load import latency_ratio

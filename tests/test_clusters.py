@@ -17,7 +17,7 @@ import polars as pl
 import pytest
 from phit.base.errors import SimulationError
 from phit.document.experiment import Experiment
-from phit.document.scenario import to_json
+from phit.document.inlining import to_json
 from phit.running import executors, slurm
 from phit.running.executors import ours
 from phit.running.where import Cluster, Where

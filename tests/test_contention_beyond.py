@@ -4,7 +4,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from phit.document.scenario import complete
+from phit.document.completing import complete
 from phit.studies.contention import beyond, study, thresholds, topologies
 from phit.studies.contention.cost import table_one
 from phit.studies.contention.setting import setting

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from phit import InputError
+from phit.base.nearest import nearest
 from phit.document.experiment import Experiment, Point, between, expand_range, label
-from phit.document.scenario import apply_settings, flatten, get_path, nearest, parse_value, paths, set_path
+from phit.document.paths import apply_settings, flatten, get_path, parse_value, paths, set_path
 
 from .conftest import TINY, tiny
 

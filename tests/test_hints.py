@@ -5,7 +5,7 @@ from typing import Any
 
 import phit
 import pytest
-from phit.document.scenario import set_path
+from phit.document.paths import set_path
 from phit.drawing.hints import PAGE, RULES, hints, watched
 from phit.store.quantities import MACHINE
 

@@ -12,7 +12,9 @@ import phit
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from phit.document.scenario import Document, complete, get_path
+from phit.document import Document
+from phit.document.completing import complete
+from phit.document.paths import get_path
 from phit.importing import RefusedError, Status, read
 from phit.importing.booksim import grammar, printed
 from phit.importing.booksim.keys import KEYS

@@ -8,8 +8,8 @@ import phit
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from phit.document.completing import complete
 from phit.document.experiment import Experiment
-from phit.document.scenario import complete
 from phit.importing import read
 
 CONFIGURATION = """Configuration

@@ -9,7 +9,8 @@ import phit
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from phit.document.scenario import complete, get_path
+from phit.document.completing import complete
+from phit.document.paths import get_path
 from phit.importing import RefusedError, Status, read
 from phit.importing.fogsim.keys import KEYS
 from phit.importing.fogsim.printed import LABELS, printed

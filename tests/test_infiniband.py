@@ -9,7 +9,7 @@ from typing import Any
 import phit
 import pytest
 from phit.base.errors import InputError
-from phit.document.scenario import to_json
+from phit.document.inlining import to_json
 from phit.reading.graphs.infiniband import Fabric
 
 from .conftest import Cli, Write

@@ -11,7 +11,7 @@ from typing import Any
 import phit
 import pytest
 from phit import _phit
-from phit.document.scenario import to_json
+from phit.document.inlining import to_json
 from phit.drawing.layout import Layout, layout_of, links_of, rows_of, spread
 from phit.drawing.timelapse import of_probes
 

@@ -20,8 +20,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from phit import _phit, cli
 from phit.cli.app import out
-from phit.document.experiment import Experiment, Point, engine_version, hashed
-from phit.document.scenario import canonical, complete, to_json
+from phit.document.completing import complete
+from phit.document.experiment import Experiment, Point
+from phit.document.identity import canonical, engine_version, hashed
+from phit.document.inlining import to_json
 from phit.drawing import short
 from phit.running import workers
 from phit.store.quantities import MACHINE

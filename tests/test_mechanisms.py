@@ -11,7 +11,7 @@ from typing import Any
 import phit
 import pytest
 from phit import mechanisms
-from phit.document.scenario import to_json
+from phit.document.inlining import to_json
 from phit.mechanisms import running, sources
 from phit.running import executors
 from phit.store.folder import read_table

@@ -8,7 +8,7 @@ from typing import Any
 
 import phit
 import pytest
-from phit.document.scenario import to_json
+from phit.document.inlining import to_json
 from phit.reading import workload
 
 from .conftest import Cli

@@ -12,7 +12,7 @@ from typing import Any
 import phit
 import pytest
 from jsonschema import Draft202012Validator
-from phit.document.scenario import set_path
+from phit.document.paths import set_path
 
 from .conftest import ROOT, TINY, Cli, Write, tiny
 from .test_docs import PAGES, blocks

@@ -9,7 +9,7 @@ from types import ModuleType, SimpleNamespace
 import polars as pl
 import pytest
 from phit import studies
-from phit.document.scenario import Document
+from phit.document import Document
 from phit.studies import registry
 from phit.studies.contention.paper import Evidence
 from phit.studies.contention.paper import study as contention

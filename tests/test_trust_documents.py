@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from phit._phit import WorkloadError
 from phit.base.errors import InputError, ResultsError, ScenarioError, SimulationError
 from phit.document.experiment import Experiment
-from phit.document.scenario import set_path
+from phit.document.paths import set_path
 
 from .conftest import Cli, Write
 from .hostile import FIXTURES, MORE, UNFORESEEN, plain_words

@@ -9,7 +9,7 @@ from typing import Any
 import phit
 import polars as pl
 import pytest
-from phit.document.scenario import load
+from phit.document.loading import load
 from phit.reading.workload import info
 from phit.running.workloads import contention, contention_by_phase, interference, without_contention
 

@@ -23,9 +23,10 @@ from phit.base.errors import InputError, PhitError, ResultsError, ScenarioError,
 _moved.install()
 
 if TYPE_CHECKING:
+    from phit.document.completing import complete, routes, verify
     from phit.document.experiment import Experiment, Point
-    from phit.document.scenario import complete, load, routes, verify
-    from phit.document.sections import schema
+    from phit.document.loading import load
+    from phit.document.schema import schema
     from phit.drawing.comparing import Comparison, compare
     from phit.mechanisms import pattern, probe, rule, trigger, trust_python
     from phit.reading.graphs import graph
@@ -126,7 +127,7 @@ def catalogue() -> dict[str, list[dict[str, Any]]]:
     Each list has one table for each kind: its `kind`, a `description` in Markdown and the JSON `schema` of its keys.
     """
     found: dict[str, list[dict[str, Any]]] = json.loads(_phit.catalogue())
-    from phit.document.sections import add_python_file, own_kinds
+    from phit.document.schema import add_python_file, own_kinds
     from phit.mechanisms import KINDS
 
     for kind in (kind for kinds in found.values() for kind in kinds if kind["kind"] in KINDS):

@@ -37,7 +37,8 @@ def concepts(incomplete: str) -> list[str]:
     """What `phit list` lists."""
     import phit
     from phit.cli import listing
-    from phit.document.sections import SECTIONS, described
+    from phit.document.schema import described
+    from phit.document.sections import SECTIONS
 
     names = dict.fromkeys([*phit.catalogue(), *described()["properties"], *SECTIONS, *listing.LISTS])
     return [name for name in names if name.startswith(incomplete)]
@@ -68,7 +69,7 @@ def executors(incomplete: str) -> list[str]:
 def _document(file: Any) -> Mapping[str, Any]:
     """The document that the command is about, as far as it can be read: completion never fails."""
     from phit.base.errors import PhitError
-    from phit.document.scenario import load
+    from phit.document.loading import load
 
     try:
         return load(Path(file)) if file is not None else {}
@@ -80,8 +81,8 @@ def _keys(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """All keys, those of kinds as the document has them; of link classes those that it names."""
     import phit
     from phit.document.keys import keys, resolved
-    from phit.document.scenario import get_path
-    from phit.document.sections import described
+    from phit.document.paths import get_path
+    from phit.document.schema import described
 
     schema = described()
     links = get_path(document, "router.links", {})
@@ -113,7 +114,7 @@ def _names(key: str) -> Iterator[tuple[str, str]]:
     """The names that a key takes."""
     import phit
     from phit.document.keys import keys, resolved
-    from phit.document.sections import described
+    from phit.document.schema import described
 
     for concept, entries in phit.catalogue().items():
         place = PLACES.get(concept)

@@ -10,7 +10,8 @@ import phit
 from phit.base import words
 from phit.cli.app import Settings, Trust, cell, interruptible, out
 from phit.cli.app import table as new_table
-from phit.document.scenario import apply_settings, load
+from phit.document.loading import load
+from phit.document.paths import apply_settings
 from phit.running.journeys import WAITS, Journey, Visit
 from phit.running.progress import run_progress
 from phit.store.result import readable

@@ -7,7 +7,8 @@ import typer
 
 from phit.base.errors import InputError
 from phit.cli.app import note, out
-from phit.document.scenario import Document, load
+from phit.document import Document
+from phit.document.loading import load
 from phit.importing import SIMULATORS, Imported
 from phit.importing.simulators import find
 

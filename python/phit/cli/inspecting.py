@@ -13,13 +13,15 @@ import phit
 from phit.base import words
 from phit.base.errors import InputError
 from phit.base.left_out import in_numbers
+from phit.base.nearest import hint
 from phit.base.text import quoted
 from phit.cli import completing, listing
 from phit.cli.app import FAILED, Settings, cell, interruptible, note_left_out, out
 from phit.cli.app import table as new_table
 from phit.document.keys import Key, keys, resolved
-from phit.document.scenario import apply_settings, hint, load
-from phit.document.sections import described, of_kind
+from phit.document.loading import load
+from phit.document.paths import apply_settings
+from phit.document.schema import described, of_kind
 from phit.running.progress import waiting
 
 commands = typer.Typer()

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
 from phit.base.errors import InputError
+from phit.base.nearest import hint
 from phit.base.text import quoted
 from phit.cli.app import cell, out
 from phit.cli.app import table as new_table
-from phit.document.scenario import hint
 from phit.store.quantities import OBSERVABLES, QUANTITIES, TABLES, TOTALS, Named, Quantity
 
 if TYPE_CHECKING:

@@ -7,12 +7,13 @@ from typing import Annotated, Any
 import typer
 
 from phit.base.errors import InputError
+from phit.base.nearest import hint
 from phit.base.text import quoted
 from phit.cli.app import interruptible, note, out
 from phit.cli.app import table as new_table
 from phit.cli.inspecting import list_entries, list_keys
 from phit.document.keys import keys
-from phit.document.scenario import apply_settings, hint
+from phit.document.paths import apply_settings
 from phit.reading import workload
 
 commands = typer.Typer()

@@ -18,8 +18,11 @@ from phit.base.times import CYCLES, TimeUnit, readable_time, unit_of
 from phit.cli.app import File, Force, Settings, Trust, interruptible, note, out
 from phit.cli.app import table as new_table
 from phit.cli.importing import From, document_of
+from phit.document import Document
+from phit.document.completing import complete
 from phit.document.experiment import Experiment
-from phit.document.scenario import Document, apply_settings, complete, get_path, load, set_path
+from phit.document.loading import load
+from phit.document.paths import apply_settings, get_path, set_path
 from phit.drawing.hints import PAGE, hints, watched
 from phit.running import mpi
 from phit.running.progress import run_progress

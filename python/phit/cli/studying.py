@@ -10,7 +10,8 @@ from phit.base.errors import InputError
 from phit.cli import completing
 from phit.cli.app import Settings, interruptible, note, out
 from phit.cli.where import shared_out
-from phit.document.scenario import apply_settings, load
+from phit.document.loading import load
+from phit.document.paths import apply_settings
 from phit.document.sections import SECTIONS
 from phit.running.where import ASKED, Asked
 from phit.studies import registry

@@ -11,8 +11,10 @@ from phit.base.errors import InputError, one_line
 from phit.cli.app import FAILED, File, Force, Settings, Trust, interruptible, note, out
 from phit.cli.app import table as new_table
 from phit.cli.where import shared_out
+from phit.document import Document
 from phit.document.experiment import Experiment, heading
-from phit.document.scenario import Document, apply_settings, load
+from phit.document.loading import load
+from phit.document.paths import apply_settings
 from phit.running.where import ASKED, Asked
 from phit.store.quantities import SATURATED_BELOW
 from phit.store.result import readable

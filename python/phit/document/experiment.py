@@ -15,22 +15,15 @@ from phit import _phit
 from phit.base.amounts import Amount, amount
 from phit.base.errors import InputError, ScenarioError, one_line
 from phit.base.files import LONGEST_NAME, is_name
+from phit.base.nearest import hint
 from phit.base.text import quoted
+from phit.document import Document, Source
+from phit.document.completing import complete
+from phit.document.identity import canonical, engine_version, hashed
+from phit.document.inlining import to_json
+from phit.document.loading import copied, load
 from phit.document.origins import Located, located
-from phit.document.scenario import (
-    Document,
-    Source,
-    apply_settings,
-    canonical,
-    complete,
-    copied,
-    get_path,
-    hint,
-    load,
-    paths,
-    set_path,
-    to_json,
-)
+from phit.document.paths import apply_settings, get_path, paths, set_path
 from phit.document.sections import keys_of
 
 Values = dict[str, Any]
@@ -46,28 +39,15 @@ MOST_VALUES = 1_000_000
 """Most values of a range."""
 
 RANGE_KEYS = frozenset({"start", "stop", "step", "count"})
+
 CURVE = "curve"
 """Column of the optional name of a `[[sweep.curves]]` table."""
 
 WORK_PER_SECOND = 4e6
 """Units of `Point.work` that a core of a common machine does in a second, for the estimate before anything has run."""
 
-
-def engine_version(version: str = _phit.__version__) -> str:
-    """The part of a version within which results stay the same: `1` of 1.2.3, `0.2` of 0.2.3."""
-    major, minor, *_ = version.split(".")
-    return major if major != "0" else f"0.{minor}"
-
-
 SEED = "seed"
 """The key of the seed."""
-
-
-def hashed(text: str) -> str:
-    """The hash of a text: 32 hexadecimal digits."""
-    import hashlib
-
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 class _Alike:

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
-from phit.document.scenario import Document, get_path
+from phit.document import Document
+from phit.document.paths import get_path
 
 FAULT, KNOWN, RECOVERY, TRAFFIC, MEASURED = (
     "fault",

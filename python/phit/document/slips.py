@@ -80,7 +80,7 @@ def comma_before(text: str, position: int) -> bool:
 def _places() -> dict[str, list[str]]:
     """By the last part of a key, all the paths where there is such a key."""
     from phit.document.keys import keys, resolved
-    from phit.document.sections import described
+    from phit.document.schema import described
 
     document = described()
     found: dict[str, dict[str, None]] = {}

@@ -18,9 +18,11 @@ import polars as pl
 
 from phit.base.errors import InputError, ResultsError
 from phit.base.text import shortened
+from phit.document import Document
 from phit.document.experiment import label
 from phit.document.labels import label_of
-from phit.document.scenario import Document, flatten, load
+from phit.document.loading import load
+from phit.document.paths import flatten
 from phit.drawing.report import Folder
 from phit.drawing.short import readable_cell
 from phit.store.folder import MANIFEST, POINTS

@@ -11,9 +11,12 @@ from functools import cache
 from typing import Any
 
 from phit.base.errors import InputError, ScenarioError
+from phit.document import Document, Source
+from phit.document.completing import complete
 from phit.document.labels import label_of
-from phit.document.scenario import Document, Source, complete, get_path, load, set_path
-from phit.document.sections import described
+from phit.document.loading import load
+from phit.document.paths import get_path, set_path
+from phit.document.schema import described
 from phit.store.quantities import SATURATED_BELOW
 from phit.store.result import readable
 

@@ -12,7 +12,8 @@ from typing import Any
 
 from phit import _phit
 from phit.base.errors import ScenarioError
-from phit.document.scenario import Document, to_json
+from phit.document import Document
+from phit.document.inlining import to_json
 
 MOST_PLACED = 800
 """Routers of a graph that is laid out by its links; larger ones stand in rows."""

@@ -13,7 +13,8 @@ from phit.base import words
 from phit.base.errors import InputError
 from phit.base.files import write_atomically
 from phit.base.text import plain
-from phit.document.scenario import Document, get_path, set_path
+from phit.document import Document
+from phit.document.paths import get_path, set_path
 
 if TYPE_CHECKING:
     from phit.store.result import Result

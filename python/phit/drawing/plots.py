@@ -12,13 +12,13 @@ import polars as pl
 from phit.base.errors import InputError
 from phit.base.files import write_atomically
 from phit.base.lazily import lazily
+from phit.base.nearest import hint
 from phit.base.text import harmless, in_script, plain, quoted, shortened
 from phit.base.times import CYCLES, TimeUnit
 from phit.document.experiment import CURVE
 from phit.document.happenings import COLOURS as MARKS
 from phit.document.happenings import Happening
 from phit.document.labels import label_of
-from phit.document.scenario import hint
 from phit.store.quantities import diverges, interval, title
 
 if TYPE_CHECKING:

@@ -12,10 +12,11 @@ from phit.base.files import name_of, write_text
 from phit.base.markdown import markdown_table
 from phit.base.text import csv_text, in_markdown
 from phit.base.times import TimeUnit, unit_of
+from phit.document import Document
+from phit.document.completing import complete
 from phit.document.experiment import Experiment
 from phit.document.happenings import Happening, happenings
 from phit.document.labels import label_of
-from phit.document.scenario import Document, complete
 from phit.drawing.layout import Layout, layout_of
 from phit.drawing.short import readable_cell, short_rows
 from phit.store.folder import POINTS, TABLE_FILES, read_manifest, read_table

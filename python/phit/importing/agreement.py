@@ -9,7 +9,8 @@ from pathlib import Path
 from rich import box
 from rich.table import Table
 
-from phit.document.scenario import Document, get_path
+from phit.document import Document
+from phit.document.paths import get_path
 from phit.drawing.plots import half_width
 from phit.importing.found import Imported
 from phit.importing.printed import Printed

@@ -8,7 +8,8 @@ from typing import Any
 
 from phit.base.errors import InputError
 from phit.base.text import quoted
-from phit.document.scenario import Document, set_path
+from phit.document import Document
+from phit.document.paths import set_path
 
 
 class Status(StrEnum):

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable
 
-from phit.document.scenario import Document
+from phit.document import Document
 
 MOST_LISTED = 1 << 16
 """Endpoints of a network whose pattern is written endpoint by endpoint."""

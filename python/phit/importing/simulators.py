@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from phit.base.errors import InputError
+from phit.base.nearest import hint
 from phit.base.text import quoted
-from phit.document.scenario import hint
 from phit.importing.found import Imported
 from phit.importing.text import text_of
 

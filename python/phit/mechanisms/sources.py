@@ -59,7 +59,7 @@ class Source:
         for name, value in given.items():
             if name not in self.defaults:
                 # Imported here: scenarios are read with the help of this module.
-                from phit.document.scenario import hint
+                from phit.base.nearest import hint
 
                 names = ", ".join(self.defaults) or "none: the function has no parameters"
                 raise InputError(

@@ -2,7 +2,7 @@
 
 import math
 
-from phit.document.scenario import Document
+from phit.document import Document
 
 UNIFORM: Document = {"kind": "uniform", "include_self": True}
 """Its uniform traffic: an endpoint may draw itself."""

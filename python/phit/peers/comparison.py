@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from phit.document.scenario import Document
+from phit.document import Document
 from phit.drawing.plots import half_width
 from phit.store.folder import Answer
 

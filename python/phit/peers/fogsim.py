@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from phit.document.scenario import Document
+from phit.document import Document
 
 INJECTION_QUEUES = 3
 """Injection queues of an endpoint: adversarial traffic uses one of them, uniform traffic all."""

@@ -9,7 +9,7 @@ from importlib import resources
 
 import polars as pl
 
-from phit.document.scenario import Document
+from phit.document import Document
 
 CYCLE = "1/60 ns"
 """In which every time of table 1 is a whole number, those of answers and of the clock of the injection among them."""

@@ -6,8 +6,10 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from phit.base.errors import InputError, SimulationError
+from phit.document import Source
+from phit.document.inlining import to_json
+from phit.document.loading import load
 from phit.document.origins import located
-from phit.document.scenario import Source, load, to_json
 from phit.document.sections import leave_out
 from phit.mechanisms import running
 

@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from phit.base.errors import InputError, ScenarioError
 from phit.base.files import write_parquet
+from phit.document import Source
+from phit.document.completing import complete
 from phit.document.experiment import CURVE, SEED, Experiment, Point, Values, heading, label
-from phit.document.scenario import Source, canonical, complete, get_path
+from phit.document.identity import canonical
+from phit.document.paths import get_path
 from phit.running.progress import reporter
 from phit.running.saturation import KEY, Rule, Search, check_last, times
 from phit.running.sharding import Shard

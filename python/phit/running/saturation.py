@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from phit.base.errors import InputError, ScenarioError, one_line
+from phit.document import Document, Source
+from phit.document.completing import complete
 from phit.document.experiment import between, expand_range
-from phit.document.scenario import Document, Source, complete, get_path, load, set_path
+from phit.document.loading import load
+from phit.document.paths import get_path, set_path
 from phit.document.sections import leave_out
 from phit.store.quantities import SATURATED_BELOW
 from phit.store.result import Result, run

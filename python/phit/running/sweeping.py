@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from phit.base import left_out, machine
 from phit.base.errors import SimulationError, one_line
 from phit.base.files import parquet
+from phit.document import Source
 from phit.document.experiment import Experiment, Point
-from phit.document.scenario import Source
 from phit.mechanisms import running as mechanisms
 from phit.running.progress import Reporter, describe, reporter
 from phit.running.sharding import Shard

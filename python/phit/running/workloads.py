@@ -5,7 +5,9 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from phit.base.errors import InputError
-from phit.document.scenario import Document, Source, complete, load
+from phit.document import Document, Source
+from phit.document.completing import complete
+from phit.document.loading import load
 from phit.document.sections import APART
 
 if TYPE_CHECKING:

@@ -19,8 +19,10 @@ from phit.base import machine
 from phit.base.errors import ResultsError
 from phit.base.files import parquet, read_parquet, remove_leftovers, write_atomically, write_parquet, write_together
 from phit.base.text import quoted
-from phit.document.experiment import Experiment, Point, engine_version
-from phit.document.scenario import Document, flatten
+from phit.document import Document
+from phit.document.experiment import Experiment, Point
+from phit.document.identity import engine_version
+from phit.document.paths import flatten
 from phit.store.stacking import Stack
 from phit.store.stored import (
     FORMAT,

@@ -8,8 +8,8 @@ from typing import Any
 import polars as pl
 
 from phit.base.errors import ResultsError
-from phit.document.experiment import engine_version
-from phit.document.scenario import Document
+from phit.document import Document
+from phit.document.identity import engine_version
 from phit.store.folder import POINTS, ResultsFolder, read_manifest, read_table
 from phit.store.quantities import MACHINE
 from phit.store.stored import read_point

@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Any
 from phit.base import left_out, machine
 from phit.base.errors import InputError, SimulationError
 from phit.base.times import readable_time
+from phit.document import Document, Source
+from phit.document.inlining import to_json
+from phit.document.loading import load
+from phit.document.named_files import program_notes
 from phit.document.origins import located
-from phit.document.scenario import Document, Source, load, program_notes, to_json
 from phit.document.sections import leave_out
 from phit.mechanisms import running
 from phit.store._results import Quantities

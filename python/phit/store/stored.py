@@ -14,7 +14,9 @@ from typing import Any
 from phit.base.errors import InputError, ResultsError
 from phit.base.files import read_bytes, write_atomically
 from phit.base.text import HIDDEN, quoted
-from phit.document.scenario import Document, canonical, check_values
+from phit.document import Document
+from phit.document.identity import canonical
+from phit.document.limits import check_values
 from phit.document.sections import keys_of
 from phit.store.quantities import QUANTITIES, TABLES, Cell
 

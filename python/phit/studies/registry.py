@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from phit import studies
 from phit.base.errors import InputError
-from phit.document.scenario import hint
+from phit.base.nearest import hint
 
 if TYPE_CHECKING:
     from phit.studies.kit.study import AnyStudy, CostModel

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from phit.base.errors import InputError
-from phit.document.scenario import Document, Source, load
+from phit.document import Document, Source
+from phit.document.loading import load
 from phit.document.sections import leave_out
 from phit.throughput.certificate import Price, Proof, cheapest_routes, prove
 from phit.throughput.flow import Flow, check_size, most

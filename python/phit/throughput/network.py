@@ -13,8 +13,9 @@ import numpy.typing as npt
 from phit import _phit
 from phit.base import words
 from phit.base.errors import InputError
+from phit.document import Document
+from phit.document.inlining import to_json
 from phit.document.origins import located
-from phit.document.scenario import Document, to_json
 
 Ints = npt.NDArray[np.int64]
 

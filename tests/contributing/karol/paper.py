@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from phit.document.scenario import Document
+from phit.document import Document
 from phit.studies.kit.evidence import Evidence as AnyEvidence
 from phit.studies.kit.scale import Scale
 from phit.studies.kit.study import Paper, Study

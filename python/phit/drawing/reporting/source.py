@@ -10,9 +10,10 @@ import polars as pl
 
 from phit.base.errors import InputError, ResultsError
 from phit.base.times import TimeUnit
+from phit.document import Document
 from phit.document.experiment import heading
 from phit.document.labels import label_of
-from phit.document.scenario import Document, flatten
+from phit.document.paths import flatten
 from phit.drawing import plots
 from phit.drawing.report import Folder, time_unit
 from phit.drawing.short import readable_cell

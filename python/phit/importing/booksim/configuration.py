@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from phit.base.errors import InputError
+from phit.base.nearest import hint
 from phit.base.text import quoted
-from phit.document.scenario import hint
 from phit.importing.booksim import grammar
 from phit.importing.booksim.keys import KEYS, Key
 from phit.importing.found import Findings, Setting, Status

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from phit.base.text import quoted
-from phit.document.scenario import Document
+from phit.document import Document
 from phit.importing.booksim import anynet, express
 from phit.importing.booksim.configuration import Configuration, check_range, ranges
 from phit.importing.found import Status

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from phit.base.errors import InputError
-from phit.document.scenario import set_path
+from phit.document.paths import set_path
 from phit.importing import booksim
 from phit.importing.booksim import grammar
 from phit.importing.booksim.keys import KEYS

@@ -1,6 +1,6 @@
 """BookSim's router: the table `[router]`."""
 
-from phit.document.scenario import Document
+from phit.document import Document
 from phit.importing.booksim.configuration import Configuration, check_range
 from phit.importing.booksim.grammar import called, elements
 from phit.importing.booksim.network import Network

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 
-from phit.document.scenario import Document
+from phit.document import Document
 from phit.importing.booksim.configuration import KINDS, Configuration, check_range, ranges
 from phit.importing.booksim.grammar import called, elements
 from phit.importing.booksim.network import Network

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from phit.document.scenario import Document
+from phit.document import Document
 from phit.importing.caminos.grammar import Record, shown
 from phit.importing.found import Findings, Setting, Status
 from phit.importing.moves import MOST_LISTED, moved

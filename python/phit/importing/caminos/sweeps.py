@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from phit.base.errors import InputError
-from phit.document.scenario import Document
+from phit.document import Document
 from phit.importing.caminos.grammar import Experiments, Record, shown
 from phit.importing.caminos.scenario import translate
 from phit.importing.found import Findings, Imported, Setting

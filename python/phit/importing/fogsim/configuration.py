@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from phit.base.errors import InputError
+from phit.base.nearest import hint
 from phit.base.text import quoted
-from phit.document.scenario import hint
 from phit.importing.fogsim.keys import KEYS
 from phit.importing.found import Findings, Setting, Status
 from phit.importing.text import text_of

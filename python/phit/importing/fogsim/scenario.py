@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from phit.document.scenario import Document
+from phit.document import Document
 from phit.importing.fogsim.configuration import Configuration
 from phit.importing.found import Setting
 from phit.importing.moves import to_router

@@ -10,7 +10,7 @@ from typing import Any
 
 from phit.base.errors import InputError
 from phit.base.text import quoted
-from phit.document.sections import INFINIBAND
+from phit.reading.fabrics import INFINIBAND
 from phit.reading.graphs import infiniband
 from phit.reading.graphs.network import Network
 from phit.reading.graphs.reading import read

@@ -15,16 +15,22 @@ from typing import Any
 
 from phit.base.errors import InputError
 from phit.base.text import quoted, shortened, whole
+from phit.reading.fabrics import KEYS
 from phit.reading.graphs.listings import Link, Listing, Node, gigabits, lines
 from phit.reading.graphs.names import distinct
 from phit.reading.graphs.network import MOST_CLASSES
 from phit.reading.graphs.rates import commonest, gigabits_per_second
 
 _TABLE = re.compile(r"^Unicast lids .*guid 0x([0-9a-fA-F]{1,16})\b")
+
 _ENTRY = re.compile(r"^0x([0-9a-fA-F]{1,4})\s+(\d{1,3})\b", re.ASCII)
+
 _DUMPED = re.compile(r"^(\d+) (valid )?lids dumped\b", re.ASCII)
+
 _SL2VL = re.compile(r"^(Switch|Channel Adapter|Router) 0x([0-9a-fA-F]{1,16})\b")
+
 _SL2VL_ROW = re.compile(r"^(\d{1,3})\s+(\d{1,3})\s*:((?:\s+\d{1,2}){16})\s*$", re.ASCII)
+
 _UNIFORM = re.compile(r"^uniform:((?:\s+\d{1,2})+)\s*$", re.ASCII)
 
 _GUID = re.compile(r"^(0x)?[0-9a-f]{1,16}$", re.ASCII | re.IGNORECASE)
@@ -330,59 +336,6 @@ def _service_levels(path: Path) -> Iterable[tuple[int, int, int, int]]:
         for lid, digit in zip(lids, digits, strict=True):
             if digit != "-":
                 yield own, lid, int(digit, 16), number
-
-
-KEYS: dict[str, dict[str, Any]] = {
-    "file": {
-        "type": "string",
-        "description": "What `ibnetdiscover` prints, or `ibnetdiscover -f`; found from the scenario's folder.",
-    },
-    "tables": {
-        "type": "string",
-        "description": 'Forwarding tables for `routing.kind = "infiniband"`: what `dump_fts` '
-        "prints, or `opensm-lfts.dump`.",
-    },
-    "service_levels": {
-        "type": "string",
-        "description": "Service levels of all pairs of ports, from path records: a CSV "
-        "file with the columns source, destination (LIDs) and sl. Without it all are 0.",
-    },
-    "virtual_lanes": {
-        "type": "string",
-        "description": "SL-to-VL tables: `opensm-sl2vl.dump`. Without it the virtual lane is the service level.",
-    },
-    "rate": {
-        "type": "string",
-        "description": "Width and speed of links for which the file says neither, such as 4xHDR.",
-    },
-    "group": {
-        "type": "integer",
-        "minimum": 1,
-        "default": 1,
-        "description": "Switches of a group, for what speaks of groups: consecutive ones.",
-    },
-    "faults": {
-        "anyOf": [{"$ref": "#/$defs/Faults"}, {"type": "null"}],
-        "description": "Links, switches and ports of adapters that do not work, by their names.",
-    },
-}
-"""The keys of `[topology]` besides `kind`, as JSON Schemas."""
-
-LID: dict[str, Any] = {
-    "type": "integer",
-    "minimum": 0,
-    "default": 0,
-    "description": "Which LID of an endpoint packets are sent to, counted from its first: 0 where it has one.",
-}
-"""The key of `[routing]` besides `kind`."""
-
-DESCRIPTIONS = {
-    "topology": "An InfiniBand fabric, from what `ibnetdiscover` prints: switches become routers, connected ports of "
-    "channel adapters endpoints, and widths and speeds bandwidths. It is a graph with all that a graph can do.",
-    "routing": "The forwarding tables of an InfiniBand fabric (`topology.tables`), with its service levels and virtual "
-    "lanes: its packets go as the subnet manager has it.",
-}
-"""What is said of both kinds."""
 
 
 def fabric(topology: Mapping[str, Any]) -> Fabric:

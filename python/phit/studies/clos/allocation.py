@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import polars as pl
 
-from phit.document.scenario import Document
+from phit.document import Document
 from phit.studies.clos.paper import (
     ACCEPTED,
     ADAPTIVE,

@@ -16,7 +16,8 @@ from rich.console import Group
 from rich.table import Table
 
 from phit.base.errors import InputError
-from phit.document.scenario import Document, complete
+from phit.document import Document
+from phit.document.completing import complete
 from phit.studies.clos.paper import study
 from phit.studies.clos.setting import BUFFER
 

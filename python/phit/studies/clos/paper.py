@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from phit.base.lazily import lazily
-from phit.document.scenario import Document
+from phit.document import Document
 from phit.store.quantities import SATURATED_BELOW
 from phit.studies.clos import bound
 from phit.studies.clos.setting import BUFFER, CONFIDENCE, HALF_WIDTH, LONG, NEAR, SETTLING, Setting, levels, setting

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from phit.base.lazily import lazily
-from phit.document.scenario import Document
+from phit.document import Document
 from phit.drawing.plots import COLOURS, Chart
 from phit.studies.clos.paper import (
     ADAPTIVE,

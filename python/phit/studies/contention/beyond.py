@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from phit.base.markdown import markdown_table
-from phit.document.scenario import Document
+from phit.document import Document
 from phit.studies.contention import setting as scales
 from phit.studies.contention.cost import PHIT_BITS, Shape, table_one
 from phit.studies.contention.paper import UNIFORM, UNIT, adversarial, note, scenario, study

@@ -11,7 +11,9 @@ from rich.console import Group
 from rich.table import Table
 
 from phit.base.errors import InputError
-from phit.document.scenario import Document, complete, get_path
+from phit.document import Document
+from phit.document.completing import complete
+from phit.document.paths import get_path
 from phit.drawing.plots import COLOURS
 from phit.studies.contention.paper import UNIT, Evidence, by_pattern, note, patterns, scenario, study
 from phit.studies.contention.setting import Setting

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import polars as pl
 
-from phit.document.scenario import Document
+from phit.document import Document
 from phit.studies.contention import authors
 from phit.studies.contention.paper import (
     ADAPTIVE,

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from phit.base.markdown import markdown_table, toml_line
-from phit.document.scenario import Document
+from phit.document import Document
 from phit.peers import fogsim
 from phit.studies.contention.setting import PERIOD, Setting, setting
 from phit.studies.kit.charts import Look

@@ -8,7 +8,7 @@ from itertools import pairwise
 import polars as pl
 
 from phit.base.markdown import markdown_table
-from phit.document.scenario import Document
+from phit.document import Document
 from phit.drawing.plots import SHAPES
 from phit.studies.contention.cost import LOCAL_MINIMAL, Shape, table_one
 from phit.studies.contention.paper import NOISE, UNIFORM, UNIT, Evidence, by_pattern, note, patterns, scenario, study

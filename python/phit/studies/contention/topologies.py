@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from phit.base.markdown import markdown_table
-from phit.document.scenario import Document
+from phit.document import Document
 from phit.peers import fogsim
 from phit.studies.contention.beyond import of_beyond, of_row
 from phit.studies.contention.paper import UNIT, study

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import polars as pl
 
 from phit.base.markdown import markdown_table
-from phit.document.scenario import Document
+from phit.document import Document
 from phit.drawing.plots import Chart
 from phit.studies.contention import authors
 from phit.studies.contention.load import COEFFICIENTS, is_near_valiant, piggyback_behind_valiant

@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from phit.document.scenario import Document
+from phit.document import Document
 from phit.studies.contest.setting import CLOS, DRAGONFLY, TORUS, Setting
 
 PHITS = 8

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from phit.base.markdown import markdown_table, toml_line
-from phit.document.scenario import Document
+from phit.document import Document
 from phit.drawing.plots import COLOURS, SHAPES
 from phit.studies.contest.networks import PHITS, Contestant, Network, network
 from phit.studies.contest.setting import ADV, CLOS, DRAGONFLY, HOT, NETWORKS, PERM, TORUS, UN, Setting, setting

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from phit.document.scenario import Document
+from phit.document import Document
 from phit.studies import registry
 from phit.studies.contest.networks import PHITS, Contestant, Network
 from phit.studies.contest.question import UNIFORM, scenario

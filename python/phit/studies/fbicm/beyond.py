@@ -5,7 +5,7 @@ from math import isnan
 import polars as pl
 
 from phit.base.markdown import markdown_table
-from phit.document.scenario import Document
+from phit.document import Document
 from phit.studies.fbicm.paper import named, scenario, study
 from phit.studies.fbicm.setting import US, Setting
 from phit.studies.fbicm.transient import lines, over_time, recorded, single

@@ -9,7 +9,8 @@ from rich import box
 from rich.table import Table
 
 from phit.base.lazily import lazily
-from phit.document.scenario import Document, complete
+from phit.document import Document
+from phit.document.completing import complete
 from phit.drawing.plots import COLOURS
 from phit.studies.fbicm.load import uniform
 from phit.studies.fbicm.paper import FBICM, MEMORY, VERSIONS, VOQNET_QUEUE, Evidence, named, scenario, study

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from phit.base.lazily import lazily
-from phit.document.scenario import Document
+from phit.document import Document
 from phit.drawing.plots import Chart
 from phit.drawing.timelapse import Row, Timelapse, holds, port_frames
 from phit.studies.fbicm.paper import (

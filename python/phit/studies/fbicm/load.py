@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from phit.document.scenario import Document
+from phit.document import Document
 from phit.studies.fbicm.paper import (
     ACCEPTED,
     LOOK,

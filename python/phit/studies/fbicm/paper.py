@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from phit.base.markdown import markdown_table, toml_line
-from phit.document.scenario import Document
+from phit.document import Document
 from phit.studies.fbicm.setting import US, Network, Setting, setting
 from phit.studies.kit import tables
 from phit.studies.kit.charts import Look

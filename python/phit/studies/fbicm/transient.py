@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from phit.document.scenario import Document
+from phit.document import Document
 from phit.drawing.plots import Chart
 from phit.studies.fbicm.paper import ACCEPTED, LOOK, SCHEMES, Evidence, listed, named, run_networks, scenario, study
 from phit.studies.fbicm.setting import US, Network, Setting

@@ -4,7 +4,8 @@ import json
 from functools import cache
 from typing import Any
 
-from phit.document.scenario import Document, canonical
+from phit.document import Document
+from phit.document.identity import canonical
 from phit.throughput import Bounds, bound
 
 

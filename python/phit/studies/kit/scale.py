@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from phit.base.errors import InputError
-from phit.document.scenario import hint
+from phit.base.nearest import hint
 
 
 class Scale(StrEnum):

@@ -15,7 +15,8 @@ import polars as pl
 from rich.console import RenderableType
 
 from phit.base.errors import InputError
-from phit.document.scenario import Document, hint
+from phit.base.nearest import hint
+from phit.document import Document
 from phit.studies.kit import tables
 from phit.studies.kit.charts import Charts
 from phit.studies.kit.claim import Claim, E, Fact, Finding, Judged, Revision, Rule, judged

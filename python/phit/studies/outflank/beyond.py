@@ -6,7 +6,7 @@ from itertools import product
 import polars as pl
 
 from phit.base.markdown import markdown_table
-from phit.document.scenario import Document
+from phit.document import Document
 from phit.peers.outflank_author import PATTERNS, PHITS_PER_BYTE
 from phit.reading import traces
 from phit.studies.kit.charts import Charts, finished, in_rows

@@ -6,7 +6,7 @@ from itertools import product
 import polars as pl
 
 from phit.base.markdown import markdown_table
-from phit.document.scenario import Document
+from phit.document import Document
 from phit.peers import outflank_author
 from phit.peers.outflank_author import FIRST, STEP, links
 from phit.studies.kit.plan import Case, Labels, seeds_of

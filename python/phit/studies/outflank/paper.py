@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from phit.base.markdown import markdown_table, toml_line
-from phit.document.scenario import Document
+from phit.document import Document
 from phit.drawing.plots import Chart
 from phit.peers import outflank_author
 from phit.peers.outflank_author import CUT, FIRST, SIDES, STEP, TABLE_2, links, sustained

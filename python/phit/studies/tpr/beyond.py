@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from phit.document.scenario import Document
+from phit.document import Document
 from phit.drawing.plots import Chart
 from phit.studies.kit.charts import LOAD_MARKS, Charts, Look, beside, finished, latency_and_load, seeds_note
 from phit.studies.kit.claim import NotRunError, SaturatedError

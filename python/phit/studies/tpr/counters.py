@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from phit.base.markdown import markdown_table
-from phit.document.scenario import Document
+from phit.document import Document
 from phit.studies.kit import tables
 from phit.studies.kit.claim import Fact, Judgement
 from phit.studies.kit.margin import all_of, between

@@ -9,7 +9,8 @@ from typing import Any
 import polars as pl
 
 from phit.base.markdown import markdown_table, toml_line
-from phit.document.scenario import Document, set_path
+from phit.document import Document
+from phit.document.paths import set_path
 from phit.peers import booksim
 from phit.studies.kit.bounds import bound_of
 from phit.studies.kit.charts import Look

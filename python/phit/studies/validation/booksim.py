@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from phit.document.scenario import Document
+from phit.document import Document
 from phit.importing.booksim import grammar, of_settings
 from phit.peers.booksim import router
 from phit.peers.comparison import BOOKSIM, BOOKSIM_CALM, EXACT, SATURATION_THROUGHPUT, Case

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from pathlib import Path
 
-from phit.document.scenario import Document
+from phit.document import Document
 from phit.peers.booksim import UNIFORM, router
 from phit.peers.comparison import Case
 from phit.studies.validation import booksim

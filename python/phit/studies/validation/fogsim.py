@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
-from phit.document.scenario import Document
+from phit.document import Document
 from phit.importing.moves import to_router
 from phit.peers import fogsim
 from phit.peers.comparison import FOGSIM, FOGSIM_ADAPTIVE, FOGSIM_CALM, Case

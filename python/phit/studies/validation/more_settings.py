@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from phit.document.scenario import Document
+from phit.document import Document
 from phit.importing.booksim import grammar, of_settings
 from phit.importing.fogsim import read as configured
 from phit.peers import fogsim as fogsim_peer

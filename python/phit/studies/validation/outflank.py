@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from phit.document.scenario import Document
+from phit.document import Document
 from phit.peers import outflank_author
 from phit.peers.comparison import OUTFLANK, Case
 from phit.peers.outflank_author import PER_MICROSECOND, ROUTINGS, SIDES, TABLE_2, sustained

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Protocol
 
 from phit.base.errors import InputError
+from phit.document import Document
+from phit.document.completing import complete
 from phit.document.experiment import Experiment, Point
-from phit.document.scenario import Document, complete
 from phit.peers.comparison import Case, Comparison, Verdict, compare
 from phit.running.sweeping import run_points
 from phit.running.where import HERE, Where

@@ -4,7 +4,7 @@ from typing import Any
 
 import polars as pl
 
-from phit.document.scenario import to_json
+from phit.document.inlining import to_json
 from phit.drawing.layout import described, layout_of
 from phit.drawing.reporting.network import packed, ports_of
 from phit.drawing.reporting.section import Content, Section

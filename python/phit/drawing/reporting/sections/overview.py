@@ -10,9 +10,10 @@ from phit import _phit
 from phit.base.errors import ScenarioError
 from phit.base.text import shortened
 from phit.base.times import unit_of
+from phit.document import Document
 from phit.document.experiment import label
+from phit.document.inlining import to_json
 from phit.document.labels import label_of
-from phit.document.scenario import Document, to_json
 from phit.drawing.reporting.section import Content, Section
 from phit.drawing.reporting.source import Source
 from phit.drawing.reporting.templates import render

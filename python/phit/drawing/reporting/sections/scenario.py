@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from phit.base.text import plain_lines, shortened
-from phit.document.scenario import Document
+from phit.document import Document
 from phit.drawing.reporting.section import Content, Section
 from phit.drawing.reporting.source import Source
 from phit.drawing.reporting.templates import render

@@ -1,0 +1,24 @@
+"""What tells scenarios apart: a text and a hash that equal ones share."""
+
+import json
+from typing import Any
+
+from phit import _phit
+
+
+def canonical(document: Any) -> str:
+    """JSON text that is the same for equal documents."""
+    return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def engine_version(version: str = _phit.__version__) -> str:
+    """The part of a version within which results stay the same: `1` of 1.2.3, `0.2` of 0.2.3."""
+    major, minor, *_ = version.split(".")
+    return major if major != "0" else f"0.{minor}"
+
+
+def hashed(text: str) -> str:
+    """The hash of a text: 32 hexadecimal digits."""
+    import hashlib
+
+    return hashlib.sha256(text.encode()).hexdigest()[:32]

@@ -1,0 +1,167 @@
+"""A document with the contents of the files that it names in their places: the text that the engine runs."""
+
+import copy
+import json
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from phit import _phit, mechanisms
+from phit.base.errors import InputError
+from phit.base.files import opened, opened_bytes
+from phit.base.text import quoted, whole
+from phit.document import Document
+from phit.document.named_files import programs
+from phit.document.origins import Located
+from phit.document.paths import flatten, get_path, is_json
+from phit.document.sections import SECTIONS
+from phit.reading.fabrics import INFINIBAND
+
+
+def inlined(document: Document) -> Document:
+    """The document with the contents of the files that it names in their places."""
+    document = _with_functions(_with_graph(document))
+    routing, traffic = document.get("routing"), document.get("traffic")
+    tables = isinstance(routing, dict) and ("file" in routing or isinstance(routing.get("layers"), str))
+    trace = traffic.get("trace") if isinstance(traffic, dict) else None
+    if not tables and not isinstance(trace, str | dict) and next(programs(document), None) is None:
+        return document
+    found = copy.deepcopy(document)
+    for key, program in programs(found):
+        # The engine reads it; what it holds tells two points apart whose files have the same name.
+        program["digest"] = _digest(Path(program["file"]), f"{key}.file")
+    if tables and "file" in found["routing"]:
+        path = Path(str(found["routing"].pop("file")))
+        found["routing"]["entries"] = _rows(path, ("router", "destination", "port"))
+    if tables and isinstance(found["routing"].get("layers"), str):
+        found["routing"]["layers"] = _rows(Path(found["routing"]["layers"]), ("source", "destination", "layer"))
+    if isinstance(trace, str | dict):
+        from phit.reading import traces
+
+        traffic = {key: value for key, value in found["traffic"].items() if key != "trace"}
+        rest = {key: value for key, value in found.items() if key not in SECTIONS}
+        bare = json.dumps({**rest, "traffic": {"load": 0.0} | traffic})
+        units = {key: Fraction(value) for key, value in json.loads(_phit.units(bare)).items()}
+        found["traffic"]["trace"] = traces.inline(trace, int(_phit.endpoints(bare)), units)
+    return found
+
+
+def _with_functions(document: Document) -> Document:
+    """The document with the source text of the Python functions that it names, and all of their parameters."""
+    if not mechanisms.names_any(document):
+        return document
+    plain = copy.deepcopy(document)
+    found = Located(plain, document.origin) if isinstance(document, Located) else plain
+    for path, table in mechanisms.tables(found):
+        table.update(mechanisms.completed(path, table))
+        table.pop("file", None)
+    return found
+
+
+def _with_graph(document: Document) -> Document:
+    """The document with the network of `topology.file` in its place.
+
+    What links of the file say of themselves counts as written in `router.links`, after what is written there.
+    """
+    topology, routing = document.get("topology"), document.get("routing")
+    fabric = isinstance(topology, dict) and topology.get("kind") == INFINIBAND
+    kind = routing.get("kind") if isinstance(routing, dict) else routing
+    if kind == INFINIBAND and not fabric:
+        expected = f'expected topology.kind = "{INFINIBAND}", whose tables these are'
+        raise InputError(f'routing.kind = "{kind}": {expected}', "routing.kind")
+    if not isinstance(topology, dict) or not (fabric or (topology.get("kind") == "graph" and "file" in topology)):
+        return document
+    # Here and below: what many commands do without is imported where it is used, so that they start sooner.
+    from phit.reading import graphs
+
+    found = copy.deepcopy({key: value for key, value in document.items() if key != "topology"})
+    if fabric:
+        network = graphs.infiniband.fabric(topology)
+        if kind == INFINIBAND:
+            said = routing if isinstance(routing, dict) else {}
+            found["routing"] = graphs.infiniband.tables(topology, network, said)
+        elif isinstance(routing, dict) and isinstance(routing.get("roots"), str):
+            found["routing"]["roots"] = network.roots(Path(routing["roots"]))
+        section, links = graphs.of_fabric(topology, network)
+    else:
+        section, links = graphs.inlined(topology)
+    found["topology"] = section
+    if get_path(document, "router.links.endpoint.bandwidth", None) is not None:
+        # What is said of all endpoints takes the place of what the file says of each.
+        section.pop("endpoint_bandwidth", None)
+    router = found.get("router", {})
+    if isinstance(router, str):
+        router = found["router"] = {"kind": router}
+    written = router.get("links", {}) if isinstance(router, dict) else None
+    if not isinstance(written, dict) or not all(isinstance(table, dict) for table in written.values()):
+        # The engine says what is wrong with it.
+        links = {}
+    for name, keys in links.items():
+        for key, value in keys.items():
+            given = get_path(found.get("router", {}), "links", {})
+            # Virtual lanes that a port could have do not count against those that it is said to have.
+            general = given.get("default", {}).get(key) if key == "vcs" else None
+            if given.get(name, {}).get(key, general) is None:
+                found.setdefault("router", {}).setdefault("links", {}).setdefault(name, {})[key] = value
+    if isinstance(document, Located):
+        return Located(found, document.origin)
+    return found
+
+
+def _digest(path: Path, key: str) -> str:
+    """What tells the contents of a program's file, or of those of all ranks, from others."""
+    try:
+        files = _phit.workload_files(path)
+    except _phit.WorkloadError as error:
+        raise InputError(f"{key}: {error}", key) from None
+    import hashlib
+
+    digests = [_digest_of_file(file, key) for file in files]
+    return digests[0] if len(digests) == 1 else f"sha256:{hashlib.sha256(' '.join(digests).encode()).hexdigest()}"
+
+
+def _digest_of_file(path: Path, key: str) -> str:
+    import hashlib
+
+    try:
+        with opened_bytes(path) as file:
+            return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
+    except FileNotFoundError:
+        raise InputError(f"{key}: {path}: no such file", key) from None
+    except OSError as error:
+        raise InputError(f"{key}: {path}: cannot be read ({error.strerror})", key) from None
+
+
+def _rows(path: Path, columns: tuple[str, str, str]) -> list[list[int]]:
+    """The rows of a CSV file with three columns of whole numbers."""
+    try:
+        with opened(path) as file:
+            lines = file.read().splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
+    if not lines or [name.strip() for name in lines[0].split(",")] != list(columns):
+        raise InputError(f"{path}: line 1: expected the columns {','.join(columns)}")
+    rows = []
+    for number, line in enumerate(lines[1:], 2):
+        fields = [whole(field) for field in line.split(",")]
+        row = [field for field in fields if field is not None]
+        if len(fields) != 3 or len(row) != 3:
+            raise InputError(f"{path}: line {number}: {quoted(line)}; expected three whole numbers")
+        rows.append(row)
+    if not rows:
+        raise InputError(f"{path}: nothing below the names of the columns; expected a row of three whole numbers")
+    return rows
+
+
+def to_json(document: Mapping[str, Any]) -> str:
+    """JSON text of a scenario for the engine; refuses values that a scenario cannot hold."""
+    document = inlined(dict(document))
+    try:
+        return json.dumps(document, allow_nan=False)
+    except (TypeError, ValueError):
+        for path, value in flatten(document):
+            if not is_json(value):
+                what = "expected a finite number, a string, true, false, a list or a table"
+                raise InputError(f"{path} = {quoted(value)}: {what}", path) from None
+        raise

@@ -1,0 +1,113 @@
+"""The files that a document names, and where they are."""
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from phit import _phit, mechanisms
+from phit.base.errors import InputError
+from phit.document import Document
+from phit.document.paths import get_path, set_path
+
+_FILES = {
+    "topology": ("file", "tables", "service_levels", "virtual_lanes"),
+    "routing": ("file", "layers", "roots"),
+}
+"""Keys that may name a file."""
+
+
+def with_files(document: Document, folder: Path) -> Document:
+    """The document with the files that it names, found from `folder`: data, Python functions, what a sweep names."""
+    for _, named in _functions(document):
+        named["file"] = str(folder / named["file"])
+    document = _with_data(document, folder)
+    if isinstance(sweep := document.get("sweep"), dict):
+        _sweep_with_files(sweep, folder)
+    return document
+
+
+def _with_data(document: Document, folder: Path) -> Document:
+    """The same for files that are no Python.
+
+    These are `topology.file` and a fabric's other files, `routing.file`, `routing.layers`, `traffic.trace`, and the
+    `file` of programs and placements in `workload` and its jobs.
+    """
+    traffic = document.get("traffic")
+    for _, named in [*programs(document), *_placements(document)]:
+        named["file"] = str(folder / named["file"])
+    for section, keys in _FILES.items():
+        table = document.get(section)
+        for key in keys:
+            if isinstance(table, dict) and isinstance(table.get(key), str) and not mechanisms.is_table(table):
+                table[key] = str(folder / table[key])
+    if isinstance(traffic, dict) and isinstance(trace := traffic.get("trace"), str | dict):
+        trace = {"file": trace} if isinstance(trace, str) else trace
+        if isinstance(trace.get("file"), str):
+            traffic["trace"] = {**trace, "file": str(folder / trace["file"])}
+    return document
+
+
+def _sweep_with_files(sweep: Document, folder: Path) -> None:
+    """The same for swept values that name files; Python functions among them have been found with all others."""
+
+    def found(key: str, value: Any) -> Any:
+        document: Document = {}
+        try:
+            set_path(document, key, value)
+        except InputError:
+            # No key, as is said later.
+            return value
+        there = get_path(_with_data(document, folder), key)
+        # A trace may be given by its file.
+        return there["file"] if isinstance(value, str) and isinstance(there, dict) else there
+
+    tables = [sweep.get("product"), *_tables_of(sweep, "zip"), *_tables_of(sweep, "curves")]
+    for table in tables:
+        for key, values in table.items() if isinstance(table, dict) else ():
+            table[key] = [found(key, value) for value in values] if isinstance(values, list) else found(key, values)
+
+
+def _tables_of(sweep: Document, name: str) -> list[Any]:
+    return tables if isinstance(tables := sweep.get(name), list) else []
+
+
+def _jobs(document: Document) -> Iterator[tuple[str, Document]]:
+    """The jobs of a workload, each with its path."""
+    workload = document.get("workload")
+    jobs = workload.get("job") if isinstance(workload, dict) else None
+    for number, job in enumerate(jobs if isinstance(jobs, list) else ()):
+        if isinstance(job, dict):
+            yield f"workload.job[{number}]", job
+
+
+def programs(document: Document) -> Iterator[tuple[str, Document]]:
+    """The programs that are read from files, each with its path."""
+    yield from _with_file([("workload", document.get("workload"))])
+    yield from _with_file((f"{path}.program", job.get("program")) for path, job in _jobs(document))
+
+
+def program_notes(document: Document) -> Iterator[str]:
+    """What one should know of the Chakra traces that a document names, each with the path of its table."""
+    for path, program in programs(document):
+        if program.get("kind") == "chakra":
+            options = program.get("options", {})
+            for text in _phit.workload_notes(Path(program["file"]), json.dumps(options)):
+                yield f"{path}: {program['file']}: {text}"
+
+
+def _placements(document: Document) -> Iterator[tuple[str, Document]]:
+    """The placements that are read from files, each with its path."""
+    workload = document.get("workload")
+    if isinstance(workload, dict):
+        yield from _with_file([("workload.placement", workload.get("placement"))])
+    yield from _with_file((f"{path}.placement", job.get("placement")) for path, job in _jobs(document))
+
+
+def _functions(document: Document) -> Iterator[tuple[str, Document]]:
+    """The tables of Python functions that stand in files, each with its path."""
+    return _with_file(mechanisms.tables(document))
+
+
+def _with_file(tables: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Document]]:
+    return ((path, table) for path, table in tables if isinstance(table, dict) and isinstance(table.get("file"), str))
