@@ -5,7 +5,7 @@ from typing import Any
 from phit.base.markdown import markdown_table
 from phit.importing.booksim.keys import KEYS
 from phit.importing.fogsim import keys as fogsim
-from phit.importing.found import MEANING, written
+from phit.importing.settings import MEANING, written
 
 
 def keys() -> str:

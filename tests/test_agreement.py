@@ -15,10 +15,11 @@ from phit.peers import booksim as peer
 from phit.peers.booksim import latency_when_empty
 from phit.peers.comparison import Case, Known, compare
 from phit.peers.fogsim import router
+from phit.peers.runs import answers
 from phit.running import sweeping, workers
 from phit.running.where import Where
 from phit.store.quantities import MACHINE
-from phit.studies.validation import Verdict, booksim, cases, document, fogsim, more_settings, reference, run, transient
+from phit.studies.validation import Verdict, booksim, cases, document, fogsim, more_settings, reference, transient
 from phit.studies.validation.run import simulate, transients
 from phit.studies.validation.transient import PHASES, WARMUP, WINDOW, Transient
 
@@ -267,7 +268,7 @@ def test_runs_that_are_kept_are_not_repeated(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(sweeping, "run_here", counted)
     assert simulate([case], where=Where(workers=1), results=tmp_path / "kept") == first
     assert not asked
-    run.answers([case], where=Where(workers=1), results=tmp_path / "other")
+    answers([case], where=Where(workers=1), results=tmp_path / "other")
     assert len(asked) == len(case.scenarios(quick=False))
 
 

@@ -7,6 +7,7 @@ import altair as alt
 import phit
 import polars as pl
 import pytest
+from phit.base.statistics import half_width
 from phit.document.labels import label_of
 from phit.drawing import plots, tracks
 from phit.drawing.short import short_rows
@@ -62,7 +63,7 @@ def test_curves_are_written_as_tables(folder: Path, tmp_path: Path, cli: Cli) ->
     table = pl.read_parquet(folder / "points.parquet")
     own = table.filter(pl.col("routing") == "minimal", pl.col("traffic.load") == 0.1)["latency_mean"].to_list()
     assert float(rows[0]["mean"]) == pytest.approx(sum(own) / 2)
-    assert float(rows[0]["half_width"]) == pytest.approx(plots.half_width(own))
+    assert float(rows[0]["half_width"]) == pytest.approx(half_width(own))
     assert float(rows[0]["high"]) - float(rows[0]["low"]) == pytest.approx(2 * float(rows[0]["half_width"]))
     assert rows[0]["runs"] == "2"
 

@@ -10,6 +10,7 @@ from typing import Any
 import phit
 import pytest
 import typer
+from phit.base.durations import duration
 from phit.cli import completing
 from phit.document.experiment import Experiment
 from phit.running import progress
@@ -128,5 +129,5 @@ def test_a_notebook_has_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_times_are_told_as_people_tell_them() -> None:
-    told = [progress.duration(seconds) for seconds in (0, 0.004, 0.137, 0.996, 8.2, 59.6, 200, 7500)]
+    told = [duration(seconds) for seconds in (0, 0.004, 0.137, 0.996, 8.2, 59.6, 200, 7500)]
     assert told == ["0 s", "0 s", "0.14 s", "1 s", "8 s", "1 min 0 s", "3 min 20 s", "2 h 5 min"]

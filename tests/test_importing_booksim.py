@@ -18,7 +18,7 @@ from phit.document.paths import get_path
 from phit.importing import RefusedError, Status, read
 from phit.importing.booksim import grammar, printed
 from phit.importing.booksim.keys import KEYS
-from phit.importing.found import MEANING
+from phit.importing.settings import MEANING
 from phit.importing.simulators import recognised
 
 from .conftest import ROOT, Cli

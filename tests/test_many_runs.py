@@ -19,15 +19,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from phit import _phit, cli
-from phit.cli.app import out
+from phit.cli.speaking import out
 from phit.document.completing import complete
 from phit.document.experiment import Experiment, Point
 from phit.document.identity import canonical, engine_version, hashed
 from phit.document.inlining import to_json
 from phit.drawing import short
 from phit.running import workers
+from phit.store.frames import frame
 from phit.store.quantities import MACHINE
-from phit.store.result import frame
 from phit.store.stacking import Stack
 from phit.store.stored import Keeper, read_point
 

@@ -12,7 +12,7 @@ import phit
 import pytest
 from phit import mechanisms
 from phit.document.inlining import to_json
-from phit.mechanisms import running, sources
+from phit.mechanisms import execution, sources
 from phit.running import executors
 from phit.store.folder import read_table
 
@@ -152,7 +152,7 @@ def test_a_process_of_a_sweep_trusts_the_one_that_has_asked(mine: Path) -> None:
     table = {"kind": "python_trigger", "file": str(mine), "function": "base"}
     text = to_json(contended(table))
     with pytest.raises(phit.InputError, match="executes Python code"):
-        running.run(text)
+        execution.run(text)
     assert json.loads(executors.execute(0, text))["summary"]["packets"] > 0
 
 

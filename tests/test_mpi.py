@@ -21,6 +21,8 @@ from typing import Any
 import phit
 import pytest
 from phit.running import mpi
+from phit.running.letters import DATA
+from phit.running.letters import Letter as Carried
 from phit.store.quantities import MACHINE
 from phit.store.result import Result
 
@@ -55,14 +57,14 @@ class Queues:
     def idle(self) -> None:
         pass
 
-    def round(self, letters: Sequence[mpi.Letter], kind: int) -> list[Letter]:
+    def round(self, letters: Sequence[Carried], kind: int) -> list[Letter]:
         self.rounds += 1
         if self.rounds == self.lost:
             raise MemoryError("no room for letters")
         others = [process for process in range(self.count) if process != self.rank]
         for process in others:
             self.between[self.rank][process].put((kind, bytearray(letters[process])))
-        came = [(mpi.DATA, bytearray())] * self.count
+        came = [(DATA, bytearray())] * self.count
         for process in others:
             came[process] = self.between[process][self.rank].get(timeout=60)
         return came

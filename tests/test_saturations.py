@@ -7,7 +7,7 @@ from typing import Any
 import phit
 import polars as pl
 import pytest
-from phit.running.saturated_curves import bars
+from phit.drawing.saturations import bars
 from phit.running.saturation import Rule
 
 from .conftest import Cli, Write, tiny

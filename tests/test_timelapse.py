@@ -7,8 +7,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 from phit.drawing.timelapse import PALETTE, Row, Timelapse, holds, of_probes
+from phit.store.frames import frame
 from phit.store.quantities import TABLES
-from phit.store.result import frame
 
 from .conftest import Cli, Write, tiny
 

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from phit.base import text
 from phit.base.errors import InputError, ResultsError, failure
-from phit.cli.app import out
+from phit.cli.speaking import out
 from phit.store import stored
 from rich.table import Table
 

@@ -31,11 +31,12 @@ if TYPE_CHECKING:
     from phit.mechanisms import pattern, probe, rule, trigger, trust_python
     from phit.reading.graphs import graph
     from phit.running.journeys import Journey, trace_packet
+    from phit.running.run import run
     from phit.running.saturated_curves import saturations
     from phit.running.saturation import Saturation, saturate
     from phit.running.sweeping import Interrupted, sweep
     from phit.store.merging import Merged, merge
-    from phit.store.result import Result, run
+    from phit.store.result import Result
     from phit.throughput import Bounds, Limit, bound
 else:
     # Imported when first asked for: the processes of a sweep, which only simulate, start in a fifth of the time.
@@ -47,7 +48,8 @@ else:
             "reading.graphs": ("graph",),
             "running.journeys": ("Journey", "trace_packet"),
             "store.merging": ("Merged", "merge"),
-            "store.result": ("Result", "run"),
+            "store.result": ("Result",),
+            "running.run": ("run",),
             "mechanisms": ("pattern", "probe", "rule", "trigger", "trust_python"),
             "running.saturation": ("Saturation", "saturate"),
             "running.saturated_curves": ("saturations",),

@@ -1,8 +1,14 @@
 """Times as people write them: 2h, 90m, 1h30m."""
 
 import re
+from typing import TYPE_CHECKING
 
 from phit.base.errors import InputError
+
+if TYPE_CHECKING:
+    # It takes longer to import than many commands take.
+    pass
+
 
 UNITS = {"h": 3600, "m": 60, "min": 60, "s": 1}
 """Seconds of the units."""
@@ -14,3 +20,15 @@ def seconds(text: str, name: str) -> float:
     if not parts or re.sub(r"\s", "", "".join(f"{number}{unit}" for number, unit in parts)) != re.sub(r"\s", "", text):
         raise InputError(f"{name} {text}: expected a time, as 2h, 90m or 1h30m")
     return sum(float(number) * UNITS[unit] for number, unit in parts)
+
+
+def duration(seconds: float) -> str:
+    """A time for people: 0.14 s, 8 s, 3 min 20 s, 2 h 5 min."""
+    if 0.005 <= seconds < 0.995:
+        return f"{seconds:.2f} s"
+    whole = max(0, round(seconds))
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"

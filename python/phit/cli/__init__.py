@@ -19,7 +19,8 @@ import typer
 
 import phit
 from phit.base.errors import PhitError, each_line, one_line
-from phit.cli.app import BAD_INPUT, FAILED, INTERRUPTED, SIGNALLED, app, note
+from phit.cli.app import SIGNALLED, app
+from phit.cli.speaking import BAD_INPUT, FAILED, INTERRUPTED, note
 from phit.running import mpi
 
 __all__ = ["main"]

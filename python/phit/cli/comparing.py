@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from phit.cli.app import ResultsDir, interruptible, note, out
+from phit.cli.app import ResultsDir, interruptible
 from phit.cli.showing import columns
+from phit.cli.speaking import note, out
 
 if TYPE_CHECKING:
     from phit.drawing.comparing import Comparison
@@ -76,10 +77,10 @@ def _show_quantity(found: "Comparison", name: str) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from phit.base.numbers import readable
     from phit.document.experiment import heading
     from phit.drawing.comparing import LEVEL, WORDS
     from phit.store.quantities import QUANTITIES
-    from phit.store.result import readable
 
     rows = found.results.filter(pl.col("quantity") == name)
     words = QUANTITIES[name].title
@@ -119,8 +120,8 @@ def watch(
     from rich.console import Group
     from rich.live import Live
 
+    from phit.base.terminal import terminal
     from phit.drawing.watching import Watched
-    from phit.running.terminal import terminal
 
     watched = Watched(folder)
     watched.look()

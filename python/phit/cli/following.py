@@ -8,13 +8,14 @@ import typer
 
 import phit
 from phit.base import words
-from phit.cli.app import Settings, Trust, cell, interruptible, out
-from phit.cli.app import table as new_table
+from phit.base.numbers import readable
+from phit.cli.app import Settings, Trust, interruptible
+from phit.cli.speaking import cell, out
+from phit.cli.speaking import table as new_table
 from phit.document.loading import load
 from phit.document.paths import apply_settings
 from phit.running.journeys import WAITS, Journey, Visit
-from phit.running.progress import run_progress
-from phit.store.result import readable
+from phit.running.reporters import run_progress
 
 if TYPE_CHECKING:
     from rich.text import Text

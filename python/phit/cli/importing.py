@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from phit.base.errors import InputError
-from phit.cli.app import note, out
+from phit.cli.speaking import note, out
 from phit.document import Document
 from phit.document.loading import load
 from phit.importing import SIMULATORS, Imported

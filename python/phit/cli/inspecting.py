@@ -16,8 +16,9 @@ from phit.base.left_out import in_numbers
 from phit.base.nearest import hint
 from phit.base.text import quoted
 from phit.cli import completing, listing
-from phit.cli.app import FAILED, Settings, cell, interruptible, note_left_out, out
-from phit.cli.app import table as new_table
+from phit.cli.app import Settings, interruptible
+from phit.cli.speaking import FAILED, cell, note_left_out, out
+from phit.cli.speaking import table as new_table
 from phit.document.keys import Key, keys, resolved
 from phit.document.loading import load
 from phit.document.paths import apply_settings

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, TypeVar
 from phit.base.errors import InputError
 from phit.base.nearest import hint
 from phit.base.text import quoted
-from phit.cli.app import cell, out
-from phit.cli.app import table as new_table
+from phit.cli.speaking import cell, out
+from phit.cli.speaking import table as new_table
 from phit.store.quantities import OBSERVABLES, QUANTITIES, TABLES, TOTALS, Named, Quantity
 
 if TYPE_CHECKING:

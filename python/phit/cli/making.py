@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from phit.cli.app import out
+from phit.cli.speaking import out
 from phit.mechanisms import crates
 
 commands = typer.Typer()

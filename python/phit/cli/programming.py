@@ -9,9 +9,10 @@ import typer
 from phit.base.errors import InputError
 from phit.base.nearest import hint
 from phit.base.text import quoted
-from phit.cli.app import interruptible, note, out
-from phit.cli.app import table as new_table
+from phit.cli.app import interruptible
 from phit.cli.inspecting import list_entries, list_keys
+from phit.cli.speaking import note, out
+from phit.cli.speaking import table as new_table
 from phit.document.keys import keys
 from phit.document.paths import apply_settings
 from phit.reading import workload

@@ -14,10 +14,12 @@ import typer
 import phit
 from phit.base.errors import InputError
 from phit.base.left_out import counted, in_numbers
+from phit.base.numbers import readable
 from phit.base.times import CYCLES, TimeUnit, readable_time, unit_of
-from phit.cli.app import File, Force, Settings, Trust, interruptible, note, out
-from phit.cli.app import table as new_table
+from phit.cli.app import File, Force, Settings, Trust, interruptible
 from phit.cli.importing import From, document_of
+from phit.cli.speaking import note, out
+from phit.cli.speaking import table as new_table
 from phit.document import Document
 from phit.document.completing import complete
 from phit.document.experiment import Experiment
@@ -25,10 +27,10 @@ from phit.document.loading import load
 from phit.document.paths import apply_settings, get_path, set_path
 from phit.drawing.hints import PAGE, hints, watched
 from phit.running import mpi
-from phit.running.progress import run_progress
+from phit.running.reporters import run_progress
 from phit.running.workloads import contention, contention_by_phase, without_contention
 from phit.running.workloads import interference as jobs_alone_and_together
-from phit.store.result import Result, readable
+from phit.store.result import Result
 
 if TYPE_CHECKING:
     pass

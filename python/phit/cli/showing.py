@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from phit.base.text import csv_text
-from phit.cli.app import ResultsDir, note, out
+from phit.cli.app import ResultsDir
+from phit.cli.speaking import note, out
 
 commands = typer.Typer()
 

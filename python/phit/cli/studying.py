@@ -8,7 +8,8 @@ import typer
 
 from phit.base.errors import InputError
 from phit.cli import completing
-from phit.cli.app import Settings, interruptible, note, out
+from phit.cli.app import Settings, interruptible
+from phit.cli.speaking import note, out
 from phit.cli.where import shared_out
 from phit.document.loading import load
 from phit.document.paths import apply_settings

@@ -8,8 +8,10 @@ import typer
 
 import phit
 from phit.base.errors import InputError, one_line
-from phit.cli.app import FAILED, File, Force, Settings, Trust, interruptible, note, out
-from phit.cli.app import table as new_table
+from phit.base.numbers import readable
+from phit.cli.app import File, Force, Settings, Trust, interruptible
+from phit.cli.speaking import FAILED, note, out
+from phit.cli.speaking import table as new_table
 from phit.cli.where import shared_out
 from phit.document import Document
 from phit.document.experiment import Experiment, heading
@@ -17,7 +19,6 @@ from phit.document.loading import load
 from phit.document.paths import apply_settings
 from phit.running.where import ASKED, Asked
 from phit.store.quantities import SATURATED_BELOW
-from phit.store.result import readable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -181,10 +182,9 @@ def _show_saturations(found: "pl.DataFrame", *, as_json: bool) -> None:
 
 
 def _write_bars(found: "pl.DataFrame", folder: Path) -> None:
-    from phit.drawing import plots
-    from phit.running import saturated_curves
+    from phit.drawing import plots, saturations
 
-    for path in plots.save(saturated_curves.bars(found), folder / "plots" / "saturation"):
+    for path in plots.save(saturations.bars(found), folder / "plots" / "saturation"):
         note(f"wrote {path}")
 
 

@@ -25,9 +25,9 @@ from phit.document.loading import load
 from phit.document.paths import flatten
 from phit.drawing.report import Folder
 from phit.drawing.short import readable_cell
+from phit.running.run import run
 from phit.store.folder import MANIFEST, POINTS
 from phit.store.quantities import QUANTITIES, Quantity, error_of
-from phit.store.result import run
 from phit.store.stored import read_point
 
 LEVEL = 0.05

@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any
 
 from phit.base.errors import InputError, ScenarioError
+from phit.base.numbers import readable
 from phit.document import Document, Source
 from phit.document.completing import complete
 from phit.document.labels import label_of
@@ -18,7 +19,6 @@ from phit.document.loading import load
 from phit.document.paths import get_path, set_path
 from phit.document.schema import described
 from phit.store.quantities import SATURATED_BELOW
-from phit.store.result import readable
 
 PAGE = "saturated.md"
 """Page of the guide that explains the rules: each has a heading that is its name."""

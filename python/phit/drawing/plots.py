@@ -1,6 +1,5 @@
 """Plots as altair charts, drawn from tables of results: PNG, SVG, PDF and interactive HTML from one description."""
 
-import statistics
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, cached_property
@@ -27,12 +26,10 @@ if TYPE_CHECKING:
 else:
     alt = lazily("altair")
     vl_convert = lazily("vl_convert")
+from phit.base.statistics import half_width
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31")
 """Okabe and Ito's palette: told apart with any colour vision."""
-
-T95 = (12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131)
-"""Student's t for a two-sided 95 % interval, by degrees of freedom from 1."""
 
 HOLLOW = "hollow: not known to be steady"
 """What the mark of a point means whose run is not steady, or too short to tell."""
@@ -50,15 +47,6 @@ Chart = Any
 def title_of(column: str, table: str | None = None) -> str:
     """The axis title of a column: of the table of points, or of another table."""
     return title(column, table)
-
-
-def half_width(values: Sequence[float]) -> float:
-    """Half width of the 95 % confidence interval of the mean of independent runs."""
-    n = len(values)
-    if n < 2:
-        return 0.0
-    t = T95[n - 2] if n - 2 < len(T95) else 1.96
-    return float(t * statistics.stdev(values) / n**0.5)
 
 
 def varying(points: pl.DataFrame, columns: Sequence[str]) -> list[str]:

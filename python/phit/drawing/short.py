@@ -5,11 +5,11 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from phit.base.numbers import readable, readable_half
 from phit.base.text import WIDTH, plain
 from phit.document.experiment import heading
 from phit.document.labels import label_of
 from phit.store.quantities import HEADLINES, interval
-from phit.store.result import readable, readable_half
 
 if TYPE_CHECKING:
     import polars as pl

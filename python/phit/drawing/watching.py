@@ -12,13 +12,14 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from phit.base.durations import duration
 from phit.base.errors import InputError, ResultsError
+from phit.base.numbers import readable
 from phit.base.text import plain
 from phit.document.experiment import Point
 from phit.drawing.reporting.saturation import Curve, curves_of
-from phit.running.progress import describe, duration, outcome
+from phit.running.progress import describe, outcome
 from phit.store.folder import POINTS, point_row, points_frame, read_manifest
-from phit.store.result import readable
 from phit.store.stored import read_point
 
 BARS = "▁▂▃▄▅▆▇█"

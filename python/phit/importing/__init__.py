@@ -4,7 +4,8 @@ One package or module for each simulator. Each declares its keys once, with what
 the refusals follow from that.
 """
 
-from phit.importing.found import Imported, RefusedError, Status
+from phit.importing.found import Imported, RefusedError
+from phit.importing.settings import Status
 from phit.importing.simulators import SIMULATORS, read
 
 __all__ = ["SIMULATORS", "Imported", "RefusedError", "Status", "read"]

@@ -9,16 +9,15 @@ from pathlib import Path
 from rich import box
 from rich.table import Table
 
+from phit.base.statistics import half_width
 from phit.document import Document
 from phit.document.paths import get_path
-from phit.drawing.plots import half_width
 from phit.importing.found import Imported
 from phit.importing.printed import Printed
 from phit.importing.simulators import recognised
-from phit.peers.comparison import NAMES, SATURATION_THROUGHPUT, Verdict, difference
+from phit.peers.comparison import NAMES, SATURATION_THROUGHPUT, Verdict, difference, signed
+from phit.peers.runs import answers
 from phit.running.where import Where
-from phit.studies.validation.document import signed
-from phit.studies.validation.run import answers
 
 WITHIN = {"accepted_load": 0.01, "latency_mean": 0.02, "hops_mean": 0.01}
 """Largest differences between two models that mean the same, relative."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -10,50 +9,8 @@ from phit.base.errors import InputError
 from phit.base.text import quoted
 from phit.document import Document
 from phit.document.paths import set_path
-
-
-class Status(StrEnum):
-    """What becomes of a key."""
-
-    TAKEN = "taken"
-    IGNORED = "ignored"
-    DROPPED = "dropped"
-    STALE = "stale"
-    REFUSED = "refused"
-
-
-MEANING = {
-    Status.TAKEN: "It becomes keys of the scenario; values that cannot be expressed are refused.",
-    Status.IGNORED: "The simulator itself never reads it, or it has no effect there.",
-    Status.DROPPED: "It is left out, with a warning: it changes nothing that is measured, or only what the words say.",
-    Status.STALE: "The simulator no longer knows it; it is left out, with a warning.",
-    Status.REFUSED: "It cannot be expressed: any value but the default is refused.",
-}
-"""The statuses in words."""
-
-
-@dataclass(frozen=True)
-class Setting:
-    """A key as it is set somewhere."""
-
-    key: str
-    value: Any
-    place: str = ""
-    """File and line, or the setting on the command line."""
-
-    def __str__(self) -> str:
-        return f"{self.key} = {written(self.value)}"
-
-
-def written(value: Any) -> str:
-    """A value as configurations write it."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float):
-        return f"{value:g}"
-    if isinstance(value, list):
-        return f"{{{','.join(written(each) for each in value)}}}"
-    return str(value)
+from phit.importing.settings import Setting, Status, written
+from phit.importing.writing import commented
 
 
 class RefusedError(InputError):
@@ -119,6 +76,4 @@ class Imported:
 
     def to_toml(self) -> str:
         """The scenario as TOML, with the settings that each key comes from beside it."""
-        from phit.importing.writing import commented
-
-        return commented(self)
+        return commented(self.simulator, self.files, self.document, self.comments, self.notes)

@@ -2,11 +2,13 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from phit.base.text import plain
-from phit.importing.found import Imported, Status
+from phit.document import Document
+from phit.importing.settings import Status
 
 SECTIONS = {"router.links", "traffic.pattern", "traffic.requests", "sweep.product"}
 """Tables within tables that have a heading of their own, and those within them."""
@@ -24,16 +26,22 @@ HEADINGS = {
 }
 
 
-def commented(imported: Imported) -> str:
-    """The document as TOML; what each line comes from stands beside it, what was left out in front."""
-    names = ", ".join(plain(path.name) for path in imported.files)
-    lines = [f"# From {names}, by `phit import {imported.simulator}`"]
+def commented(
+    simulator: str,
+    files: Sequence[Path],
+    document: Document,
+    comments: Mapping[str, str],
+    notes: Sequence[tuple[Status, str]],
+) -> str:
+    """An imported document as TOML: beside each line the setting that it comes from, in front what was left out."""
+    names = ", ".join(plain(path.name) for path in files)
+    lines = [f"# From {names}, by `phit import {simulator}`"]
     for status, heading in HEADINGS.items():
-        texts = [plain(text) for found, text in imported.notes if found is status]
+        texts = [plain(text) for found, text in notes if found is status]
         if texts:
             lines += [f"# {heading}:", *(f"#   {text}" for text in texts)]
-    ordered = {key: imported.document[key] for key in ORDER if key in imported.document} | imported.document
-    lines += _table(ordered, "", imported.comments)
+    ordered = {key: document[key] for key in ORDER if key in document} | document
+    lines += _table(ordered, "", comments)
     return "\n".join(lines) + "\n"
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from phit.base.statistics import half_width
 from phit.document import Document
-from phit.drawing.plots import half_width
 from phit.store.folder import Answer
 
 FOGSIM = {"accepted_load": 0.01, "latency_mean": 0.02, "latency_p99": 0.05, "hops_mean": 0.01}
@@ -169,3 +169,8 @@ def compare(case: Case, measured: Sequence[Mapping[str, Any]]) -> list[Compariso
             verdict = judge(measure, difference(measure, theirs, ours), tolerance, case.known)
         found.append(Comparison(case, measure, theirs, ours, half_width(runs), tolerance, verdict))
     return found
+
+
+def signed(measure: str, difference: float) -> str:
+    """A difference as a share of the other simulator's number, or of packets."""
+    return f"{difference:+.4f}" if measure in SHARES else f"{difference:+.2%}"

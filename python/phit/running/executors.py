@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from phit import _phit
 from phit.base import machine
 from phit.base.errors import SimulationError
-from phit.mechanisms import running
+from phit.mechanisms import execution
 from phit.running.workers import Answer, Answers
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def execute(index: int, scenario: str, force: bool = False) -> str:  # noqa: ARG001
     """Runs one point; unless `force` is true it is refused if it needs more memory than this process may take."""
     # Whoever has sent it has asked for consent.
-    return running.run(scenario, memory=None if force else machine.memory(), trusted=True)
+    return execution.run(scenario, memory=None if force else machine.memory(), trusted=True)
 
 
 def run_on(executor: "Executor", scenarios: Sequence[str], force: bool = False) -> Answers:

@@ -11,7 +11,7 @@ from phit.document.inlining import to_json
 from phit.document.loading import load
 from phit.document.origins import located
 from phit.document.sections import leave_out
-from phit.mechanisms import running
+from phit.mechanisms import execution
 
 if TYPE_CHECKING:
     import polars as pl
@@ -133,7 +133,7 @@ def trace_packet(
     leave_out(document)
     with located(document):
         try:
-            found = running.trace_packets(to_json(document), source, number, count, progress=progress)
+            found = execution.trace_packets(to_json(document), source, number, count, progress=progress)
         except RuntimeError as error:
             raise SimulationError(str(error)) from None
     return [

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from mpi4py import MPI
 
-from phit.running.mpi import LARGEST, Letter
+from phit.running.letters import LARGEST, Letter
 
 IDLE_SECONDS = 0.005
 """Between two looks, of a process that waits for something to do."""

@@ -9,26 +9,14 @@ from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from phit.base.durations import duration
+from phit.base.numbers import readable
 from phit.base.text import plain
 from phit.document.experiment import Point, heading, label
-from phit.store.result import readable
 
 if TYPE_CHECKING:
     # It takes longer to import than many commands take.
-    from phit.running.terminal import RunBar
-
-
-def duration(seconds: float) -> str:
-    """A time for people: 0.14 s, 8 s, 3 min 20 s, 2 h 5 min."""
-    if 0.005 <= seconds < 0.995:
-        return f"{seconds:.2f} s"
-    whole = max(0, round(seconds))
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
-
+    pass
 
 SILENCE = 5.0
 """Seconds after which somebody who waits is told something."""
@@ -133,78 +121,29 @@ class PlainReporter(Reporter):
         now = time.monotonic()
         if now - self._told > QUIET:
             self._told = now
-            _line(f"{self.finished_points} of {len(self.points)} points, {self.fraction:.0%} of the work ({self.left})")
+            line(f"{self.finished_points} of {len(self.points)} points, {self.fraction:.0%} of the work ({self.left})")
 
     def begin(self, name: str, points: list[Point], kept: int) -> None:
         super().begin(name, points, kept)
         there = f", {kept} already there" if kept else ""
-        _line(f"{name}: {len(points)} points to run{there}")
+        line(f"{name}: {len(points)} points to run{there}")
 
     def finished(self, index: int, point: Point, summary: dict[str, Any] | None) -> None:
         super().finished(index, point, summary)
         self._told = time.monotonic()
         rest = f" ({self.left})" if self.finished_points < len(self.points) else ""
-        _line(f"[{self.finished_points}/{len(self.points)}] {describe(point)}: {outcome(summary)}{rest}")
+        line(f"[{self.finished_points}/{len(self.points)}] {describe(point)}: {outcome(summary)}{rest}")
 
     def say(self, message: str) -> None:
-        _line(message)
+        line(message)
 
     def warn(self, message: str) -> None:
-        _line(f"phit: warning: {message}")
+        line(f"phit: warning: {message}")
 
 
-def _line(text: str) -> None:
+def line(text: str) -> None:
+    """Writes a line to standard error."""
     print(plain(text), file=sys.stderr, flush=True)
-
-
-class NotebookReporter(Reporter):
-    """A bar below the cell of a notebook."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        from IPython import display
-
-        self._display = display.display
-        self._html = display.HTML
-        self._handle: Any = None
-        self._name = ""
-        self._shown = 0.0
-
-    def begin(self, name: str, points: list[Point], kept: int) -> None:
-        super().begin(name, points, kept)
-        self._name = f"{name} ({kept} points already there)" if kept else name
-        self._handle = self._display(self._html(self.bar()), display_id=True)
-
-    def shares(self, shares: Mapping[int, float]) -> None:
-        super().shares(shares)
-        self._show()
-
-    def finished(self, index: int, point: Point, summary: dict[str, Any] | None) -> None:
-        super().finished(index, point, summary)
-        self._show(over=self.finished_points == len(self.points))
-
-    def bar(self) -> str:
-        """The bar as HTML."""
-        import html
-
-        over = self.finished_points == len(self.points)
-        rest = "" if over else f", {html.escape(self.left)}"
-        return (
-            f"{html.escape(plain(self._name))} <progress max='1' value='{self.fraction:.3f}'></progress> "
-            f"{self.finished_points} of {len(self.points)} points{rest}"
-        )
-
-    def _show(self, *, over: bool = False) -> None:
-        now = time.monotonic()
-        if self._handle is not None and (over or now - self._shown > 0.5):
-            self._shown = now
-            self._handle.update(self._html(self.bar()))
-
-    def say(self, message: str) -> None:
-        _line(message)
-
-    def warn(self, message: str) -> None:
-        _line(f"phit: warning: {message}")
 
 
 class RunLines:
@@ -226,30 +165,7 @@ class RunLines:
         if now - self._told > QUIET:
             self._told = now
             left = f" (about {duration((now - self._start) * (planned - done) / done)} left)" if done else ""
-            _line(f"{done:,} of {planned:,} cycles{left}" if done else "building the network")
-
-
-def reporter(show: bool) -> Reporter:
-    """The reporter that fits standard error, or a silent one."""
-    if not show:
-        return Reporter()
-    if _in_notebook():
-        return NotebookReporter()
-    if not sys.stderr.isatty():
-        return PlainReporter()
-    from phit.running.terminal import BarReporter, terminal
-
-    console = terminal(stderr=True)
-    return BarReporter(console) if console.is_terminal else PlainReporter()
-
-
-def run_progress() -> "RunBar | RunLines":
-    """What shows the progress of a single run on standard error."""
-    if not sys.stderr.isatty():
-        return RunLines()
-    from phit.running.terminal import RunBar
-
-    return RunBar()
+            line(f"{done:,} of {planned:,} cycles{left}" if done else "building the network")
 
 
 @contextmanager
@@ -272,7 +188,7 @@ def waiting(what: str) -> Iterator[Callable[[str], None]]:
                 shown = True
                 print(f"\r{ERASE}{plain(now[0])}: {duration(elapsed)}", end="", file=sys.stderr, flush=True)
             elif not on_terminal:
-                _line(f"{now[0]}: {duration(elapsed)} so far")
+                line(f"{now[0]}: {duration(elapsed)} so far")
         if shown:
             print(f"\r{ERASE}", end="", file=sys.stderr, flush=True)
 
@@ -287,9 +203,3 @@ def waiting(what: str) -> Iterator[Callable[[str], None]]:
 
 ERASE = "\x1b[2K"
 """Empties the line of a terminal."""
-
-
-def _in_notebook() -> bool:
-    """Whether this runs in the kernel of a notebook."""
-    shell = sys.modules.get("IPython")
-    return shell is not None and type(shell.get_ipython()).__name__ == "ZMQInteractiveShell"

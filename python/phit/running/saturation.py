@@ -12,8 +12,9 @@ from phit.document.experiment import between, expand_range
 from phit.document.loading import load
 from phit.document.paths import get_path, set_path
 from phit.document.sections import leave_out
+from phit.running.run import run
 from phit.store.quantities import SATURATED_BELOW
-from phit.store.result import Result, run
+from phit.store.result import Result
 
 KEY = "traffic.load"
 

@@ -11,13 +11,14 @@ from phit.base.errors import SimulationError, one_line
 from phit.base.files import parquet
 from phit.document import Source
 from phit.document.experiment import Experiment, Point
-from phit.mechanisms import running as mechanisms
-from phit.running.progress import Reporter, describe, reporter
+from phit.mechanisms import execution as mechanisms
+from phit.running.progress import Reporter, describe
+from phit.running.reporters import reporter
+from phit.running.run import unmeasured
 from phit.running.sharding import Shard
 from phit.running.where import DASK, HERE, SLURM, Asked, Where
 from phit.running.workers import Answer, Answers, Workers, run_here
 from phit.store.folder import ResultsFolder, Summary, lacking, point_row, points_frame
-from phit.store.result import unmeasured
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor

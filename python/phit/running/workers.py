@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from phit.base import machine
 from phit.base.errors import SimulationError, one_line
-from phit.mechanisms import running
+from phit.mechanisms import execution
 
 if TYPE_CHECKING:
     from phit.document.experiment import Point
@@ -97,7 +97,7 @@ def simulate(task: Task, memory: Memory | None, tell: Callable[[int, float], Non
 
     # Whoever has made a task of it has asked for consent.
     limit = memory.left() if memory is not None else None
-    return running.run(task.scenario, progress=told, memory=limit, trusted=True)
+    return execution.run(task.scenario, progress=told, memory=limit, trusted=True)
 
 
 def run_here(

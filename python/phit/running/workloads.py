@@ -101,7 +101,7 @@ def interference(scenario: Source, *, threads: int = 1) -> "pl.DataFrame":
     """
     import polars as pl
 
-    from phit.store.result import run
+    from phit.running.run import run
 
     document = complete({key: value for key, value in load(scenario).items() if key not in APART})
     workload = document.get("workload", {})

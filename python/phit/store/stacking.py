@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from phit.store.frames import frame
 from phit.store.quantities import TABLES
-from phit.store.result import frame
 
 if TYPE_CHECKING:
     # It takes longer to import than many sweeps take: while points run there is time for it.

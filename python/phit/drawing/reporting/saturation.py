@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from phit.store.result import readable
+from phit.base.numbers import readable
 
 
 @dataclass(frozen=True)

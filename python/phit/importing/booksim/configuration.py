@@ -11,7 +11,8 @@ from phit.base.nearest import hint
 from phit.base.text import quoted
 from phit.importing.booksim import grammar
 from phit.importing.booksim.keys import KEYS, Key
-from phit.importing.found import Findings, Setting, Status
+from phit.importing.found import Findings
+from phit.importing.settings import Setting, Status
 from phit.importing.text import text_of
 
 

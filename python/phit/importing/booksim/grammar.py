@@ -10,7 +10,7 @@ from pathlib import Path
 
 from phit.base.errors import InputError
 from phit.base.text import quoted
-from phit.importing.found import Setting
+from phit.importing.settings import Setting
 
 Value = int | float | str
 

@@ -6,7 +6,7 @@ This is the list from which the reader takes defaults, by which it refuses, and 
 from dataclasses import dataclass
 
 from phit.importing.booksim.grammar import Value
-from phit.importing.found import Status
+from phit.importing.settings import Status
 
 TAKEN, IGNORED, DROPPED, STALE, REFUSED = Status
 

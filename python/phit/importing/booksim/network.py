@@ -7,7 +7,7 @@ from phit.base.text import quoted
 from phit.document import Document
 from phit.importing.booksim import anynet, express
 from phit.importing.booksim.configuration import Configuration, check_range, ranges
-from phit.importing.found import Status
+from phit.importing.settings import Status
 from phit.peers.booksim import ADAPTIVE_UP, OBLIVIOUS_UP
 
 MOST_ENDPOINTS = 1 << 20

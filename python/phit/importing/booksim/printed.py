@@ -8,11 +8,11 @@ from typing import Any
 
 from phit.base.errors import InputError
 from phit.document.paths import set_path
-from phit.importing import booksim
 from phit.importing.booksim import grammar
 from phit.importing.booksim.keys import KEYS
-from phit.importing.found import Setting
+from phit.importing.booksim.scenario import of_settings
 from phit.importing.printed import Printed
+from phit.importing.settings import Setting
 from phit.importing.text import text_of
 
 # Its network latency begins when the head leaves the endpoint, Phit's when it leaves its injection queue in the router.
@@ -33,7 +33,7 @@ def printed(path: Path) -> Printed:
     settings = grammar.repeated(text, str(path))
     if not settings:
         raise InputError(f"{path}: expected what BookSim prints, with the configuration that it has read in front")
-    imported = booksim.of_settings(settings, path.parent)
+    imported = of_settings(settings, path.parent)
     saturated = any(words in text for words in _UNSTABLE)
     _, _, overall = text.rpartition("====== Overall Traffic Statistics ======")
     # Without numbers at the end, those of the last period.

@@ -4,7 +4,7 @@ from phit.document import Document
 from phit.importing.booksim.configuration import Configuration, check_range
 from phit.importing.booksim.grammar import called, elements
 from phit.importing.booksim.network import Network
-from phit.importing.found import Status
+from phit.importing.settings import Status
 from phit.peers.booksim import router as model
 
 SOURCES = {

@@ -7,8 +7,8 @@ from phit.document import Document
 from phit.importing.booksim.configuration import KINDS, Configuration, check_range, ranges
 from phit.importing.booksim.grammar import called, elements
 from phit.importing.booksim.network import Network
-from phit.importing.found import Setting
 from phit.importing.moves import MOST_LISTED, moved, shift
+from phit.importing.settings import Setting
 from phit.peers.booksim import UNIFORM
 
 MOST_DIGITS = 9

@@ -6,8 +6,9 @@ from typing import Any
 
 from phit.document import Document
 from phit.importing.caminos.grammar import Record, shown
-from phit.importing.found import Findings, Setting, Status
+from phit.importing.found import Findings
 from phit.importing.moves import MOST_LISTED, moved
+from phit.importing.settings import Setting, Status
 
 MOST = 1 << 24
 

@@ -8,7 +8,8 @@ from phit.base.errors import InputError
 from phit.document import Document
 from phit.importing.caminos.grammar import Experiments, Record, shown
 from phit.importing.caminos.scenario import translate
-from phit.importing.found import Findings, Imported, Setting
+from phit.importing.found import Findings, Imported
+from phit.importing.settings import Setting
 
 MOST = 1 << 12
 """Values of one list of experiments."""

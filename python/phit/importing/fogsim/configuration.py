@@ -7,7 +7,8 @@ from phit.base.errors import InputError
 from phit.base.nearest import hint
 from phit.base.text import quoted
 from phit.importing.fogsim.keys import KEYS
-from phit.importing.found import Findings, Setting, Status
+from phit.importing.found import Findings
+from phit.importing.settings import Setting, Status
 from phit.importing.text import text_of
 
 MOST_DIGITS = 9

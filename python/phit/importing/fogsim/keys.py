@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from phit.importing.found import Status
+from phit.importing.settings import Status
 
 TAKEN, IGNORED, DROPPED, STALE, REFUSED = Status
 

@@ -6,8 +6,9 @@ from pathlib import Path
 from phit.base.errors import InputError
 from phit.importing.fogsim.configuration import Configuration
 from phit.importing.fogsim.scenario import translate
-from phit.importing.found import Findings, Setting, Status
+from phit.importing.found import Findings
 from phit.importing.printed import Printed
+from phit.importing.settings import Setting, Status
 from phit.importing.text import text_of
 
 LABELS = {

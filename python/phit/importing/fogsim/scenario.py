@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from phit.document import Document
 from phit.importing.fogsim.configuration import Configuration
-from phit.importing.found import Setting
 from phit.importing.moves import to_router
+from phit.importing.settings import Setting
 from phit.peers import fogsim as peer
 
 MOST_LISTED = 1 << 17

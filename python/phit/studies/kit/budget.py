@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Generic
 
 from phit.base import durations
+from phit.base.durations import duration
 from phit.document.experiment import Point
-from phit.running.progress import duration
 from phit.studies.kit.claim import E, Judged, Verdict, margin_sign
 from phit.studies.kit.margin import DECIDED
 from phit.studies.kit.plan import Case, Plan, point_of

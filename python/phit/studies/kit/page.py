@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic
 
-import phit
-from phit.running.progress import duration
+from phit import _phit
+from phit.base.durations import duration
 from phit.studies.kit import claim
 from phit.studies.kit.claim import E, Finding, Verdict
 from phit.studies.kit.scale import S, Scale
@@ -55,7 +55,7 @@ def text(
     command = " ".join([f"phit reproduce {study.name} --scale {scale}", *given, "--publish docs/studies"])
     cpu = f"{duration(sum(part.cpu_seconds for part in parts))} of CPU time in all"
     took = [cpu, wall_time] if wall_time else [cpu]
-    made = f"Phit {phit.__version__}, {scale} scale: {study.describe(setting)}. This page is made by"
+    made = f"Phit {_phit.__version__}, {scale} scale: {study.describe(setting)}. This page is made by"
     blocks = [
         f"# {study.title}",
         f"{study.source}.",

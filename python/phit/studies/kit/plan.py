@@ -7,10 +7,10 @@ from typing import Any
 
 import polars as pl
 
+from phit.base.durations import duration
 from phit.document import Document
 from phit.document.completing import complete
 from phit.document.experiment import CURVE, WORK_PER_SECOND, Point
-from phit.running.progress import duration
 from phit.store.folder import MANIFEST, POINTS, TABLE_FILES, read_manifest, read_table
 
 Labels = dict[str, Any]

@@ -11,10 +11,10 @@ import polars as pl
 from polars import selectors
 
 from phit.base import machine
+from phit.base.durations import duration
 from phit.base.errors import InputError, ResultsError, SimulationError
 from phit.base.text import csv_text
 from phit.document.experiment import WORK_PER_SECOND, Experiment, Point
-from phit.running.progress import duration
 from phit.running.sweeping import run_points
 from phit.running.where import HERE, Where
 from phit.store.folder import MANIFEST, write_atomically, write_parquet

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-import phit
+from phit import _phit
 from phit.base.markdown import markdown_table
 from phit.peers.comparison import (
     BOOKSIM,
@@ -18,6 +18,7 @@ from phit.peers.comparison import (
     SHARES,
     Comparison,
     Verdict,
+    signed,
 )
 from phit.store.folder import write_atomically
 from phit.studies.validation import outflank_agreement
@@ -148,11 +149,6 @@ def number(value: float) -> str:
 def limit(measure: str, tolerance: float) -> str:
     """A tolerance as a share of the other simulator's number, or of packets."""
     return f"{tolerance:g}" if measure in SHARES else f"{100 * tolerance:g}%"
-
-
-def signed(measure: str, difference: float) -> str:
-    """A difference as a share of the other simulator's number, or of packets."""
-    return f"{difference:+.4f}" if measure in SHARES else f"{difference:+.2%}"
 
 
 def shown(verdict: Verdict) -> str:
@@ -296,7 +292,7 @@ def write(
     pictures = [_picture(image, simulators, path.parent) for image in images]
     summary = _blocks(
         INTRODUCTION,
-        f"Phit {phit.__version__}; {scope}.",
+        f"Phit {_phit.__version__}; {scope}.",
         verdicts(comparisons, phases),
         "Every run, on a page for each simulator:",
         "\n".join(f"* [{simulator}]({page_of(simulator)})" for simulator in simulators),

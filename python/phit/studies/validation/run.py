@@ -1,19 +1,13 @@
 """Runs every case and writes what came out."""
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from phit.base.errors import InputError
-from phit.document import Document
-from phit.document.completing import complete
-from phit.document.experiment import Experiment, Point
 from phit.peers.comparison import Case, Comparison, Verdict, compare
-from phit.running.sweeping import run_points
+from phit.peers.runs import Runs, answers
 from phit.running.where import HERE, Where
-from phit.store.folder import Answer, ResultsFolder
 from phit.studies.validation import (
     booksim,
     booksim_cascade,
@@ -28,13 +22,6 @@ from phit.studies.validation import (
     transient_figures,
 )
 from phit.studies.validation.transient import Phase, Transient
-
-
-class Runs(Protocol):
-    """Something that is compared, with the runs that it takes."""
-
-    def scenarios(self, quick: bool) -> list[Document]:
-        """The runs, one for each seed."""
 
 
 @dataclass(frozen=True)
@@ -86,42 +73,6 @@ def simulate(
     for case, runs in zip(chosen, found[len(changes) :], strict=True):
         comparisons += compare(case, [case.measured(run) for run in runs])
     return comparisons, phases
-
-
-def answers(
-    chosen: Sequence[Runs],
-    *,
-    quick: bool = False,
-    where: Where = HERE,
-    progress: bool = False,
-    results: Path | None = None,
-) -> list[list[Answer]]:
-    """Runs all scenarios of what is chosen; the answers for each in the order of the seeds.
-
-    The folder `results`, if there is one, keeps what has finished; runs that it holds are not repeated.
-    """
-    runs = [[_point(one, scenario) for scenario in one.scenarios(quick)] for one in chosen]
-    points = [point for of_one in runs for point in of_one]
-    experiment = Experiment("validation", {}, {"name": "validation"}, {})
-    found: dict[str, Answer] = {}
-    run_points(
-        experiment,
-        points,
-        results,
-        where,
-        progress=progress,
-        each=lambda point, answer: found.update({point.hash: answer}),
-    )
-    if where.shard is not None:
-        points = where.shard.share(points)
-    if results is not None:
-        kept = ResultsFolder(results, warnings.warn)
-        found |= {point.hash: kept.answer(point) for point in points if point.hash not in found}
-    return [[found[point.hash] for point in of_one if point.hash in found] for of_one in runs]
-
-
-def _point(of: Runs, scenario: Document) -> Point:
-    return Point({"case": str(of), "seed": scenario["seed"]}, complete(scenario))
 
 
 def validate(

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from rich import box
 from rich.table import Table
 
-from phit.peers.comparison import NAMES, Comparison, Verdict
-from phit.studies.validation.document import limit, signed
+from phit.peers.comparison import NAMES, Comparison, Verdict, signed
+from phit.studies.validation.document import limit
 from phit.studies.validation.transient import Phase
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from phit.base.statistics import half_width
 from phit.document import Document
-from phit.drawing.plots import half_width
 from phit.peers import fogsim
 from phit.peers.comparison import SHARES, Known, Verdict, judge
 from phit.studies.validation.reference import Row, rows

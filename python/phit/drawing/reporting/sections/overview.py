@@ -7,7 +7,9 @@ from typing import Any
 import polars as pl
 
 from phit import _phit
+from phit.base.durations import duration
 from phit.base.errors import ScenarioError
+from phit.base.numbers import readable, readable_half
 from phit.base.text import shortened
 from phit.base.times import unit_of
 from phit.document import Document
@@ -17,9 +19,7 @@ from phit.document.labels import label_of
 from phit.drawing.reporting.section import Content, Section
 from phit.drawing.reporting.source import Source
 from phit.drawing.reporting.templates import render
-from phit.running.progress import duration
 from phit.store.quantities import HEADLINES, QUANTITIES, Quantity, reason_of
-from phit.store.result import readable, readable_half
 
 LONGEST = 90
 """Most characters of the description of a network."""

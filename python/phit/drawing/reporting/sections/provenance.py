@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from phit.base.durations import duration
+from phit.base.numbers import readable
 from phit.drawing.reporting.section import Content, Section
 from phit.drawing.reporting.source import Source
 from phit.drawing.reporting.templates import render
-from phit.running.progress import duration
-from phit.store.result import readable
 
 MOST_STRETCHES = 50
 """Stretches of work that are listed; of more the last ones."""

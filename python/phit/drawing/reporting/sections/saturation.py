@@ -1,11 +1,11 @@
 """Where each curve saturates: the largest load that it sustains, and the most that it accepts."""
 
+from phit.base.numbers import readable
 from phit.drawing.reporting.saturation import curves_of
 from phit.drawing.reporting.section import Content, Section
 from phit.drawing.reporting.source import Source
 from phit.drawing.reporting.templates import render
 from phit.store.quantities import SATURATED_BELOW
-from phit.store.result import readable
 
 LOADS = ("traffic.load", "offered_load")
 """Horizontal axes along which a curve can saturate."""

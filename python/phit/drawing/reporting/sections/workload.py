@@ -4,13 +4,13 @@ from typing import Any
 
 import polars as pl
 
+from phit.base.numbers import readable
 from phit.base.times import TimeUnit
 from phit.drawing.reporting.section import Content, Section
 from phit.drawing.reporting.source import Source, points_in, rows_of, spread
 from phit.drawing.reporting.templates import render
 from phit.drawing.tracks import PARTS
 from phit.store.quantities import TABLES
-from phit.store.result import readable
 
 MOST_POINTS = 6
 """Points that are shown; of more some at equal distances."""

@@ -9,25 +9,14 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from phit.base.text import plain, plain_lines
+from phit.base.durations import duration
+from phit.base.terminal import terminal
+from phit.base.text import plain
 from phit.document.experiment import Point
-from phit.running.progress import Reporter, describe, duration, outcome
+from phit.running.progress import Reporter, describe, outcome
 
 SHOWN_SECONDS = 0.1
 """Between two looks that a bar takes at points that come fast."""
-
-
-class PlainConsole(Console):
-    """A console to which text is text: no markup, no emoji, no control characters."""
-
-    def render_str(self, text: str, **options: Any) -> Text:
-        options |= {"markup": False, "emoji": False, "highlight": False}
-        return super().render_str(plain_lines(text), **options)
-
-
-def terminal(stderr: bool = False) -> Console:
-    """The terminal, or what stands in its place."""
-    return PlainConsole(stderr=stderr, highlight=False, markup=False, emoji=False)
 
 
 class BarReporter(Reporter):
