@@ -14,7 +14,7 @@ from typing import Any
 
 import phit
 import pytest
-from phit import _engine as engines
+from phit.base import engine as engines
 from phit.mechanisms import crates
 
 from .conftest import ROOT, Cli

@@ -15,8 +15,11 @@ import json
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-# The first puts the engine in its place, from which the second takes it.
-from phit import _engine, _moved, _phit
+# It puts the engine in its place, from which all others take it.
+from phit.base import engine as _engine
+
+# isort: split
+from phit import _moved, _phit
 from phit._phit import __version__
 from phit.base.errors import InputError, PhitError, ResultsError, ScenarioError, SimulationError
 
@@ -53,8 +56,9 @@ else:
             "mechanisms": ("pattern", "probe", "rule", "trigger", "trust_python"),
             "running.saturation": ("Saturation", "saturate"),
             "running.saturated_curves": ("saturations",),
-            "document.scenario": ("complete", "load", "routes", "verify"),
-            "document.sections": ("schema",),
+            "document.completing": ("complete", "routes", "verify"),
+            "document.loading": ("load",),
+            "document.schema": ("schema",),
             "running.sweeping": ("Interrupted", "sweep"),
             "throughput": ("Bounds", "Limit", "bound"),
         }.items()

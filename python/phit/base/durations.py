@@ -1,14 +1,8 @@
 """Times as people write them: 2h, 90m, 1h30m."""
 
 import re
-from typing import TYPE_CHECKING
 
 from phit.base.errors import InputError
-
-if TYPE_CHECKING:
-    # It takes longer to import than many commands take.
-    pass
-
 
 UNITS = {"h": 3600, "m": 60, "min": 60, "s": 1}
 """Seconds of the units."""

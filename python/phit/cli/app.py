@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 import phit
-from phit._engine import OWN
+from phit.base.engine import OWN
 from phit.base.errors import one_line
 from phit.cli import completing
 from phit.cli.speaking import INTERRUPTED, note, out

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -31,9 +31,6 @@ from phit.running.reporters import run_progress
 from phit.running.workloads import contention, contention_by_phase, without_contention
 from phit.running.workloads import interference as jobs_alone_and_together
 from phit.store.result import Result
-
-if TYPE_CHECKING:
-    pass
 
 commands = typer.Typer()
 

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 
-from phit import _phit
+import phit._phit as _phit
 from phit.base.errors import InputError
 from phit.base.left_out import counted
 from phit.document import Document, Source

@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from phit import _phit
+import phit._phit as _phit
 from phit.base.amounts import Amount, amount
 from phit.base.errors import InputError, ScenarioError, one_line
 from phit.base.files import LONGEST_NAME, is_name

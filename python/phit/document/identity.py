@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from phit import _phit
+import phit._phit as _phit
 
 
 def canonical(document: Any) -> str:

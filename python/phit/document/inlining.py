@@ -7,7 +7,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from phit import _phit, mechanisms
+import phit._phit as _phit
+from phit import mechanisms
 from phit.base.errors import InputError
 from phit.base.files import opened, opened_bytes
 from phit.base.text import quoted, whole

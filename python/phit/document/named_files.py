@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from phit import _phit, mechanisms
+import phit._phit as _phit
+from phit import mechanisms
 from phit.base.errors import InputError
 from phit.document import Document
 from phit.document.paths import get_path, set_path

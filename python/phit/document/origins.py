@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from phit import _phit
+import phit._phit as _phit
 from phit.base.errors import InputError, ScenarioError
 
 

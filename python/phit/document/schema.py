@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any, cast
 
-from phit import _phit, mechanisms
+import phit._phit as _phit
+from phit import mechanisms
 from phit.document.sections import REFERENCE, SECTIONS, Schema
 from phit.reading import fabrics
 from phit.reading.fabrics import INFINIBAND

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import isqrt, prod
 from typing import Any
 
-from phit import _phit
+import phit._phit as _phit
 from phit.base.errors import ScenarioError
 from phit.document import Document
 from phit.document.inlining import to_json

@@ -17,7 +17,7 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic, models, overload_attribute, overload_method, register_model
 
-from phit import _phit
+import phit._phit as _phit
 from phit.base.errors import InputError
 from phit.mechanisms import Mechanism
 from phit.mechanisms.sources import Source

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from phit import _phit
+import phit._phit as _phit
 from phit.base.errors import InputError, SimulationError
 from phit.mechanisms import is_trusted, refusal, source_of, tables
 from phit.mechanisms.sources import Source

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from phit import _phit
+import phit._phit as _phit
 from phit.base.errors import InputError
 
 __all__ = ["PACKAGE", "calls"]

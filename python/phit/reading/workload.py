@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from phit import _phit
+import phit._phit as _phit
 from phit._phit import WorkloadError
 from phit.base.errors import InputError
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
-from phit import _phit
+import phit._phit as _phit
 from phit.base import machine
 from phit.base.errors import SimulationError
 from phit.mechanisms import execution

@@ -20,7 +20,8 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any
 
-from phit import _phit, mechanisms
+import phit._phit as _phit
+from phit import mechanisms
 from phit.base import machine
 from phit.base.errors import InputError, SimulationError, one_line
 from phit.running.letters import DATA, FAILED, Letter, Transport

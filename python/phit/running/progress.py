@@ -7,16 +7,12 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from phit.base.durations import duration
 from phit.base.numbers import readable
 from phit.base.text import plain
 from phit.document.experiment import Point, heading, label
-
-if TYPE_CHECKING:
-    # It takes longer to import than many commands take.
-    pass
 
 SILENCE = 5.0
 """Seconds after which somebody who waits is told something."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from phit import _phit
+import phit._phit as _phit
 from phit.base import machine
 from phit.base.errors import ResultsError
 from phit.base.files import parquet, read_parquet, remove_leftovers, write_atomically, write_parquet, write_together

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from phit import _phit
+import phit._phit as _phit
 
 Shape = Literal[
     "number", "whole", "flag", "text", "parts", "by_class", "parts_by_class", "numbers_by_name", "wholes_by_name"

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from phit import _phit
+import phit._phit as _phit
 from phit.base import words
 from phit.base.errors import InputError
 from phit.document import Document

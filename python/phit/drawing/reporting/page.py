@@ -9,7 +9,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from phit import _phit
+import phit._phit as _phit
 from phit.base.files import write_text
 from phit.base.text import harmless, in_script
 from phit.drawing import plots

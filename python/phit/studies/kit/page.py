@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic
 
-from phit import _phit
+import phit._phit as _phit
 from phit.base.durations import duration
 from phit.studies.kit import claim
 from phit.studies.kit.claim import E, Finding, Verdict

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from phit import _phit
+import phit._phit as _phit
 from phit.base.markdown import markdown_table
 from phit.peers.comparison import (
     BOOKSIM,

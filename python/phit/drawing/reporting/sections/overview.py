@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from phit import _phit
+import phit._phit as _phit
 from phit.base.durations import duration
 from phit.base.errors import ScenarioError
 from phit.base.numbers import readable, readable_half
