@@ -82,6 +82,13 @@ impl Sources<'_> {
         let (mut packets, mut phits) = (0, 0);
         for (endpoint, source, mut next) in senders {
             let mut source = source.clone();
+            if next.is_some_and(|packet| self.birth(packet) < span.end) {
+                let cycle = |tick: Tick| u64::from(tick.div_ceil(self.ticks_per_cycle).min(self.cycles));
+                if let Some(counted) = self.traffic.count(endpoint, &source, cycle(span.start)..cycle(span.end)) {
+                    (packets, phits) = (packets + counted.0, phits + counted.1);
+                    continue;
+                }
+            }
             while let Some(before) = next.filter(|packet| self.birth(*packet) < span.end) {
                 let rest = self.traffic.rest_of_message(endpoint, &mut source);
                 if span.contains(&self.birth(before)) {

@@ -17,6 +17,10 @@ pub trait Sizes: Send + Sync + Debug {
     fn mean(&self) -> f64;
     /// Smallest and largest size in phits.
     fn range(&self) -> (u16, u16);
+    /// The size of every packet, if it is not drawn.
+    fn fixed(&self) -> Option<u16> {
+        None
+    }
 }
 
 /// What a distribution of packet sizes provides besides the rule.
@@ -113,6 +117,9 @@ impl Sizes for Fixed {
     }
     fn range(&self) -> (u16, u16) {
         (self.phits, self.phits)
+    }
+    fn fixed(&self) -> Option<u16> {
+        Some(self.phits)
     }
 }
 

@@ -12,6 +12,7 @@ use super::{LoadUnit, TrafficParams};
 use crate::engine::{Rng, Stream, Table};
 use crate::error::{ScenarioError, join};
 use crate::topology::Topology;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A packet that an endpoint generates.
@@ -57,6 +58,14 @@ pub struct Traffic {
 struct Steady {
     gap: Geometric,
     destinations: Anyone,
+    size: u16,
+}
+
+/// What it takes to count the packets of an endpoint.
+struct Tally {
+    gap: Geometric,
+    /// Random words that the rest of a packet takes.
+    words: u32,
     size: u16,
 }
 
@@ -309,6 +318,38 @@ impl Traffic {
         }
     }
 
+    /// How the packets of `endpoint` are counted without drawing them: where every packet is on its own, all are of one
+    /// size, load and pattern never change, and chance alone says in which cycle the next one comes.
+    fn tally(&self, endpoint: u32) -> Option<Tally> {
+        if let Some(Steady { gap, size, .. }) = &self.steady {
+            return Some(Tally { gap: gap.clone(), words: 1, size: *size });
+        }
+        let special = self.trace.is_some() || self.messages.is_some() || self.plane.is_some();
+        let ([load], [PatternPhase { pattern, .. }], false) = (&self.loads[..], &self.patterns[..], special) else {
+            return None;
+        };
+        let gap = self.process(load, endpoint).independent()?;
+        Some(Tally { gap, words: pattern.words(endpoint)?, size: self.sizes.fixed()? })
+    }
+
+    /// The packets of `endpoint` in `cycles`, and their phits, from the one on that `source` draws next; `None` if they
+    /// have to be drawn.
+    pub fn count(&self, endpoint: u32, source: &Source, cycles: Range<u64>) -> Option<(u64, u64)> {
+        let Tally { gap, words, size } = self.tally(endpoint)?;
+        let (mut rng, mut next, mut packets) = (source.rng.clone(), source.state.cycle, 0);
+        loop {
+            let cycle = next.saturating_add(gap.draw(&mut rng));
+            if cycle >= cycles.end.min(HORIZON) {
+                return Some((packets, packets * u64::from(size)));
+            }
+            packets += u64::from(cycle >= cycles.start);
+            next = cycle + 1;
+            (0..words).for_each(|_| {
+                rng.bits();
+            });
+        }
+    }
+
     /// Takes off what is left of the message of which `endpoint` is sending the packets, and returns its packets and
     /// phits, all of the cycle of the packet before; nothing where their sizes have to be drawn. A message may have
     /// billions of packets.
@@ -538,6 +579,42 @@ mod tests {
         for (cycle, load) in expected {
             assert_eq!(traffic.expected_load(cycle), load);
         }
+    }
+
+    #[test]
+    fn packets_are_counted_as_they_are_drawn() {
+        let hot = |targets: Value, share: f64| json!({ "kind": "hotspot", "targets": targets, "share": share });
+        let behind = |share: f64| json!({ "kind": "hotspot", "targets": [3], "share": share, "background": { "kind": "shift" } });
+        let patterns = [
+            json!("uniform"),
+            json!("adversarial"),
+            json!("shift"),
+            json!("tornado"),
+            json!("permutation"),
+            hot(json!([3]), 1.0),
+            hot(json!([3, 5]), 0.3),
+            hot(json!([3]), 0.0),
+            behind(1.0),
+            behind(0.3),
+        ];
+        let mut counted = 0;
+        for pattern in patterns {
+            for packet_size in [json!(4), json!({ "kind": "choice", "sizes": [4, 4] })] {
+                let traffic = json!({ "load": 0.7, "packet_size": packet_size, "pattern": pattern });
+                let traffic = build(traffic, 1.0).unwrap();
+                for endpoint in 0..12 {
+                    let mut source = traffic.source(endpoint, 5);
+                    traffic.next(endpoint, &mut source);
+                    let Some(count) = traffic.count(endpoint, &source, 40..900) else { continue };
+                    let drawn = std::iter::from_fn(|| traffic.next(endpoint, &mut source));
+                    let drawn = drawn.take_while(|packet| packet.cycle < 900).filter(|packet| packet.cycle >= 40);
+                    let packets = drawn.count() as u64;
+                    assert_eq!(count, (packets, 4 * packets), "{pattern} {endpoint}");
+                    counted += 1;
+                }
+            }
+        }
+        assert!(counted > 100, "{counted} sources were counted");
     }
 
     /// Only endpoint 0 sends.

@@ -71,6 +71,10 @@ impl Pattern for ToGroup {
         Some(self.groups.member(group, rng.below(self.groups.size(group))))
     }
 
+    fn words(&self, _source: u32) -> Option<u32> {
+        Some(1)
+    }
+
     fn destinations(&self, source: u32) -> Option<Destinations> {
         let group = self.attacked(source);
         Some(Destinations::evenly((0..self.groups.size(group)).map(|index| self.groups.member(group, index))))

@@ -103,6 +103,10 @@ impl Pattern for Rearranged {
         Some((self.rule)(source, self.bits))
     }
 
+    fn words(&self, _source: u32) -> Option<u32> {
+        Some(0)
+    }
+
     fn destinations(&self, source: u32) -> Option<Destinations> {
         Some(Destinations::only((self.rule)(source, self.bits)))
     }

@@ -100,6 +100,10 @@ impl Pattern for Rule {
         self.pattern(source)?.destination(source, rng)
     }
 
+    fn words(&self, source: u32) -> Option<u32> {
+        self.pattern(source)?.words(source)
+    }
+
     fn destinations(&self, source: u32) -> Option<Destinations> {
         self.pattern(source).map_or(Some(Destinations::Nothing), |pattern| pattern.destinations(source))
     }

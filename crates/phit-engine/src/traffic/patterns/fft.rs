@@ -55,6 +55,10 @@ impl Pattern for Exchange {
         Some(source ^ 1 << (self.first + number % self.bits))
     }
 
+    fn words(&self, _source: u32) -> Option<u32> {
+        Some(1)
+    }
+
     fn destinations(&self, source: u32) -> Option<Destinations> {
         let bits = self.first..self.first + self.bits;
         Some(Destinations::Mix(bits.map(|bit| (1.0, Destinations::only(source ^ 1 << bit))).collect()))

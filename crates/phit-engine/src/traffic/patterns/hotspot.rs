@@ -68,6 +68,18 @@ impl Pattern for Spots {
         self.background.destination(source, rng)
     }
 
+    fn words(&self, source: u32) -> Option<u32> {
+        let alone = self.targets == [source];
+        let background = || self.background.words(source).map(|words| 1 + words);
+        match self.share {
+            _ if alone => background(),
+            share if share >= 1.0 => Some(2),
+            share if share <= 0.0 => background(),
+            // One of either kind takes a word more.
+            _ => background().filter(|words| *words == 2),
+        }
+    }
+
     fn destinations(&self, source: u32) -> Option<Destinations> {
         let others = self.background.destinations(source)?;
         let targets = Destinations::evenly(self.targets.iter().copied().filter(|&target| target != source));

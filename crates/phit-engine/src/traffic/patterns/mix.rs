@@ -127,6 +127,10 @@ impl Pattern for PerRouter {
         self.parts[usize::from(self.part[source as usize])].destination(source, rng)
     }
 
+    fn words(&self, source: u32) -> Option<u32> {
+        self.parts[usize::from(self.part[source as usize])].words(source)
+    }
+
     fn destinations(&self, source: u32) -> Option<Destinations> {
         self.parts[usize::from(self.part[source as usize])].destinations(source)
     }

@@ -44,6 +44,12 @@ pub trait Pattern: Send + Sync + std::fmt::Debug {
         None
     }
 
+    /// Random words that every destination of `source` takes, if that is the same number for all, and there is always
+    /// one. Then packets can be counted without drawing their destinations.
+    fn words(&self, _source: u32) -> Option<u32> {
+        None
+    }
+
     /// The pattern itself, if every packet goes to any endpoint, or to any other.
     fn uniform(&self) -> Option<Anyone> {
         None
@@ -119,6 +125,10 @@ impl Pattern for Table {
     #[inline]
     fn destination(&self, source: u32, _: &mut Rng) -> Option<u32> {
         self.0.get(source as usize).copied()
+    }
+
+    fn words(&self, source: u32) -> Option<u32> {
+        self.0.get(source as usize).map(|_| 0)
     }
 
     fn destinations(&self, source: u32) -> Option<Destinations> {

@@ -65,6 +65,10 @@ impl Pattern for Shifted {
         Some(self.moved(source))
     }
 
+    fn words(&self, _source: u32) -> Option<u32> {
+        Some(0)
+    }
+
     fn destinations(&self, source: u32) -> Option<Destinations> {
         Some(Destinations::only(self.moved(source)))
     }

@@ -56,6 +56,10 @@ impl Pattern for Anyone {
         Some(*self)
     }
 
+    fn words(&self, _source: u32) -> Option<u32> {
+        Some(1)
+    }
+
     fn destinations(&self, source: u32) -> Option<Destinations> {
         Some(match self.skipped {
             0 => Destinations::Among { first: 0, end: self.among },

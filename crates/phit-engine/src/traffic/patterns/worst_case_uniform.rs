@@ -51,6 +51,10 @@ impl Pattern for OtherSubtrees {
         Some(if drawn < own { drawn } else { drawn + self.subtree })
     }
 
+    fn words(&self, _source: u32) -> Option<u32> {
+        Some(1)
+    }
+
     fn destinations(&self, source: u32) -> Option<Destinations> {
         let own = source / self.subtree * self.subtree;
         Some(Destinations::all_but(self.others + self.subtree, own..own + self.subtree))
