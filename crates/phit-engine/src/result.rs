@@ -136,6 +136,7 @@ impl Outcome {
             tracks: measure.tracks,
             phases: measure.phases,
             machine: Machine { threads: self.threads, partitions: self.partitions, engine_bytes: self.bytes, cost },
+            estimates: Default::default(),
         })
     }
 }

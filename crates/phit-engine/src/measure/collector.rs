@@ -92,7 +92,11 @@ impl Division {
 
     /// The parts that have ended before a tick, and the ticks of each.
     pub fn complete(self, ticks: Tick) -> impl Iterator<Item = (usize, Tick)> {
-        (0..self.place(ticks)).map(move |place| (place as usize, self.first(place + 1) - self.first(place)))
+        let mut first = self.first(0);
+        (0..self.place(ticks)).map(move |place| {
+            let next = self.first(place + 1);
+            (place as usize, next - std::mem::replace(&mut first, next))
+        })
     }
 }
 

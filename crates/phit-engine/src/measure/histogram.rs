@@ -131,7 +131,7 @@ impl Histogram {
     /// large; `None` if nothing was counted.
     pub fn quantile(&self, quantile: f64) -> Option<u64> {
         let mut all = self.above.clone().unwrap_or_else(empty);
-        for (value, count) in self.exact.iter().enumerate() {
+        for (value, count) in self.exact.iter().enumerate().filter(|(_, count)| **count > 0) {
             let recorded = all.record_n(value as u64, *count);
             debug_assert!(recorded.is_ok());
         }

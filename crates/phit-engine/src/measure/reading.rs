@@ -4,6 +4,7 @@ use super::Precision;
 use super::collector::Window;
 use super::declare::named;
 use super::quantities::Counters;
+use super::steadiness::Estimates;
 use super::{Rate, Snapshot};
 use crate::topology::Topology;
 use serde_json::Value;
@@ -72,6 +73,8 @@ pub struct Reading<'a> {
     pub phases: bool,
     /// How the run was executed, and what it cost.
     pub machine: Machine,
+    /// What the batches say about means, kept for the quantities that tell of it.
+    pub(crate) estimates: Estimates,
 }
 
 /// How a run was executed, and what it cost.

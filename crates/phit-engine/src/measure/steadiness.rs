@@ -3,6 +3,14 @@
 use super::Reading;
 use super::confidence::{Estimate, Interval, Missing, Steady};
 use super::quantities::SATURATED_BELOW;
+use std::cell::OnceCell;
+
+/// What the batches of a run say about its means, once it has been asked for.
+#[derive(Debug, Default)]
+pub(crate) struct Estimates {
+    latency: OnceCell<Estimate>,
+    load: OnceCell<Estimate>,
+}
 
 impl Reading<'_> {
     fn ticks(&self) -> u32 {
@@ -14,8 +22,14 @@ impl Reading<'_> {
         self.accepted_load() < SATURATED_BELOW * self.offered_load()
     }
 
-    fn latency_estimate(&self) -> Estimate {
-        self.counters.batches.latency(self.ticks(), self.confidence)
+    fn latency_estimate(&self) -> &Estimate {
+        self.estimates.latency.get_or_init(|| self.counters.batches.latency(self.ticks(), self.confidence))
+    }
+
+    /// What the batches say about the accepted load.
+    fn load_estimate(&self) -> &Estimate {
+        let estimate = || self.counters.batches.load(self.ticks(), self.confidence);
+        self.estimates.load.get_or_init(|| estimate().scaled(self.window.load_of_a_tick()))
     }
 
     /// Whether the run shows a steady state. A program has none.
@@ -46,11 +60,11 @@ impl Reading<'_> {
         if let Some(how) = self.changing {
             return Err(Missing::Changing(how));
         }
-        let found = self.counters.batches.load(self.ticks(), self.confidence).scaled(self.window.load_of_a_tick());
+        let found = self.load_estimate();
         let interval = found.interval?;
         if !self.saturated() {
-            if let Steady::No(why) = self.latency_estimate().steady {
-                return Err(why);
+            if let Steady::No(why) = &self.latency_estimate().steady {
+                return Err(*why);
             }
             if (self.offered_load() - self.accepted_load()).abs() > interval.half_width {
                 return Err(Missing::Backlog);
