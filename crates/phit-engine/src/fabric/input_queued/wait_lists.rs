@@ -14,7 +14,7 @@ use super::partition::Partition;
 use super::state::{Input, Output};
 use crate::engine::NONE;
 use crate::engine::Table;
-use crate::engine::bits::{bit, for_each_member, for_each_short_member, short_bit};
+use crate::engine::bits::for_each_member;
 
 /// What a queue waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,9 +57,11 @@ pub(crate) struct WaitLists {
     /// By pair of an input and an output, `words` each: the queues of the input that wait for the crossbar.
     crossing: Table<u64>,
     words: u32,
-    /// The words of [`Input::asleep`](super::state::Input::asleep) and [`Output::waiters`] say exactly which pairs have
-    /// somebody who waits: no router has more ports than these have bits.
-    exact: bool,
+    /// By input port, `port_words` words: the outputs of its router to which some queue waits for the crossbar.
+    outputs: Table<u64>,
+    /// By output port, `port_words` words: the inputs of its router of which some queue waits for the crossbar.
+    inputs: Table<u64>,
+    port_words: u32,
     ports: u32,
     radix: u32,
 }
@@ -75,7 +77,9 @@ impl WaitLists {
             next: vec![NONE; queues].into(),
             crossing: vec![0; ports * radix as usize * words as usize].into(),
             words,
-            exact: radix <= u16::BITS,
+            outputs: vec![0; ports * radix.div_ceil(64) as usize].into(),
+            inputs: vec![0; ports * radix.div_ceil(64) as usize].into(),
+            port_words: radix.div_ceil(64),
             ports: ports as u32,
             radix,
         }
@@ -111,21 +115,28 @@ impl WaitLists {
         (port * self.radix + output) * self.words
     }
 
-    /// Queue number `lane` of input `port` waits for the crossbar.
+    /// Queue number `lane` of input number `input` waits for the crossbar to output number `output` of the router whose
+    /// first port is `first`.
     #[inline]
-    fn join_crossing(&mut self, port: u32, output: u32, lane: u32) {
-        let word = self.pair(port, output) + lane / 64;
+    fn join_crossing(&mut self, first: u32, input: u32, output: u32, lane: u32) {
+        let word = self.pair(first + input, output) + lane / 64;
         self.crossing[word] |= 1 << (lane % 64);
+        self.outputs[(first + input) * self.port_words + output / 64] |= 1 << (output % 64);
+        self.inputs[(first + output) * self.port_words + input / 64] |= 1 << (input % 64);
     }
 
-    /// True if a queue of input `port` waits for the crossbar to an output, as the words of both say.
+    /// Nobody waits any more for the crossbar from input number `input` to output number `output`: their queues are
+    /// taken out of the set by the caller.
     #[inline]
-    fn has_crossing(&self, port: u32, output: u32) -> bool {
-        if self.exact {
-            return true;
-        }
-        let first = self.pair(port, output);
-        (first..first + self.words).any(|word| self.crossing[word] != 0)
+    fn leave_crossing(&mut self, first: u32, input: u32, output: u32) {
+        self.outputs[(first + input) * self.port_words + output / 64] &= !(1 << (output % 64));
+        self.inputs[(first + output) * self.port_words + input / 64] &= !(1 << (input % 64));
+    }
+
+    /// True if some queue of input number `input` waits for the crossbar to output number `output`, as both know.
+    pub(crate) fn is_known(&self, first: u32, input: u32, output: u32) -> bool {
+        self.outputs[(first + input) * self.port_words + output / 64] >> (output % 64) & 1 == 1
+            && self.inputs[(first + output) * self.port_words + input / 64] >> (input % 64) & 1 == 1
     }
 
     /// Calls `see` with every queue that waits, and what it waits for; `queues` is the first queue of an input port.
@@ -152,7 +163,7 @@ impl WaitLists {
 
     /// Bytes held.
     pub(crate) fn bytes(&self) -> usize {
-        self.first.bytes() + self.next.bytes() + self.crossing.bytes()
+        self.first.bytes() + self.next.bytes() + self.crossing.bytes() + self.outputs.bytes() + self.inputs.bytes()
     }
 }
 
@@ -170,11 +181,8 @@ impl Partition {
     /// Lets `queue` of input `port` wait for the crossbar to an output of its router.
     #[inline(always)]
     fn wait_for_crossbar(&mut self, queue: u32, port: u32, output: u32) {
-        let input = &mut self.inputs[port];
-        input.asleep |= short_bit(output);
-        let (router, number, lane) = (input.router, input.number, queue - input.queues);
-        self.tables.outputs[self.tables.first_port[router] + output].waiters |= bit(number.into());
-        self.lists.join_crossing(port, output, lane);
+        let &Input { number, queues, .. } = &self.inputs[port];
+        self.lists.join_crossing(port - u32::from(number), number.into(), output, queue - queues);
     }
 
     /// Puts `queue` of input `port` among the candidates of the next look, or lets it wait for what it is known to
@@ -213,12 +221,8 @@ impl Partition {
     #[inline(always)]
     fn wake_crossing(&mut self, port: u32, first: u32, output: u32) {
         let pair = self.lists.pair(port, output);
-        let (input, channels) = (&mut self.inputs[port], &mut self.tables.outputs[first + output]);
-        if self.lists.exact {
-            input.asleep &= !short_bit(output);
-            channels.waiters &= !bit(input.number.into());
-        }
-        let (queues, channels) = (input.queues, channels.vc);
+        self.lists.leave_crossing(first, port - first, output);
+        let (queues, channels) = (self.inputs[port].queues, self.tables.outputs[first + output].vc);
         for place in 0..self.lists.words {
             let mut bits = std::mem::take(&mut self.lists.crossing[pair + place]);
             if bits == 0 {
@@ -262,42 +266,42 @@ impl Partition {
         if input.busy > self.next_look {
             return self.wake_input_when_free(port);
         }
-        let (router, waiting) = (input.router, std::mem::take(&mut input.asleep));
+        let first = port - u32::from(input.number);
         self.wake_list(List::Input(port));
-        let (first, end) = (self.tables.first_port[router], self.tables.first_port[router + 1]);
-        for_each_short_member(waiting, end - first, |output| {
-            if self.tables.outputs[first + output].busy <= self.next_look {
-                self.wake_crossing(port, first, output);
-            } else if self.lists.has_crossing(port, output) {
-                self.inputs[port].asleep |= short_bit(output);
-                self.wake_output_when_free(first + output);
-            }
-        });
+        for word in 0..self.lists.port_words {
+            for_each_member(self.lists.outputs[port * self.lists.port_words + word], 64, |output| {
+                let output = 64 * word + output;
+                match self.tables.outputs[first + output].busy <= self.next_look {
+                    true => self.wake_crossing(port, first, output),
+                    false => self.wake_output_when_free(first + output),
+                }
+            });
+        }
     }
 
     /// Output `output` may be free, or have room: wakes those who wait for it and come from an input that is free.
     pub(crate) fn output_free_listed(&mut self, output: u32) {
         self.wake_list(List::Output(output));
-        let &Output { busy, router, waiters, .. } = &self.tables.outputs[output];
-        if waiters == 0 {
+        let &Output { busy, router, .. } = &self.tables.outputs[output];
+        let words = output * self.lists.port_words..(output + 1) * self.lists.port_words;
+        if words.clone().all(|word| self.lists.inputs[word] == 0) {
             return;
         }
         if busy > self.next_look {
             return self.wake_output_at(output, busy);
         }
-        self.tables.outputs[output].waiters = 0;
-        let (first, end) = (self.tables.first_port[router], self.tables.first_port[router + 1]);
-        for_each_member(waiters, end - first, |input| {
-            let &Input { busy, waking, .. } = &self.inputs[first + input];
-            if busy <= self.next_look {
-                self.wake_crossing(first + input, first, output - first);
-            } else if self.lists.has_crossing(first + input, output - first) {
-                self.tables.outputs[output].waiters |= bit(input);
-                if !waking {
-                    self.wake_input_when_free(first + input);
+        let first = self.tables.first_port[router];
+        for (place, word) in words.enumerate() {
+            for_each_member(self.lists.inputs[word], 64, |input| {
+                let port = first + 64 * place as u32 + input;
+                let &Input { busy, waking, .. } = &self.inputs[port];
+                if busy <= self.next_look {
+                    self.wake_crossing(port, first, output - first);
+                } else if !waking {
+                    self.wake_input_when_free(port);
                 }
-            }
-        });
+            });
+        }
     }
 
     /// Credits have come for `channel` of `output`, which had `before`.
@@ -314,8 +318,8 @@ impl Partition {
         self.lists.for_each(|port| self.inputs[port].queues, |queue, _| waiting.push(queue));
         self.lists.first.fill(NONE);
         self.lists.crossing.fill(0);
-        self.inputs.iter_mut().for_each(|input| input.asleep = 0);
-        self.tables.outputs.iter_mut().for_each(|output| output.waiters = 0);
+        self.lists.outputs.fill(0);
+        self.lists.inputs.fill(0);
         for queue in waiting {
             self.offer_listed(self.queues[queue].port, queue);
         }

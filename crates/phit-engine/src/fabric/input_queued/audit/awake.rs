@@ -134,7 +134,7 @@ fn in_list(partition: &Partition, pending: &Pending, queue: &Queue, what: Waits)
                 return Err("waits for another way through the crossbar");
             }
             let free = input.busy <= now && outputs[own].busy <= now;
-            let marked = input.asleep & short_bit(number) != 0 && outputs[own].waiters & bit(input.number.into()) != 0;
+            let marked = partition.lists.is_known(own - number, input.number.into(), number);
             match free {
                 _ if !marked => Err("waits for the crossbar, but not all know"),
                 true if !pending.wakes_at(kind::INPUT, port, now) && !pending.wakes_at(kind::OUTPUT, own, now) => {
