@@ -254,6 +254,10 @@ impl<O: Order> Allocator for Rule<O> {
         }
     }
 
+    fn turn_at_output(&self, port: u32) -> Option<u16> {
+        (!O::BY_AGE).then(|| self.grant[port as usize])
+    }
+
     fn output_turns(&mut self) -> Option<&mut [u16]> {
         (!O::BY_AGE).then_some(&mut self.grant[..])
     }

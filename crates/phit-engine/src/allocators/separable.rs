@@ -360,6 +360,12 @@ impl<O: Order, const IN_TURN: bool> Allocator for Rule<O, IN_TURN> {
         alone.then(|| self.inputs.pointer[port])
     }
 
+    fn turn_at_output(&self, port: u32) -> Option<u16> {
+        // A proposal that loses must leave no trace at its input.
+        let traceless = self.params.update == Update::Grant || self.inputs.clients == 1;
+        (IN_TURN && !O::BY_AGE && traceless).then(|| self.outputs.pointer[port])
+    }
+
     fn output_turns(&mut self) -> Option<&mut [u16]> {
         (IN_TURN && !O::BY_AGE).then(|| &mut *self.outputs.pointer)
     }

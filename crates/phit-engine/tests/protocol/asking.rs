@@ -36,9 +36,9 @@ impl Drop for Asked {
 }
 
 #[derive(serde::Serialize)]
-struct AskedParams {
+pub(crate) struct AskedParams {
     #[serde(skip)]
-    wants: Wants,
+    pub(crate) wants: Wants,
 }
 
 impl RoutingParams for AskedParams {

@@ -11,6 +11,7 @@ mod asking;
 mod bubble;
 mod classes;
 mod conservation;
+mod crowds;
 mod determinism;
 mod documents;
 mod faults;

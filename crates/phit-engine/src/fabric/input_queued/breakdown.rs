@@ -126,7 +126,12 @@ impl Partition {
         match self.settings.lists {
             true => self.wake_all_lists(),
             false => {
-                (0..self.tables.outputs.len() as u32).for_each(|output| self.wake::<General>(output));
+                for output in 0..self.tables.outputs.len() as u32 {
+                    match self.settings.at_outputs {
+                        true => self.rouse_output::<General>(output),
+                        false => self.wake::<General>(output),
+                    }
+                }
                 // Some wait for the tick in which an output is free that they may not want any more.
                 for queue in 0..self.queues.len() as u32 {
                     if self.queues[queue].first != NONE {

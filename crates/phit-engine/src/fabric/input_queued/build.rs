@@ -2,6 +2,7 @@
 
 use super::admittance::Admittance;
 use super::again::Repeats;
+use super::at_outputs::AtOutputs;
 use super::blocks;
 use super::candidates::{Candidates, Members};
 use super::config::Config;
@@ -364,6 +365,7 @@ impl<'a> Plan<'a> {
         let injection_rng = |endpoint: &Endpoint| Rng::new(self.seed, Stream::Injection, endpoint.number.into());
         let capacity = config.buffers.output_buffer;
         let buffers = OutputBuffers::new(capacity, settings.backlog, outputs.len(), self.smallest_flit);
+        let most_queues = most_queues(&first_port, &inputs, queues.len());
         let tables = OutputTables {
             first_port: first_port.into(),
             charged: vec![0; if pools.is_some() { channels.len() } else { 0 }].into(),
@@ -414,6 +416,10 @@ impl<'a> Plan<'a> {
             blocks,
             looking: Members::default(),
             again: Vec::new(),
+            at_outputs: match settings.at_outputs {
+                true => AtOutputs::new(inputs.len(), radix, most_queues, widest),
+                false => AtOutputs::default(),
+            },
             lists,
             next_look: 0,
             senders: Vec::new(),
@@ -488,4 +494,11 @@ impl<'a> Plan<'a> {
             repeats,
         }
     }
+}
+
+/// Most queues of any router: of `count` in all, in the order of `inputs`, of which every router has those from its
+/// first port to the first of the next.
+fn most_queues(first_port: &[u32], inputs: &[Input], count: usize) -> u32 {
+    let first = |port: u32| inputs.get(port as usize).map_or(count as u32, |input| input.queues);
+    first_port.windows(2).map(|ports| first(ports[1]) - first(ports[0])).max().unwrap_or(0)
 }

@@ -63,9 +63,10 @@ impl Partition {
     #[inline]
     fn carry_out(&mut self, router: u32) {
         while let Some(output) = self.wakes.pop() {
-            match self.settings.lists {
-                true => self.output_free_listed(output),
-                false => self.wake::<General>(output),
+            match () {
+                () if self.settings.lists => self.output_free_listed(output),
+                () if self.settings.at_outputs => self.rouse_output::<General>(output),
+                () => self.wake::<General>(output),
             }
         }
         if !self.outgoing.is_empty() {

@@ -352,14 +352,20 @@ impl Partition {
         if K::LISTS {
             return self.offer_listed(port, queue);
         }
-        let input = &mut self.inputs[port];
-        if input.busy > self.next_look {
-            input.ready |= short_bit(queue - input.queues);
-            if !input.waking {
-                self.wake_input_when_free(port);
-            }
+        if self.inputs[port].busy > self.next_look {
+            self.wait_for_input(port, queue);
         } else {
             self.candidates.insert(queue);
+        }
+    }
+
+    /// `queue` waits until its input `port` is free.
+    #[inline(always)]
+    pub(super) fn wait_for_input(&mut self, port: u32, queue: u32) {
+        let input = &mut self.inputs[port];
+        input.ready |= short_bit(queue - input.queues);
+        if !input.waking {
+            self.wake_input_when_free(port);
         }
     }
 
@@ -371,7 +377,13 @@ impl Partition {
         let input = &mut self.inputs[port];
         let (first, count) = (input.queues, input.count.into());
         input.waking = false;
-        for_each_short_member(std::mem::take(&mut input.ready), count, |lane| self.offer::<K>(port, first + lane));
+        for_each_short_member(std::mem::take(&mut input.ready), count, |lane| {
+            let queue = first + lane;
+            match self.settings.at_outputs::<K>() && self.sleeps_at_output(port, queue) {
+                true => self.call_output::<K>(self.queues[queue].output),
+                false => self.offer::<K>(port, queue),
+            }
+        });
     }
 
     /// Files a wake-up of input `port` for the tick at which its path to the crossbar is free.
@@ -404,7 +416,10 @@ impl Partition {
                 let channel = output.vc + vc;
                 self.credit_listed(target, channel, before);
             } else if output.waiters != 0 {
-                self.wake::<K>(target);
+                let wanted = || before < self.settings.enough && self.at_outputs.wants(target, vc);
+                if !self.settings.at_outputs::<K>() || wanted() {
+                    self.wake::<K>(target);
+                }
             }
         } else {
             let endpoint = target - self.tables.outputs.len() as u32;
@@ -425,6 +440,9 @@ impl Partition {
     pub(crate) fn wake<K: Kernel>(&mut self, output: u32) {
         if K::LISTS {
             return self.output_free_listed(output);
+        }
+        if self.settings.at_outputs::<K>() {
+            return self.call_output::<K>(output);
         }
         let &Output { router, waiters, .. } = &self.tables.outputs[output];
         if waiters == 0 {

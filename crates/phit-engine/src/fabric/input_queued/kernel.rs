@@ -142,6 +142,7 @@ impl Compiled {
             bandwidth: _,
             arrival_bandwidth: _,
             rereads: _,
+            at_outputs: _,
             lasting: _,
             first_leads: _,
             queues: _,

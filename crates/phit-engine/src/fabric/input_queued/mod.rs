@@ -6,6 +6,7 @@
 mod admittance;
 mod again;
 mod alternatives;
+mod at_outputs;
 mod audit;
 mod blocks;
 mod breakdown;

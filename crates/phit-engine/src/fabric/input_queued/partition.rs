@@ -2,6 +2,7 @@
 
 use super::admittance::Admittance;
 use super::again::Repeats;
+use super::at_outputs::AtOutputs;
 use super::breakdown::Outage;
 use super::candidates::{Candidates, Members};
 use super::config::Config;
@@ -136,6 +137,8 @@ pub struct Partition {
     pub(crate) looking: Members,
     /// Queues of these to be looked at again in the next tick.
     pub(crate) again: Vec<u32>,
+    /// Heads that sleep at their outputs, and outputs whose turn it is.
+    pub(crate) at_outputs: AtOutputs,
     /// Queues that wait, by what they wait for; without entries unless [`Settings::lists`].
     pub(crate) lists: WaitLists,
     /// Tick of the next look at the candidates: this one until it has taken place.
@@ -364,7 +367,9 @@ impl Partition {
     /// True if some queue is to be looked at at the next look.
     #[inline(always)]
     pub(super) fn has_candidates<K: Kernel>(&self) -> bool {
-        !self.candidates.is_empty() || (K::APART || K::EXTRAS) && !self.holders.is_empty()
+        !self.candidates.is_empty()
+            || (K::APART || K::EXTRAS) && !self.holders.is_empty()
+            || (K::EXTRAS || self.settings.at_outputs::<K>()) && !self.at_outputs.due.is_empty()
     }
 
     /// Lets probes look, if this tick is measured.
@@ -419,7 +424,7 @@ impl Partition {
         let mut tables = tables_of!(self, Self {
             routers, locations, times, allocator, rngs, inputs, queues, progress, tables, latest, next_credit,
             neighbours, endpoints, injection_rngs, injection_bounds, candidates, present, holders, holding, blocks,
-            looking, again, lists, senders, packets, wheel, collector, requests, scratch, losers, heads, alternatives,
+            looking, again, at_outputs, lists, senders, packets, wheel, collector, requests, scratch, losers, heads, alternatives,
             waiting, wires,
             changed, changing, reviews,
             reviewing, ways_back, held, watched, wakes, outgoing, free_messages;

@@ -47,6 +47,9 @@ pub(crate) struct Settings {
     /// Queues that wait stand in lists, see [`super::wait_lists`]: there are
     /// many of them, and nothing but a grant changes what the first packet of one asks for.
     pub lists: bool,
+    /// Heads that can go nowhere wait at their outputs, see [`super::at_outputs`]: each is decided about once, and
+    /// nothing but its input, its output and credits keeps it waiting.
+    pub at_outputs: bool,
     /// All packets of a queue take one way: what has been decided for the first holds for all.
     pub lasting: bool,
     /// A request of the first queue of an input goes before those of its other queues.
@@ -185,6 +188,12 @@ impl Settings {
     pub(crate) fn channel_of(&self, queue: u32) -> u32 {
         // Nothing to be divided in the first, which is often the only one.
         if queue < self.queues { 0 } else { queue / self.queues }
+    }
+
+    /// [`Self::at_outputs`].
+    #[inline(always)]
+    pub(crate) fn at_outputs<K: Kernel>(&self) -> bool {
+        !K::HELD && !K::LISTS && (K::PLAIN || K::EXTRAS && self.at_outputs)
     }
 
     /// [`Self::lasting`].
@@ -328,6 +337,17 @@ impl Settings {
                 && plain_crossbar
                 && !wants.redecide
                 && !wants.batch,
+            at_outputs: single
+                && !managed
+                && plain_crossbar
+                && !ideal
+                && !unequal
+                && !wants.redecide
+                && !wants.batch
+                && !config.reuse_when_empty
+                && !config.connects_packets
+                && config.pace.is_none()
+                && config.sharing.is_none(),
             admits: config.admittance.is_some(),
             queues: config.buffers.division.queues,
             unequal,

@@ -76,6 +76,9 @@ impl Partition {
         } else {
             self.look_at_all::<K>(requests);
         }
+        if self.settings.at_outputs::<K>() {
+            self.serve_outputs::<K>(requests);
+        }
         if !self.discards.is_empty() {
             self.discard_all::<K>();
         }
@@ -188,9 +191,17 @@ impl Partition {
         for request in requests {
             // What is granted to a head without a channel is lost.
             let in_vain = !K::LONE && self.settings.speculates::<K>() && request.vc == SPECULATIVE;
-            match request.granted && !in_vain {
-                true => self.transfer::<K>(request),
-                false => losers.push(*request),
+            if !request.granted || in_vain {
+                losers.push(*request);
+                continue;
+            }
+            let crowded = self.settings.at_outputs::<K>() && self.tables.outputs[request.output].waiters != 0;
+            if crowded {
+                self.leave_output(request.port, request.queue, request.output);
+            }
+            self.transfer::<K>(request);
+            if crowded {
+                self.call_output_when_free(request.output);
             }
         }
     }
@@ -207,6 +218,9 @@ impl Partition {
                 if K::LISTS {
                     self.wait(queue, what);
                 }
+            }
+            Look::Sleep(output) if self.settings.at_outputs::<K>() => {
+                self.sleep_at_output(self.queues[queue].port, queue, output);
             }
             Look::Sleep(output) => {
                 let input = &mut self.inputs[self.queues[queue].port];
@@ -234,12 +248,15 @@ impl Partition {
     /// A request has lost.
     #[inline(always)]
     pub(super) fn try_again<K: Kernel>(&mut self, loser: &Request) {
+        if self.settings.at_outputs::<K>() {
+            return self.lose_at_output::<K>(loser);
+        }
         let busy = self.tables.outputs[loser.output].busy;
         let free = self.inputs[loser.port].busy <= self.next_look;
         if K::APART && free && busy <= self.next_look {
             // It has asked for the crossbar, and so it holds a channel.
             self.holders.insert(loser.queue);
-        } else if self.waits_alone::<K>() && free && busy > self.next_look {
+        } else if self.waits_alone::<K>(loser.output) && free && busy > self.next_look {
             self.file(busy, kind::READY, loser.queue, 0);
         } else {
             self.offer::<K>(loser.port, loser.queue);
@@ -249,8 +266,9 @@ impl Partition {
     /// True if a queue that waits for nothing but the tick in which its output is free need not be known to that
     /// output.
     #[inline(always)]
-    fn waits_alone<K: Kernel>(&self) -> bool {
-        !K::LISTS && !self.settings.wants::<K>().redecide
+    fn waits_alone<K: Kernel>(&self, output: u32) -> bool {
+        let alone = || !self.settings.at_outputs::<K>() || self.tables.outputs[output].waiters == 0;
+        !K::LISTS && !self.settings.wants::<K>().redecide && alone()
     }
 
     /// Looks at the front of one queue; if it can request, it does. `HOLDS`: it is known to hold a channel.
@@ -394,14 +412,7 @@ impl Partition {
                 let reusable = |vc: u16| self.reusable(output.vc + u32::from(vc), output.class);
                 (vc..vc + vcs).find(|vc| reusable(*vc) && self.fits::<K>(output.vc, *vc, size))
             }
-            1 => Some(vc).filter(|vc| self.fits::<K>(output.vc, *vc, size)),
-            // The channel with most credits, the first of equals.
-            _ => {
-                let credits = |vc: u16| self.tables.channels[output.vc + u32::from(vc)].credits;
-                (vc..vc + vcs)
-                    .filter(|vc| self.fits::<K>(output.vc, *vc, size))
-                    .reduce(|a, b| if credits(b) > credits(a) { b } else { a })
-            }
+            _ => self.roomiest::<K>(output.vc, (vc, vcs), size),
         };
         let Some(vc) = granted else {
             return if K::LISTS && vcs == 1 { Look::Wait(Waits::Channel(output.vc + u32::from(vc))) } else { sleep };
@@ -412,10 +423,10 @@ impl Partition {
         };
         if occupied > now {
             // A port that is free in the next tick is simply asked again.
-            if occupied == now + 1 {
+            if occupied == now + 1 && !(self.settings.at_outputs::<K>() && output.waiters != 0) {
                 return Look::Again;
             }
-            if self.waits_alone::<K>() {
+            if self.waits_alone::<K>(index) {
                 return Look::Until(occupied);
             }
             self.wake_output_at(index, occupied);
@@ -426,10 +437,17 @@ impl Partition {
             };
         }
         if let Some(room) = self.full_until::<K>(index, size) {
-            if self.waits_alone::<K>() {
+            if self.waits_alone::<K>(index) {
                 return Look::Until(room);
             }
             self.wake_output_at(index, room);
+            return sleep;
+        }
+        if self.settings.at_outputs::<K>()
+            && self.tables.outputs[index].waiters != 0
+            && self.at_outputs.due.contains(index)
+        {
+            // The output chooses among all who want it now.
             return sleep;
         }
         if K::LISTS {
@@ -498,6 +516,19 @@ impl Partition {
         self.tables.channels[channel].credits >= size as i32 && (!K::HELD || self.tables.owners[channel] == NONE)
     }
 
+    /// Of `vcs` virtual channels from `vc` on of the output whose first channel is `first`, the one with most credits
+    /// that takes a head of `size` phits, the first of equals.
+    #[inline(always)]
+    pub(super) fn roomiest<K: Kernel>(&self, first: u32, (vc, vcs): (u16, u16), size: u32) -> Option<u16> {
+        if vcs == 1 {
+            return Some(vc).filter(|vc| self.fits::<K>(first, *vc, size));
+        }
+        let credits = |vc: u16| self.tables.channels[first + u32::from(vc)].credits;
+        (vc..vc + vcs)
+            .filter(|vc| self.fits::<K>(first, *vc, size))
+            .reduce(|a, b| if credits(b) > credits(a) { b } else { a })
+    }
+
     /// True if the earlier grants of this tick have left room for `grant`, and its channel to it.
     #[cold]
     #[inline(never)]
@@ -513,7 +544,7 @@ impl Partition {
 
     /// The tick in which the buffer of `output` is worth asking again for room for `size` phits; `None` if it has it.
     #[inline(always)]
-    fn full_until<K: Kernel>(&mut self, output: u32, size: u32) -> Option<Tick> {
+    pub(super) fn full_until<K: Kernel>(&mut self, output: u32, size: u32) -> Option<Tick> {
         let (buffers, record) = (&mut self.tables.buffers, &self.tables.outputs[output]);
         if K::ALIKE || buffers.by_time() {
             return buffers.is_full(record).then(|| buffers.room_from(record));

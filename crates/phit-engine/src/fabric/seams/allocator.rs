@@ -101,6 +101,13 @@ pub trait Allocator: Send {
         None
     }
 
+    /// The input number whose turn it is at output port `port` of the partition, if of the requests that want this
+    /// output alone only those of the first input from this one on and around make a difference, among requests of one
+    /// class: the others need not come.
+    fn turn_at_output(&self, _port: u32) -> Option<u16> {
+        None
+    }
+
     /// True if [`Self::match_run`] is faster than [`Self::allocate`] for those requests alone that share ports.
     fn matches_runs(&self) -> bool {
         false

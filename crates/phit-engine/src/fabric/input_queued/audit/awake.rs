@@ -66,7 +66,12 @@ pub(super) fn awake(partition: &Partition, pending: &Pending) -> Result<(), Stri
             continue;
         }
         let at_port = bit(input.number.into());
-        if input.asleep & lane == 0 {
+        let at_outputs = partition.settings.at_outputs;
+        let asleep = match at_outputs {
+            true => partition.sleeps_at_output(queue.port, index),
+            false => input.asleep & lane != 0,
+        };
+        if !asleep {
             return wrong("has been forgotten");
         }
         if queue.output == NONE {
@@ -161,7 +166,8 @@ fn in_list(partition: &Partition, pending: &Pending, queue: &Queue, what: Waits)
 /// True if those who wait for `output` are woken in tick `now`, which has not begun.
 fn woken(partition: &Partition, pending: &Pending, output: u32, now: Tick) -> bool {
     let record = &partition.tables.outputs[output];
-    pending.wakes_at(kind::OUTPUT, output, now)
+    partition.at_outputs.due.contains(output)
+        || pending.wakes_at(kind::OUTPUT, output, now)
         || (0..u32::from(record.vcs)).any(|vc| pending.wakes_at(kind::CREDIT, record.vc + vc, now))
 }
 
