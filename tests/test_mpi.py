@@ -21,7 +21,7 @@ from typing import Any
 import phit
 import pytest
 from phit.running import mpi
-from phit.running.letters import DATA
+from phit.running.letters import DATA, FLAG
 from phit.running.letters import Letter as Carried
 from phit.store.quantities import MACHINE
 from phit.store.result import Result
@@ -138,7 +138,7 @@ if ASKED:
     MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe"]
 
     def start(count: int, *arguments: str | Path) -> "subprocess.Popen[str]":
-        command = [*MPIRUN, "-n", str(count), sys.executable, "-m", "phit", "run", *map(str, arguments), mpi.FLAG]
+        command = [*MPIRUN, "-n", str(count), sys.executable, "-m", "phit", "run", *map(str, arguments), FLAG]
         return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def ours(text: str) -> list[str]:

@@ -21,7 +21,7 @@ import phit
 from phit.base.errors import PhitError, each_line, one_line
 from phit.cli.app import SIGNALLED, app
 from phit.cli.speaking import BAD_INPUT, FAILED, INTERRUPTED, note
-from phit.running import mpi
+from phit.running.letters import FLAG
 
 __all__ = ["main"]
 
@@ -49,8 +49,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         warnings.showwarning = lambda message, *_, **__: note(f"phit: warning: {message}")
         status = _main(arguments)
         # The other processes of an MPI job end when everything has been said.
-        with suppress(Exception):
-            mpi.end(status)
+        if (mpi := sys.modules.get("phit.running.mpi")) is not None:
+            with suppress(Exception):
+                mpi.end(status)
         return SIGNALLED + received[0] if received and status == INTERRUPTED else status
 
 
@@ -92,8 +93,11 @@ def _main(arguments: Sequence[str] | None) -> int:
     try:
         given = sys.argv[1:] if arguments is None else arguments
         # The first process of an MPI job alone reads its arguments, and speaks; the others do as it says.
-        if mpi.FLAG in given and (job := mpi.join()).rank > 0:
-            return job.serve()
+        if FLAG in given:
+            from phit.running import mpi
+
+            if (job := mpi.join()).rank > 0:
+                return job.serve()
         _add_what_is_asked_for(given)
         return app(args=None if arguments is None else list(arguments), standalone_mode=False) or 0
     except PhitError as error:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -26,11 +26,14 @@ from phit.document.experiment import Experiment
 from phit.document.loading import load
 from phit.document.paths import apply_settings, get_path, set_path
 from phit.drawing.hints import PAGE, hints, watched
-from phit.running import mpi
+from phit.running.letters import FLAG
 from phit.running.reporters import run_progress
 from phit.running.workloads import contention, contention_by_phase, without_contention
 from phit.running.workloads import interference as jobs_alone_and_together
 from phit.store.result import Result
+
+if TYPE_CHECKING:
+    from phit.running.mpi import Job
 
 commands = typer.Typer()
 
@@ -69,14 +72,14 @@ def run(
     ] = None,
     together: Annotated[
         bool,
-        typer.Option(mpi.FLAG, help="Simulate it with all processes of an MPI job: mpirun -n 4 phit run FILE --mpi."),
+        typer.Option(FLAG, help="Simulate it with all processes of an MPI job: mpirun -n 4 phit run FILE --mpi."),
     ] = False,
     force: Force = False,
     simulator: From = None,
     trust: Trust = False,  # noqa: ARG001
 ) -> None:
     """Simulate one scenario."""
-    job = mpi.join() if together else None
+    job = _job() if together else None
     document = apply_settings(document_of(file, simulator), settings)
     if "workload" not in document:
         if against is not None:
@@ -84,9 +87,7 @@ def run(
         if perfetto is not None:
             raise InputError(f"{file}: has no [workload]; --perfetto shows what its ranks do")
     if together and "sweep" in document:
-        raise InputError(
-            f"{file}: has a [sweep], so it is an experiment of several points; {mpi.FLAG} runs one scenario"
-        )
+        raise InputError(f"{file}: has a [sweep], so it is an experiment of several points; {FLAG} runs one scenario")
     if "sweep" in document:
         command = f"phit sweep {file}"
         if not (sys.stdin.isatty() and sys.stderr.isatty()) or as_json:
@@ -116,7 +117,7 @@ def run(
                 )
         else:
             place = folder or Path(temporary)
-            scenario = document if folder else watched(_looked_at(document))
+            scenario = document if folder else watched(_with_tables_of_a_page(document))
             result = _run_into(place, scenario, file.stem, threads, force, job)
             if page is not None:
                 _write_page(place, page)
@@ -145,6 +146,13 @@ def run(
         note(f"results in {folder}")
 
 
+def _job() -> "Job":
+    """The MPI job that this process is one of."""
+    from phit.running import mpi
+
+    return mpi.join()
+
+
 def _show_network(document: Document, result: Result) -> None:
     """How much was read of the network's file."""
     topology, said = result.scenario["topology"], document.get("topology")
@@ -162,7 +170,7 @@ BINS = 100
 """Of the time series that a page shows, if the scenario asks for none."""
 
 
-def _looked_at(document: Document) -> Document:
+def _with_tables_of_a_page(document: Document) -> Document:
     """The scenario with the tables that a page shows; none of them changes a result."""
     found = load(document)
     wanted: dict[str, Any] = {"histogram": True, "links": True}
@@ -201,7 +209,7 @@ def _left(as_json: bool) -> Iterator[None]:
 
 
 def _run_into(
-    folder: Path, document: dict[str, Any], name: str, threads: int, force: bool, job: mpi.Job | None
+    folder: Path, document: dict[str, Any], name: str, threads: int, force: bool, job: "Job | None"
 ) -> Result:
     """Runs a scenario as an experiment of one point, so that its results are a folder like any other."""
     from phit.running.sweeping import consented

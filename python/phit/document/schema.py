@@ -12,6 +12,7 @@ from phit import mechanisms
 from phit.document.sections import REFERENCE, SECTIONS, Schema
 from phit.reading import fabrics
 from phit.reading.fabrics import INFINIBAND
+from phit.reading.trace_options import OPTIONS
 
 
 @cache
@@ -33,8 +34,6 @@ NUMBER_OR_QUANTITY: list[Schema] = [
 
 
 def _definitions() -> Schema:
-    from phit.reading.traces.options import OPTIONS
-
     return {
         "sweep_range": {
             "description": "Numbers from `start` to `stop`, in steps or so many.",

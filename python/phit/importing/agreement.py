@@ -18,14 +18,12 @@ from phit.importing.simulators import recognised
 from phit.peers.comparison import NAMES, SATURATION_THROUGHPUT, Verdict, difference, signed
 from phit.peers.runs import answers
 from phit.running.where import Where
+from phit.store.quantities import SATURATED_BELOW
 
 WITHIN = {"accepted_load": 0.01, "latency_mean": 0.02, "hops_mean": 0.01}
 """Largest differences between two models that mean the same, relative."""
 
 _NORMAL = statistics.NormalDist().inv_cdf(0.975)
-
-CARRIED = 0.98
-"""A run that accepts a smaller share of what is offered is saturated: its latency depends on how long it was."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +127,8 @@ def _measures(printed: Printed, summaries: Sequence[dict[str, float]]) -> list[M
     accepted = [printed.numbers.get("accepted_load", offered)]
     accepted.append(statistics.fmean(float(summary["accepted_load"]) for summary in summaries))
     counted = _by_counting(summaries)
-    saturated = printed.saturated or min(accepted) < (CARRIED - counted) * offered
+    # The latency of a saturated run depends on its length.
+    saturated = printed.saturated or min(accepted) < (SATURATED_BELOW - counted) * offered
     found = []
     for name, theirs in printed.numbers.items():
         runs = [float(summary[name]) for summary in summaries]

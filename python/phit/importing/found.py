@@ -10,7 +10,6 @@ from phit.base.text import quoted
 from phit.document import Document
 from phit.document.paths import set_path
 from phit.importing.settings import Setting, Status, written
-from phit.importing.writing import commented
 
 
 class RefusedError(InputError):
@@ -76,4 +75,7 @@ class Imported:
 
     def to_toml(self) -> str:
         """The scenario as TOML, with the settings that each key comes from beside it."""
+        # A run of another simulator's configuration writes none.
+        from phit.importing.writing import commented
+
         return commented(self.simulator, self.files, self.document, self.comments, self.notes)

@@ -3,6 +3,9 @@
 from collections.abc import Sequence
 from typing import Protocol
 
+FLAG = "--mpi"
+"""Of `phit run`: it is one process of a job."""
+
 DATA, FAILED = 0, 1
 """What a letter is: what it should be, or the words of a process that has failed."""
 

@@ -24,10 +24,7 @@ import phit._phit as _phit
 from phit import mechanisms
 from phit.base import machine
 from phit.base.errors import InputError, SimulationError, one_line
-from phit.running.letters import DATA, FAILED, Letter, Transport
-
-FLAG = "--mpi"
-"""Of `phit run`."""
+from phit.running.letters import DATA, FAILED, FLAG, Letter, Transport
 
 Progress = Callable[[int, int], None]
 

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from phit.base.errors import InputError
+from phit.reading.trace_options import UNITS, check, exact
 from phit.reading.traces.block_io import REQUEST_BYTES, Io, block_io_messages, bursty, write
-from phit.reading.traces.options import UNITS, check, exact
 from phit.reading.traces.reading import MOST, Reader, Scale, Skipped, messages, requests
 
 __all__ = [

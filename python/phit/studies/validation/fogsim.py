@@ -9,6 +9,7 @@ from phit.document import Document
 from phit.importing.moves import to_router
 from phit.peers import fogsim
 from phit.peers.comparison import FOGSIM, FOGSIM_ADAPTIVE, FOGSIM_CALM, Case
+from phit.store.quantities import SATURATED_BELOW
 from phit.studies.validation.reference import Row, rows
 
 MEASURES = {
@@ -158,7 +159,7 @@ def _settings(varied: list[Row]) -> Iterator[Case]:
 def saturation(runs: list[Row]) -> float:
     """The most that a curve accepts; without limit if it shows no saturation."""
     accepted = [float(run["accepted_load"]) for run in runs]
-    saturates = any(a < 0.98 * float(run["offered_load"]) for a, run in zip(accepted, runs, strict=True))
+    saturates = any(a < SATURATED_BELOW * float(run["offered_load"]) for a, run in zip(accepted, runs, strict=True))
     return max(accepted) if saturates else float("inf")
 
 

@@ -9,6 +9,7 @@ from phit.importing.booksim import grammar, of_settings
 from phit.importing.fogsim import read as configured
 from phit.peers import fogsim as fogsim_peer
 from phit.peers.comparison import BOOKSIM, FOGSIM, FOGSIM_ADAPTIVE, Case
+from phit.store.quantities import SATURATED_BELOW
 from phit.studies.validation.reference import Row, rows
 
 Settings = dict[str, str]
@@ -207,7 +208,7 @@ def _configured(folder: Path) -> list[Case]:
         keys = dict(pair.split("=", 1) for pair in config.split())
         load = float(document["traffic"]["load"])
         theirs = {name: [float(run[name]) for run in seeds] for name in ("accepted_load", "latency_mean", "hops_mean")}
-        saturated = min(theirs["accepted_load"]) < 0.98 * load
+        saturated = min(theirs["accepted_load"]) < SATURATED_BELOW * load
         limits = FOGSIM if keys["routing"] == "MIN" else FOGSIM_ADAPTIVE
         judged = {name: limits[name] for name in theirs if not (saturated and name == "latency_mean")}
         words = " ".join(f"{key}={keys[key]}" for key in VARIED if key in keys)
