@@ -7,6 +7,7 @@ their file.
 """
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -156,6 +157,25 @@ def private(house: House) -> list[str]:
 
 def _is_private(name: str) -> bool:
     return name.startswith("_") and not name.startswith("__")
+
+
+PAGE = (ROOT / "docs" / "package.md").read_text(encoding="utf-8")
+
+
+def test_the_developers_page_lists_the_rooms_in_order() -> None:
+    table = PAGE.partition("| room | holds |")[2].partition("\n\n")[0].splitlines()[2:]
+    assert tuple(tuple(re.findall(r"`(\w+)`", row.split("|")[1])) for row in table) == ORDER
+
+
+def test_the_developers_page_names_files_and_functions_that_are_there() -> None:
+    files = re.findall(r"`((?:phit|crates|tests)/[\w/.-]+)`", PAGE)
+    assert files
+    assert [file for file in files if not (ROOT / "python" / file).exists() and not (ROOT / file).exists()] == []
+    steps = re.findall(r"`(\w+)` [^|]*\|[^|]*`(phit/[\w/.]+\.py)`", PAGE.partition("| stage |")[2])
+    assert len(steps) > 8
+    for name, file in steps:
+        defined = re.search(rf"^(?:def|class) {name}\b", (ROOT / "python" / file).read_text(encoding="utf-8"), re.M)
+        assert defined, f"{file}: {name}"
 
 
 @pytest.fixture(scope="module")
