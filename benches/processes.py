@@ -14,7 +14,7 @@ from statistics import median
 from typing import Any
 
 import phit
-from phit.running import mpi
+from phit import mpi
 
 SCENARIO: dict[str, Any] = {
     "topology": {"kind": "dragonfly", "p": 8, "a": 16, "h": 8},

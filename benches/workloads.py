@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import phit
-from phit.reading import workload
+from phit import workload
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -9,6 +9,7 @@ their file.
 import ast
 import re
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -176,6 +177,19 @@ def test_the_developers_page_names_files_and_functions_that_are_there() -> None:
     for name, file in steps:
         defined = re.search(rf"^(?:def|class) {name}\b", (ROOT / "python" / file).read_text(encoding="utf-8"), re.M)
         assert defined, f"{file}: {name}"
+
+
+GUIDE = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").glob("*.ipynb")]
+
+
+def test_what_the_guide_names_is_where_users_import_it() -> None:
+    text = "\n".join(path.read_text(encoding="utf-8") for path in GUIDE)
+    named = [full.rpartition(".")[::2] for full in re.findall(r"^::: (phit[\w.]+)$", text, re.M)]
+    for module, names in re.findall(r"from (phit[\w.]*) import ([\w, ]+)", text):
+        named += [(module, name.split()[0]) for name in names.split(",") if name.strip()]
+    assert len(named) > 30
+    for module, name in named:
+        assert hasattr(import_module(module), name) or import_module(f"{module}.{name}"), f"{module}.{name}"
 
 
 @pytest.fixture(scope="module")
