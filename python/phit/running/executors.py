@@ -1,4 +1,4 @@
-"""Runs points on any `concurrent.futures`-style executor; `phit.dask` and `phit.slurm` bring them to clusters."""
+"""Runs points on any `concurrent.futures`-style executor; `dask` and `slurm` bring them to clusters."""
 
 import json
 from collections.abc import Sequence

@@ -20,7 +20,7 @@ there are short ones, for which they would be given back."""
 
 
 class World:
-    """All processes of an MPI job: a `phit.mpi.Transport`."""
+    """All processes of an MPI job: a `phit.running.letters.Transport`."""
 
     def __init__(self) -> None:
         self._all = MPI.COMM_WORLD.Dup()
@@ -32,7 +32,7 @@ class World:
         """By process the last long letter that came from it."""
 
     def round(self, letters: Sequence[Letter], kind: int) -> list[tuple[int, bytearray]]:
-        """See `phit.mpi.Transport.round`."""
+        """See `phit.running.letters.Transport.round`."""
         others = [(self.rank + step) % self.count for step in range(1, self.count)]
         sent = [
             self._all.Isend([piece, MPI.BYTE], dest=process, tag=kind)
@@ -46,7 +46,7 @@ class World:
         return came
 
     def idle(self) -> None:
-        """See `phit.mpi.Transport.idle`: MPI itself would keep a core busy."""
+        """See `phit.running.letters.Transport.idle`: MPI itself would keep a core busy."""
         while not self._all.Iprobe(source=0, tag=MPI.ANY_TAG):
             time.sleep(IDLE_SECONDS)
 

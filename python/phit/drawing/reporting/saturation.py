@@ -36,7 +36,7 @@ class Curve:
 
 
 def curves_of(drawn: pl.DataFrame) -> Iterator[Curve]:
-    """The curves of points with `x`, `series` and `panel` (`phit.plots.series_of`) and `saturated`."""
+    """The curves of points with `x`, `series` and `panel` (`phit.drawing.plots.series_of`) and `saturated`."""
     placed = drawn.filter(pl.col("x").is_not_null())
     for (panel, name), own in placed.group_by("panel", "series", maintain_order=True):
         yield curve_of(str(panel), str(name), own)

@@ -14,7 +14,7 @@ class Content:
     """What stands in a section."""
 
     html: Markup
-    """Its elements; `phit.reporting.templates.render` makes them of a template, in which texts are texts."""
+    """Its elements; `phit.drawing.reporting.templates.render` makes them of a template, in which texts are texts."""
     data: Any = None
     """What its script works with, as JSON can hold it."""
     charts: Mapping[str, Any] = field(default_factory=dict)

@@ -164,7 +164,7 @@ def in_order(evidence: Evidence) -> Judgement:
 
 
 def frames(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
-    """One row per input port, frame and scheme: see `phit.timelapse.port_frames`; `t` is in microseconds."""
+    """One row per input port, frame and scheme: see `phit.drawing.timelapse.port_frames`; `t` is in microseconds."""
     if labels.is_empty() or done.probes.is_empty():
         return pl.DataFrame()
     found = labels.join(done.probes.filter(pl.col("probe").is_in(["ports", "trees"])), on="point", how="inner")

@@ -1,8 +1,8 @@
 """Agreement with other simulators: FOGSim, BookSim and that of the OutFlank paper's author, setting by setting.
 
 `reference` reads their tables; `fogsim`, `booksim`, `booksim_fattree`, `booksim_cascade` and `outflank` make cases of
-them, in the words of `phit.studies.peers`, and `transient` the answers to a change of traffic. `comparison` holds the
-tolerances and the verdicts, `document` writes the page, `figures` and `transient_figures` the plots, `summary` the
+them, in the words of `phit.peers`, and `transient` the answers to a change of traffic. `phit.peers.comparison` holds
+the tolerances and the verdicts, `document` writes the page, `figures` and `transient_figures` the plots, `summary` the
 table for a terminal. `run` does all of it.
 """
 
