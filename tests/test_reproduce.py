@@ -92,7 +92,7 @@ def test_the_page_says_which_runs_were_left_out(reproduced: Path, tmp_path: Path
         path.unlink()
     reproduce(study, ["5b"], Scale.SMOKE, out=folder, run=False)
     assert f"\n{every - 2} of {every} runs, " in page_of.read_text()
-    assert f"Of the {every} runs 2 were left out: each figure says how many it has." in page_of.read_text()
+    assert f"2 of the {every} runs were left out; each figure says how many it has." in page_of.read_text()
 
 
 def test_figures_and_seeds_are_added(cli: Cli, tmp_path: Path, undrawn: pytest.MonkeyPatch) -> None:
@@ -306,7 +306,7 @@ def test_a_page_tells_what_was_left_out_and_what_was_added() -> None:
     part = page.Part(study.figures["5a"], [], runs=7, cpu_seconds=1.0, missing=4, further=2)
     findings, absent = study.judge({}, setting), [study.figures["6"], study.figures["updates"]]
     text = page.text(study, Scale.SMOKE, setting, findings, [part], "figures", not_run=absent)
-    assert "Of the 9 runs 4 were left out: each figure says how many it has." in text
+    assert "4 of the 9 runs were left out; each figure says how many it has." in text
     assert "Besides, 2 runs are of further seeds" in text
     assert "5 of 9 runs and 2 of further seeds, 1 s of CPU time." in text
     assert "too little to be shown: Figure 6: Mixed traffic; Beyond the paper: what ECtN sends, and when." in text

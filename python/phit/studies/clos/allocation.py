@@ -117,10 +117,10 @@ def two_are_enough(evidence: Evidence) -> Fact | None:
     if left * oblivious >= GREEDY_ABOVE[0]:
         return None
     text = (
-        f"where the crossbar does not limit, the better of two uplinks leaves {left:.0%} of the wait for a random one "
-        f"(simulated alone); by the paper's figure 2 that wait makes oblivious routing {oblivious:.0%} slower than "
-        f"sequential at {UNBOUNDED_LOAD:g}, so that greedy_r(2) is {left * oblivious:.0%} slower: the paper's 60 % are "
-        "more than those of oblivious routing"
+        f"where the crossbar does not limit, the better of two uplinks leaves {left:.0%} of the wait for a random "
+        f"one (simulated alone). By the paper's figure 2 that wait makes oblivious routing {oblivious:.0%} slower "
+        f"than sequential at {UNBOUNDED_LOAD:g}. So greedy_r(2) is {left * oblivious:.0%} slower, and the paper's 60 "
+        "% are more than oblivious routing has"
     )
     return Fact(text, "`phit.studies.clos.uplinks`, figure 2")
 
@@ -133,11 +133,11 @@ def two_are_enough(evidence: Evidence) -> Fact | None:
     fact=two_are_enough,
     remark=(
         "sequential_r(2) is as in the paper, greedy_r(2) is not. The paper has it above oblivious routing at this "
-        "load, but 10 % below it at 0.9 (figure 12). What makes it worse is a crossbar that limits, as outputs that "
-        "many inputs choose at once take a few flits in a cycle: with outputs that take 3 instead of 4 it is 20 % "
-        "above sequential, and with decisions from a state two cycles old 23 %; with 2 the network accepts no more "
-        "than 0.885. Neither slower credits, nor credits from the output, nor packets that keep their outputs change "
-        "it by more than 3 %."
+        "load, but 10 % below it at 0.9 (figure 12). A limiting crossbar makes it worse, because outputs that many "
+        "inputs choose at once take a few flits in a cycle. With outputs that take 3 instead of 4 it is 20 % above "
+        "sequential, and with decisions from a state two cycles old 23 %. With 2 the network accepts no more than "
+        "0.885. Neither slower credits, nor credits from the output, nor packets that keep their outputs change it "
+        "by more than 3 %."
     ),
 )
 def two_samples_unbounded(evidence: Evidence) -> Judgement:
@@ -450,10 +450,10 @@ def second_sample_saves(evidence: Evidence) -> Fact | None:
     if saved <= GREEDY_SAVES[1]:
         return None
     text = (
-        f"where the crossbar does not limit, the better of two uplinks leaves "
-        f"{_share_left(evidence.setting, HISTOGRAM_LOAD):.0%} of the wait for a random one (simulated alone), which is "
-        f"{SAVED[HISTOGRAM_LOAD]:.0%} of oblivious latency at {HISTOGRAM_LOAD:g} by the paper's figure 5: "
-        f"{saved:.0%} of latency, not 10 %"
+        "where the crossbar does not limit, the better of two uplinks leaves "
+        f"{_share_left(evidence.setting, HISTOGRAM_LOAD):.0%} of the wait for a random one (simulated alone). By the "
+        f"paper's figure 5 that wait is {SAVED[HISTOGRAM_LOAD]:.0%} of oblivious latency at {HISTOGRAM_LOAD:g}. So "
+        f"the second sample saves {saved:.0%} of latency, not 10 %"
     )
     return Fact(text, "`phit.studies.clos.uplinks`, figure 5")
 
@@ -500,9 +500,9 @@ def _of_one_seed(evidence: Evidence) -> Judgement:
     first=Revision(_of_one_seed, "5 to 20 %; > 20 %; < 10 %; above n = 2 or saturated"),
     fact=second_sample_saves,
     remark=(
-        "The second sample of greedy_r saves twice what the paper says: as much as a queueing model of the uplinks "
-        "alone has it. Decisions from a state one cycle old leave 17 % of these 19; outputs that take 3 flits in a "
-        "cycle instead of 4 change nothing."
+        "The second sample of greedy_r saves twice as much as in the paper, and as much as in a queueing model of "
+        "the uplinks alone. Decisions from a state one cycle old leave 17 % of these 19. Outputs that take 3 flits "
+        "in a cycle instead of 4 change nothing."
     ),
 )
 def more_samples(evidence: Evidence) -> Judgement:

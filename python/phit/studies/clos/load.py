@@ -427,12 +427,12 @@ def _bars(table: pl.DataFrame, name: str) -> Chart:
     "under oblivious routing, and 3, at most 7, under adaptive",
     paper="4 to 6, at most 16; 2 to 4, at most 9",
     remark=(
-        "What waits in input buffers depends on how long credits take, which the paper does not say. With credits "
-        "that take 2 cycles both kinds of buffers are emptier than the paper's (`input`). With credits from the output "
-        "the claim holds if they take 4 cycles (`output`). If these take 2, the means over all buffers are the paper's "
-        "(0.71 and 0.32, in the paper 0.78 and 0.33), and the fullest hold 4.4 and 1.5 entries; if they take 3, 5.2 "
-        "and 1.8. With credits from the input buffer that take 6 cycles oblivious routing's are at the upper bound and "
-        "adaptive routing's inside (`fitted`), with 5 cycles they hold 5.2 and 1.7."
+        "The fill of input buffers depends on how long credits take, which the paper does not say. With credits "
+        "that take 2 cycles both kinds of buffers are emptier than the paper's (`input`). With credits from the "
+        "output the claim holds if they take 4 cycles (`output`). If these take 2, the means over all buffers agree "
+        "with the paper (0.71 and 0.32, in the paper 0.78 and 0.33), and the fullest hold 4.4 and 1.5 entries; if "
+        "they take 3, 5.2 and 1.8. With credits from the input buffer that take 6 cycles, oblivious routing is at "
+        "the upper bound and adaptive routing inside (`fitted`). With 5 cycles the fullest hold 5.2 and 1.7."
     ),
 )
 def fullest_buffers(evidence: Evidence) -> Judgement:

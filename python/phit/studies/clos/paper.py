@@ -158,17 +158,17 @@ OUTPUT = Reading(
     "output",
     "The credit of a flit is sent when the flit leaves the router: it keeps its entry until the link takes it "
     f'(`router.credit_release = "output"`), and can be used {OUTPUT_CREDITS} cycles later. The queues of the outputs '
-    "are then a part of the input buffers, as in a router that has no other buffers, and routing sees of the next "
-    "router what waits there for outputs, too. The time is a fit to figure 6 (K7).",
+    "are then a part of the input buffers, as in a router that has no other buffers. Routing then also sees the "
+    "flits that wait for outputs in the next router. The time is a fit to figure 6 (K7).",
 )
 
 FITTED = Reading(
     "fitted",
-    "What gives most of the paper's numbers, found by varying what the text leaves open. It differs from `input` in "
-    "two settings:\n\n"
-    f"* Credits can be used after {SLOW_CREDITS} cycles (`router.credit_delay`). The text says that 16 entries cover "
-    "the latency of credits, and nothing else of it. With 6 cycles the fullest buffers are about as full as in "
-    "figure 6 (K7); with 5 those of adaptive routing hold 1.7 entries, with 2 they hold 1.1.\n"
+    "This reading gives most of the paper's numbers. It was found by varying the choices that the text leaves open. "
+    f"It differs from `input` in two settings:\n\n* Credits can be used after {SLOW_CREDITS} cycles "
+    "(`router.credit_delay`). The text says that 16 entries cover the latency of credits, and nothing else about "
+    "it. With 6 cycles the fullest buffers are about as full as in figure 6 (K7). With 5 cycles the fullest buffers "
+    "of adaptive routing hold 1.7 entries, and with 2 they hold 1.1.\n"
     "* A packet keeps the output that it is given when it comes to the front of its queue (`redecide = false`). "
     "Outputs computed two cycles ahead then cost latency as in figure 16 (K20); if heads that could not be sent choose "
     "again they cost nothing. Section 4.2 has heads choose again where buffers are full: this is a fit, not a reading "
@@ -361,23 +361,23 @@ def options(of: Setting) -> str:
         "and again in the next for heads that could not be sent."
     )
     measurement = (
-        f"Measurement: {of.warmup:,} cycles of warm-up (figure 2: {of.settled:,}; figure 4 with infinite buffers at "
-        f"{FULL:g}: {of.full_warmup:,}; figure 10a: {of.large_warmup:,}, or {SETTLING} for each stage if these are "
-        f"more; packets of {LONG} flits from {NEAR:g} on: {of.near_warmup:,}), then at least {of.cycles:,} (figures 2 "
-        f"and 10a: {of.large_cycles:,}), and up to {of.most:,} ({2 * of.large_cycles:,}) until the intervals of "
-        f"latency and accepted load are within {precise}; latency is that of the packets generated in this time, which "
-        "are delivered before a run ends, within as many cycles as are measured at least. Runs that accept less than "
-        f"{SATURATED_BELOW:.0%} of the load offered, or have more than "
-        f"{BEYOND} times the latency of an empty network, count as saturated. Figures 10a and 10b, on throughput "
-        f"alone, measure {of.large_cycles:,} and {of.cycles:,} cycles; packets of {LONG} flits are measured for "
-        f"{of.near_cycles:,} from {NEAR:g} on."
+        f"Measurement: a run has {of.warmup:,} cycles of warm-up. Figure 2 has {of.settled:,}, figure 4 with "
+        f"infinite buffers at {FULL:g} {of.full_warmup:,}, and figure 10a {of.large_warmup:,}, or {SETTLING} for "
+        f"each stage if these are more. Packets of {LONG} flits from {NEAR:g} on have {of.near_warmup:,}. Then at "
+        f"least {of.cycles:,} cycles (figures 2 and 10a: {of.large_cycles:,}) are measured, and up to {of.most:,} "
+        f"({2 * of.large_cycles:,}) until the intervals of latency and accepted load are within {precise}. Latency "
+        "is the latency of the packets generated in this time. They are delivered before a run ends, within at "
+        "least as many cycles as are measured. A run counts as saturated if it accepts less than "
+        f"{SATURATED_BELOW:.0%} of the offered load, or has more than {BEYOND} times the latency of an empty "
+        f"network. Figures 10a and 10b, on throughput alone, measure {of.large_cycles:,} and {of.cycles:,} cycles; "
+        f"packets of {LONG} flits are measured for {of.near_cycles:,} from {NEAR:g} on."
     )
     broken = (
-        f"Faults: {len(faults(of))} links, half of them of the first middle-stage router and half of the second, each "
-        "at another router of the first stage. The linear program for the best division of wc-UR traffic gives a "
-        f"throughput of {limits['adaptive']:.3f}; oblivious routing that draws again where a link is of no use, "
-        f"{limits['uniform']:.3f}; that takes the next link, {limits['next']:.3f}. The study has the latter "
-        '(`around_faults = "next"`).'
+        f"Faults: {len(faults(of))} links, half of them of the first middle-stage router and half of the second, "
+        "each at another router of the first stage. The linear program for the best division of wc-UR traffic gives "
+        f"a throughput of {limits['adaptive']:.3f}. Oblivious routing that draws again if a link leads nowhere gives "
+        f"{limits['uniform']:.3f}. Oblivious routing that takes the next link gives {limits['next']:.3f}, and the "
+        'study uses it (`around_faults = "next"`).'
     )
     return "\n\n".join((router, measurement, broken))
 

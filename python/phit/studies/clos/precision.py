@@ -215,10 +215,10 @@ def ignorance_is_cheap(evidence: Evidence) -> Fact | None:
     if lost >= LOST:
         return None
     text = (
-        f"to know nothing at all costs at most {lost:.1%}: oblivious routing among the links that lead to the "
-        f"destination fills the first link at a load of {most['uniform']:.3f}, the best division (a linear program) at "
-        f"{most['adaptive']:.3f}, and with 16 entries it carries {GAIN - 1:.0%} less, by the paper's own figure 4b; 0 "
-        "bits know more than nothing, and the paper has 15 %"
+        f"without any knowledge of buffers routing loses at most {lost:.1%}. Oblivious routing among the links that "
+        f"lead to the destination fills the first link at a load of {most['uniform']:.3f}, and the best division (a "
+        f"linear program) at {most['adaptive']:.3f}. With 16 entries oblivious routing carries {GAIN - 1:.0%} less, "
+        "by the paper's own figure 4b. 0 bits know more than nothing, and the paper has 15 %"
     )
     return Fact(text, "bounds of figure 7b, K4")
 
@@ -231,11 +231,12 @@ def ignorance_is_cheap(evidence: Evidence) -> Fact | None:
     fact=ignorance_is_cheap,
     remark=(
         "Precision hardly matters to throughput. With 0 bits a full buffer still counts as unavailable, and the "
-        "buffers of the overloaded links are full whenever the others are not: that alone divides the load as well as "
-        "knowing the fill does. Nothing of the following makes a difference of more than 1 %: packets of 10 flits, "
-        "packets that keep their outputs, credits that take 6 cycles or come from the output, twice the speedup at "
-        "the inputs, inputs that know nothing of one another, equally good outputs taken in turn from a random one on "
-        "(which doubles the load of a faulty link's neighbour, as the oblivious draw does that K9 needs)."
+        "buffers of the overloaded links are full whenever the others are not. This alone divides the load as well "
+        "as knowledge of the fill does. None of the following makes a difference of more than 1 %: packets of 10 "
+        "flits; packets that keep their outputs; credits that take 6 cycles or come from the output; twice the "
+        "speedup at the inputs. Nor do inputs that know nothing of one another, or equally good outputs taken in "
+        "turn from a random one on. The latter doubles the load of a faulty link's neighbour, like the oblivious "
+        "draw that K9 needs."
     ),
 )
 def precision_faults(evidence: Evidence) -> Judgement:
@@ -349,11 +350,11 @@ def _no_dearer(evidence: Evidence) -> Judgement:
     paper="within ±5 %; +2 to +20 %",
     first=Revision(_no_dearer, "≤ 5 %; ≤ 20 %"),
     remark=(
-        "Where heads that could not be sent choose again in the next cycle, decisions from an older state cost "
-        "nothing: what they got wrong is put right at once. Where packets keep their outputs they cost latency "
-        "(`fitted`), more than in the paper the nearer saturation is: at 0.44 one cycle costs 7 % and two 25 %, in two "
-        "long runs of each. With credits from the output and choices that are made again one cycle and two cost 1 % at "
-        "0.46."
+        "If heads that could not be sent choose again in the next cycle, decisions from an older state cost "
+        "nothing, because their errors are corrected at once. If packets keep their outputs, such decisions cost "
+        "latency (`fitted`), and the more above the paper's figure the nearer saturation is. At 0.44 one cycle "
+        "costs 7 % and two 25 %, in two long runs of each. With credits from the output and repeated choices one "
+        "cycle and two cost 1 % at 0.46."
     ),
 )
 def precomputation(evidence: Evidence) -> Judgement:

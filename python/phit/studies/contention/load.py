@@ -103,7 +103,11 @@ _figure(
     "Mean packet latency and accepted load against offered load, steady state, UN.",
 )
 next_group = _figure(
-    "5b", lambda _: "ADV+1", MECHANISMS, "ADV+1", "The same under ADV+1: all nodes of a group send to the next group."
+    "5b",
+    lambda _: "ADV+1",
+    MECHANISMS,
+    "ADV+1",
+    "Latency and accepted load under ADV+1: all nodes of a group send to the next group.",
 )
 
 
@@ -121,7 +125,7 @@ _figure(
     far,
     MECHANISMS,
     "ADV+h",
-    "The same under ADV+h, which also overloads local links of the intermediate groups.",
+    "Latency and accepted load under ADV+h, which also overloads local links of the intermediate groups.",
 )
 
 
@@ -450,9 +454,9 @@ def _minimal_link_is_full(evidence: Evidence) -> Fact | None:
         return None
     threshold = setting.thresholds["Base"]["threshold"]
     text = (
-        f"the paper's reason for the first zone, that the minimal path is not congested, does not apply at "
-        f"{FIRST_ZONE:g} in its own network: the {setting.a * setting.p} endpoints of a group offer {offered:.2f} "
-        f"phits per cycle to the one link to the next group, which carries one (C5: MIN accepts 1/(a·p) = "
+        "the paper's reason for the first zone is that the minimal path is not congested. It does not apply at "
+        f"{FIRST_ZONE:g} in its own network. The {setting.a * setting.p} endpoints of a group offer {offered:.2f} "
+        "phits per cycle to the one link to the next group, which carries one (C5: MIN accepts 1/(a·p) = "
         f"{1 / (setting.a * setting.p):.4f}). {1 - 1 / offered:.0%} of the packets have to leave it, and by Base's "
         f"rule none does before {threshold} heads wait for it"
     )

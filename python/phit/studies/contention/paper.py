@@ -160,13 +160,13 @@ def options(of: Setting) -> str:
         f"{of.after:,} after it, in bins of {of.bin} cycles."
     )
     router = (
-        "The router is that of Table I: 5 cycles, a frequency speedup of 2, output buffers of 32 phits, links of 10 "
+        "The router follows Table I: 5 cycles, a frequency speedup of 2, output buffers of 32 phits, links of 10 "
         "and 100 cycles, packets of 8 phits, virtual cut-through."
     )
     choices = (
-        "The paper leaves open whether a counter at its threshold triggers (`comparison`) and which outputs Hybrid and "
-        "ECtN may take instead (`candidates`), and does not name the `restriction` of OLM and Hybrid: these are as in "
-        "the simulator that made its figures."
+        "The paper leaves open whether a counter at its threshold triggers (`comparison`), and which outputs Hybrid "
+        "and ECtN may take instead (`candidates`). It does not name the `restriction` of OLM and Hybrid. The study "
+        "follows the simulator that made the paper's figures."
     )
     rows = [[name, toml_line(routing(name, of)), str(MECHANISMS[name].local_vcs)] for name in MECHANISMS]
     table = markdown_table(["mechanism", "`[routing]`", "local VCs"], rows)

@@ -239,18 +239,18 @@ def _count_words(table: pl.DataFrame, setting: Setting) -> str:
     channels = shape.h + LOCAL_MINIMAL * (shape.a - 1)
     most = shape.minimal_vcs / shape.ports
     return (
-        "A head counts once, from when it comes to the front of its queue until its tail has left it, so that the "
-        "counters of a router add up to its heads, and the mean counter is these over its "
-        f"{shape.ports} outputs. Minimal packets stand in {shape.minimal_vcs} of the {shape.input_vcs} channels, so "
-        f"that it is {most:.2f} if each of these has a head, and {shape.input_vcs / shape.ports:.2f}, the paper's "
-        f"estimate, if each of all has one. Counted are {minimal.counted:.1f} and {base.counted:.1f} heads: "
-        f"{minimal.injecting:.1f} in the {shape.p * shape.injection_vcs} injection queues, the others in channels of "
-        "links. A head stays there at least as long as its packet comes in, phit by phit, so that links that bring "
-        f"{minimal.brought:.1f} and {base.brought:.1f} phits per cycle make as many heads if none ever waits. In fact "
-        f"it stays {minimal.stay:.2f} and {base.stay:.2f} times as long, which makes the mean counters of the table; "
-        f"for a head in each of the {channels} channels of minimal packets it would have to stay "
-        f"{channels / minimal.brought:.1f} times as long. The crossbar, twice as fast as a link, takes away sooner "
-        "what a link brings."
+        "A head counts once, from its arrival at the front of its queue until its tail has left. So the counters of "
+        f"a router add up to its heads, and the mean counter is the number of heads over its {shape.ports} outputs. "
+        f"Minimal packets stand in {shape.minimal_vcs} of the {shape.input_vcs} channels. The mean is {most:.2f} if "
+        f"each of these has a head, and {shape.input_vcs / shape.ports:.2f}, the paper's estimate, if every channel "
+        f"has one. The runs have {minimal.counted:.1f} and {base.counted:.1f} heads: {minimal.injecting:.1f} in the "
+        f"{shape.p * shape.injection_vcs} injection queues, the others in channels of links. A head stays there at "
+        f"least as long as its packet arrives, phit by phit. So links that bring {minimal.brought:.1f} and "
+        f"{base.brought:.1f} phits per cycle make as many heads if none ever waits. In fact a head stays "
+        f"{minimal.stay:.2f} and {base.stay:.2f} times as long, which makes the mean counters of the table. For a "
+        f"head in each of the {channels} channels of minimal packets it would have to stay "
+        f"{channels / minimal.brought:.1f} times as long. The crossbar is twice as fast as a link, and removes "
+        "packets sooner than a link brings them."
     )
 
 

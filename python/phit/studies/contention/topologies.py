@@ -121,8 +121,9 @@ NETWORKS = {
 @study.figure(
     "topologies",
     title="Beyond the paper: counters on other networks",
-    caption="Contention counters in 256 endpoints of a HyperX (nonminimal hops within a row or column), a torus (other "
-    "minimal hops) and a folded Clos (the output upwards that fewest heads have chosen), beside what is common there.",
+    caption="Contention counters in networks of 256 endpoints, beside their usual mechanisms. In a HyperX they "
+    "choose nonminimal hops within a row or column, in a torus other minimal hops, and in a folded Clos the "
+    "output upwards that fewest heads have chosen.",
     parts=tuple(NETWORKS),
 )
 def topologies(setting: Setting, seeds: int | None) -> list[Case]:

@@ -253,9 +253,9 @@ def _hybrid_misroutes(evidence: Evidence) -> Fact | None:
     if min(there, here) <= 2 or max(others) > 2:
         return None
     return Fact(
-        f"Hybrid misroutes by its credits, too: in FOGSim's own runs at h = 4 it sends {there:.1f} % of the packets "
-        f"another way under UN, which is more than 2 %; here it is {here:.1f} %, OLM's {olm:.1f} %, and at most "
-        f"{max(others):.1f} % with counters alone",
+        f"Hybrid misroutes by its credits, too. In FOGSim's own runs at h = 4 it sends {there:.1f} % of the packets "
+        f"another way under UN, which is more than 2 %. In Phit the share is {here:.1f} %, with OLM {olm:.1f} %, and "
+        f"at most {max(others):.1f} % with counters alone",
         authors.SHOWN,
     )
 
@@ -348,10 +348,10 @@ def _reach(evidence: Evidence) -> Fact | None:
     if before is None or after is None or limit >= SMALL_GLOBAL or nominal(after) >= 4 * nominal(before):
         return None
     return Fact(
-        f"PB's rule does not know the buffers' size: a global link is flagged when {limit:.0f} phits are charged "
-        f"against it ({PB_COEFFICIENT:g} times the mean of its router's links under UN at {TRANSIENT_LOAD:g}, plus "
-        f"{MARGIN} phits), which the {SMALL_GLOBAL} phits of the small buffers hold as well as the large ones, so that "
-        f"larger ones cannot delay it. PB settles after {nominal(before):g} cycles with the small and after "
+        f"PB's rule does not know the buffers' size. A global link is flagged when {limit:.0f} phits are charged to "
+        f"it: {PB_COEFFICIENT:g} times the mean of its router's links under UN at {TRANSIENT_LOAD:g}, plus {MARGIN} "
+        f"phits. The {SMALL_GLOBAL} phits of the small buffers hold this amount as well as the large ones, so larger "
+        f"buffers cannot delay the flag. PB settles after {nominal(before):g} cycles with the small and after "
         f"{nominal(after):g} with the large buffers",
         "the rule of PB in the simulator's documentation, and figure 8",
     )
@@ -445,8 +445,8 @@ def _no_coefficient(evidence: Evidence) -> Fact | None:
         for coefficient, percent, is_near in zip((PB_COEFFICIENT, *COEFFICIENTS), swings, near, strict=True)
     )
     return Fact(
-        f"figures 5b and 9 ask for different PB: with no coefficient does it swing by {AMPLITUDE:g} % of its latency "
-        f"and stay 0 to 25 % above VAL at 0.3 to 0.4, as C6 has it ({words})",
+        f"figures 5b and 9 ask for different PB. With no coefficient does it both swing by {AMPLITUDE:g} % of its "
+        f"latency and stay 0 to 25 % above VAL at 0.3 to 0.4, as in C6 ({words})",
         "PB's coefficient and PB's parameters below",
     )
 
@@ -459,7 +459,7 @@ def _no_coefficient(evidence: Evidence) -> Fact | None:
     first=Revision(_first_oscillation, "period 300 to 700 cycles; ECtN's standard deviation below 1/3 of PB's"),
     fact=_no_coefficient,
     remark=(
-        "With the coefficient of 1, which brings PB close to VAL (C6), it hardly swings: its period is that of the "
+        "With the coefficient of 1, which brings PB close to VAL (C6), it hardly swings. Its period agrees with the "
         "paper, but less than 0.5 % of the latency is no oscillation. Larger coefficients swing more (see PB's "
         "parameters below)."
     ),
@@ -489,8 +489,9 @@ PARAMETERS: dict[str, tuple[Document, tuple[str, ...]]] = {
 @study.figure(
     "piggyback",
     title="PB's parameters",
-    caption="Figures 7 and 8 for PB with other coefficients of the mean above which a link is flagged (the simulator's "
-    "default is 2), and with the T = 3 packets above it as much larger as the buffers are.",
+    caption="This repeats figures 7 and 8 for PB with other coefficients of the mean above which a link is flagged "
+    "(the simulator's default is 2). It also has T = 3 packets above the mean increased in proportion to "
+    "the buffers.",
     table=tables.transient,
 )
 def parameters(setting: Setting, seeds: int | None) -> list[Case]:

@@ -97,14 +97,14 @@ def describe(of: Setting) -> str:
 def options(of: Setting) -> str:
     """What is run, in Markdown."""
     fair = (
-        "On one network all mechanisms have the same links, the same memory at every input port, the same crossbar "
-        "(twice as fast as the links, 5 cycles, 32 phits of output buffer), packets of "
-        f"{PHITS} phits under virtual cut-through, and sources with a queue for each destination, so that no packet "
-        "waits at its source for one that goes elsewhere. How the memory of a port is divided is the mechanism's own: "
-        "virtual channels or queues. Mechanisms with thresholds have those of their papers, carried over to these "
-        "routers: contention counters twice the mean number of virtual channels of a port, but at most p (section "
-        "VI-A of their paper); TPR the shares of table III, with time in units of a packet; FBICM 1/16, 1/32 and 1/64 "
-        "of a port's memory. ECtN's updates and FBICM's notifications take their time on the links."
+        "On one network all mechanisms have the same links, the same memory at every input port and the same "
+        f"crossbar (twice as fast as the links, 5 cycles, 32 phits of output buffer). Packets have {PHITS} phits "
+        "under virtual cut-through. Sources have a queue for each destination, so that no packet waits at its "
+        "source behind one for another destination. The mechanism decides how the memory of a port is divided: into "
+        "virtual channels or queues. Thresholds follow the papers, adapted to these routers. Contention counters "
+        "take twice the mean number of virtual channels of a port, but at most p (section VI-A of their paper). TPR "
+        "takes the shares of table III, with time in units of a packet. FBICM takes 1/16, 1/32 and 1/64 of a port's "
+        "memory. ECtN's updates and FBICM's notifications take their time on the links."
     )
     cycles = (
         f"Steady states: {of.warmup:,} cycles of warm-up, {of.cycles:,} measured; each seed has a permutation of its "
@@ -114,9 +114,9 @@ def options(of: Setting) -> str:
     )
     contestants = [_contestants(on) for on in by_network(of)]
     absent = (
-        f"VOQnet runs nowhere: a queue of two packets for each endpoint takes {_voqnet(of)}. UGAL and TPR do not run "
-        f"on the {CLOS} and the {TORUS}: there minimal and Valiant routes share channels, and can wait for one another "
-        "in a circle (`phit verify`)."
+        f"VOQnet runs nowhere, because of its memory for queues of two packets for each endpoint: {_voqnet(of)}. "
+        f"UGAL and TPR do not run on the {CLOS} and the {TORUS}. There minimal and Valiant routes share channels, "
+        "and can wait for one another in a cycle (`phit verify`)."
     )
     return "\n\n".join([fair, *contestants, absent, cycles])
 

@@ -145,8 +145,8 @@ def _text(name: str, table: pl.DataFrame, setting: Setting) -> str:
         f"{on.words}, {on.endpoints:,} endpoints. Accepted loads in phits/(endpoint·cycle), the most of a curve; ± the "
         f"half width of the 95 % interval, {_seeds(table)} ({PERM}: each seed draws its own). Beside a hot "
         "spot: the share of all other traffic that is delivered. A mechanism has adapted when the latency of new "
-        f"packets stays within {TOLERANCE:.0%} of the step from its final value. State: what a router keeps "
-        "or brings to its decisions besides packets, credits and tables, by the cost models of the papers' studies."
+        f"packets stays within {TOLERANCE:.0%} of the step from its final value. State: the bits "
+        "for decisions in a router besides packets, credits and tables, by the cost models of the papers' studies."
     )
     return f"{shown}\n\n{_leaders(table, on)}\n\n{_allowed(on)} {words}"
 

@@ -49,9 +49,10 @@ def _traffic(setting: Setting, case: str) -> Document:
 @study.figure(
     "adaptive",
     title="Beyond the report: adaptive routing",
-    caption="FBICM over tables and over adaptive ways up, beside queues that isolate nothing, with a hot spot and with "
-    "a permutation (bit reverse) whose packets meet on few ways up if they keep to the tables. Packets that have "
-    "several ways are isolated only where all of them are held back; isolated packets keep to the tables.",
+    caption="FBICM over tables and over adaptive ways up, beside queues that isolate nothing. The traffic is a hot "
+    "spot, and a permutation (bit reverse) whose packets meet on few ways up if they keep to the tables. "
+    "Packets that have several ways are isolated only if all of them are held back. Isolated packets keep "
+    "to the tables.",
     table=over_time,
 )
 def adaptive(setting: Setting, seeds: int | None) -> list[Case]:

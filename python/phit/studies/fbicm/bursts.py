@@ -98,8 +98,8 @@ MEASURES = ("latency_us", "accepted_load")
 @study.figure(
     "bursts",
     title="I/O traffic: latency and throughput",
-    caption="The same traces, and one compressed further. While links have time to spare schemes differ in how long "
-    "packets take, not in how many arrive.",
+    caption="Whole runs of the traces of figure 5.4, and of one compressed further. While links have time to spare, "
+    "schemes differ in how long packets take, not in how many arrive.",
     table=each_run,
 )
 def whole_runs(setting: Setting, seeds: int | None) -> list[Case]:
@@ -136,9 +136,7 @@ def _whole_text(table: pl.DataFrame, setting: Setting) -> str:  # noqa: ARG001
             rows.append([str(compression), scheme, f"{means[0]:.1f}", f"{means[1]:.4f}", *(_plus(r) for r in ratios)])
     count = table["seed"].n_unique()
     head = ["compression", "scheme", "mean latency (µs)", "throughput", "latency to VOQnet's", "throughput to VOQnet's"]
-    words = (
-        f"Means over {count} trace{'s' * (count > 1)}, the same for all schemes; ± the half width of the 95 % interval."
-    )
+    words = f"Means over {count} trace{'s' * (count > 1)}, with the same traces for all schemes; ± the half width of the 95 % interval."
     return f"{markdown_table(head, rows, head[2:])}\n\n{words}"
 
 

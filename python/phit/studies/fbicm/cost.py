@@ -195,7 +195,8 @@ KINDS = ("allocation", "update", "stop", "go", "deallocation")
 @study.figure(
     "versions",
     title="First and new version",
-    caption="What both versions send, how long their queues live, and when their memories are on (sections 4.2, 4.3).",
+    caption="The notifications of both versions, the lifetimes of their queues, and when their memories are on "
+    "(sections 4.2, 4.3).",
     table=counts,
 )
 def versions(setting: Setting, seeds: int | None) -> list[Case]:

@@ -102,8 +102,8 @@ def _others(setting: Setting) -> list[Elsewhere]:
 @study.figure(
     "elsewhere",
     title="Beyond the report",
-    caption="A hot spot in a folded Clos network and a Dragonfly, and in a tree with adaptive ways up, by which the "
-    "hot flow reaches all roots: queues by output no longer isolate it, queues by destination do.",
+    caption="A hot spot in a folded Clos network, a Dragonfly, and a tree with adaptive ways up. In the tree the "
+    "hot flow reaches all roots: queues by output no longer isolate it, and queues by destination do.",
     table=over_time,
 )
 def elsewhere(setting: Setting, seeds: int | None) -> list[Case]:

@@ -157,20 +157,20 @@ A cycle is a nanosecond, a phit a byte: links carry 1 GB/s and take 1 ns, packet
 takes 1 ns; its crossbar is as fast as a link. Input ports have {MEMORY:,} bytes, with VOQnet
 {VOQNET_QUEUE} for each endpoint.
 
-What the report leaves open, and what is taken here:
+The report leaves these choices open, and the study takes these values:
 
 * thresholds of FBICM: {thresholds}; see the scan above;
-* NFQ and CFQs share the memory of a port; what may come in is limited by the credits of all of it;
+* NFQ and CFQs share the memory of a port; the credits of the whole memory limit arrivals;
 * a notification has 3 bits for its kind, 3 for the line, 4 for the hops, 16 for each destination, and takes whole bytes
-  of the link after the packet that is being sent;
+  of the link after the current packet;
 * a packet for which no line is free stays in the NFQ and may leave it;
-* the adapters' admittance queues obey notifications as output ports do; the injection queues are those of the switch's
-  port. An admittance queue holds {ADMITTANCE:,} bytes, and what finds it full is not generated: without a limit the
-  hot spot would go on for milliseconds after its sources have fallen silent. Under I/O, whose messages are stored
+* the adapters' admittance queues obey notifications as output ports do; the injection queues belong to the switch's
+  port. An admittance queue holds {ADMITTANCE:,} bytes, and packets that find it full are not generated: without a limit
+  the hot spot would go on for milliseconds after its sources have fallen silent. Under I/O, whose messages are stored
   whole, there is no limit;
-* the hot sources of cases #2 and #5 are one endpoint of each leaf switch; those of #3 and #6 three of each of as few
-  leaf switches as hold a quarter of all, and their destinations all those that a leaf switch reaches over its first
-  link upwards;
+* the hot sources of cases #2 and #5 are one endpoint of each leaf switch. In #3 and #6 they are three endpoints of each
+  of a few leaf switches, just enough to hold a quarter of all. Their destinations are all endpoints that a leaf switch
+  reaches over its first link upwards;
 * the cello traces are not public: a generated bursty trace stands in for them.
 
 Steady states: {of.warmup:,} cycles of warm-up, {of.cycles:,} measured. Hot spots: {begin:g} to {end:g} µs,

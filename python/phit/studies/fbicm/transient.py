@@ -247,7 +247,8 @@ def slow_recovery(evidence: Evidence) -> Judgement:
 @study.figure(
     "5.3",
     title="Several hot destinations",
-    caption="The same with all destinations behind one link upwards of each of some leaf switches (cases #3 and #6).",
+    caption="A hot spot whose destinations are all behind one link upwards of each of some leaf switches (cases #3 "
+    "and #6).",
     table=over_time,
 )
 def several_hot_spots(setting: Setting, seeds: int | None) -> list[Case]:

@@ -241,10 +241,11 @@ def _shown(size: float) -> str:
 
 
 MARGINS = (
-    "In brackets: by how many standard errors the value that decides is off the bound of its rule, positive on the "
-    f"side that holds. Within {DECIDED:g} a claim is `undecided`: other seeds might have decided it otherwise. "
-    "Standard errors are those of means over seeds, of a single run's from its own interval, such that two are a 95 % "
-    "interval; `exact`: no chance is involved; `?`: not known, as of a single run's share of packets."
+    "The number in brackets is the margin: how many standard errors lie between the deciding value and the bound of "
+    f"its rule. It is positive if the claim holds. Within {DECIDED:g} a claim is `undecided`: other seeds might "
+    "have decided otherwise. Standard errors come from means over seeds, or from the interval of a single run; two "
+    "standard errors are a 95 % interval. `exact` means that no chance is involved. `?` means that the error is "
+    "unknown, as for a single run's share of packets."
 )
 """What margins are, in Markdown."""
 

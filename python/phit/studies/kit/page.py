@@ -63,7 +63,7 @@ def text(
     ]
     blocks += [
         "## Claims",
-        f"{_what(study)}, with the rule that decides each claim: {_verdicts(findings)}.",
+        f"{_what(study)}, each decided by a rule. Verdicts: {_verdicts(findings)}.",
         claim.MARGINS,
         claim.markdown(findings, "paper" if isinstance(study.paper, Paper) else "rule"),
         *_facts(findings),
@@ -80,7 +80,7 @@ def text(
 
 def _what(study: Study[S, E]) -> str:
     """What the claims are."""
-    return "What the paper says" if isinstance(study.paper, Paper) else "What we expect to find"
+    return "These are the claims of the paper" if isinstance(study.paper, Paper) else "These are our expectations"
 
 
 def _verdicts(findings: Sequence[Finding]) -> str:
@@ -96,7 +96,7 @@ def _verdicts(findings: Sequence[Finding]) -> str:
 def _facts(findings: Sequence[Finding]) -> list[str]:
     """What says that claims cannot hold."""
     found = claim.reasons(findings)
-    return ["### What cannot hold", "\n".join(found)] if found else []
+    return ["### Claims that cannot hold", "\n".join(found)] if found else []
 
 
 def _readings(study: Study[S, E], findings: Sequence[Finding]) -> list[str]:
@@ -115,21 +115,21 @@ def _remarks(study: Study[S, E], scale: Scale, findings: Sequence[Finding]) -> l
     differing = dict.fromkeys(f.id for f in findings if f.verdict is Verdict.DIFFERS and f.id in remarks)
     if scale is not Scale.PAPER or not differing:
         return []
-    return ["### What differs, and why", "\n".join(f"* **{name}**: {remarks[name]}" for name in differing)]
+    return ["### Claims that differ, and why", "\n".join(f"* **{name}**: {remarks[name]}" for name in differing)]
 
 
 def _left_out(parts: Sequence[Part[S]]) -> str:
     """That some runs of the scale were left out, if they were."""
     missing, further = sum(part.missing for part in parts), sum(part.further for part in parts)
     total = missing + sum(part.runs for part in parts) - further
-    words = f" Of the {total:,} runs {missing:,} were left out: each figure says how many it has." if missing else ""
+    words = f" {missing:,} of the {total:,} runs were left out; each figure says how many it has." if missing else ""
     return words + (f" Besides, {further:,} runs are of further seeds, as `--budget` adds them." if further else "")
 
 
 def _not_run(figures: Sequence[Figure[S]]) -> str:
     """Which figures are not on the page."""
     names = "; ".join(_heading(figure) for figure in figures)
-    return f" Of these nothing was run, or too little to be shown: {names}." if names else ""
+    return f" Nothing was run of these, or too little to be shown: {names}." if names else ""
 
 
 def _figure(part: Part[S], folder: str) -> str:

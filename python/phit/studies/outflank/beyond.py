@@ -209,8 +209,8 @@ def _messages(seed: int, endpoints: int, compression: int) -> list[list[int]]:
 @study.figure(
     "recorded",
     title="Recorded traffic",
-    caption="Block I/O of as many hosts as disks, bursty and with popular disks, from the generator of traces, in the "
-    "author's node until everything is delivered; its times are divided by the compression.",
+    caption="Block I/O of as many hosts as disks, bursty and with popular disks, from the generator of traces. It "
+    "runs in the author's node until everything is delivered, with times divided by the compression.",
     table=lifetimes,
     text=_columns("compression", "routing", "lifetime_us", "network_us", "hops", "derouted"),
 )

@@ -80,10 +80,11 @@ def _single_packets(setting: Setting, pattern: str, routing: str, gamma: float, 
 @study.figure(
     "acceptance",
     title="Answers and credits",
-    caption="The same links, queues and routing rules with ACK/NAK answers and with credits in the packet-level node, "
-    "and with credits in the input-queued router; single packets at random times. Lifetimes count from generation: in "
-    "the node an endpoint sends its next packet when the answer to the one before, or its credit, is there, 225 ns "
-    "later, which makes it an M/D/1 queue of that service time; in the router it sends one in 64 ns.",
+    caption="Identical links, queues and routing rules with ACK/NAK answers and with credits in the packet-level "
+    "node, and with credits in the input-queued router; single packets at random times. Lifetimes count "
+    "from generation. In the node an endpoint sends its next packet when the answer to the previous one, or "
+    "its credit, has arrived, 225 ns later. This makes it an M/D/1 queue of that service time. In the "
+    "router it sends one in 64 ns.",
     table=lifetimes,
 )
 def acceptance(setting: Setting, seeds: int | None) -> list[Case]:
@@ -122,8 +123,8 @@ CREDITED_PATTERNS = (BUTTERFLY, "Uniform", "Bit-Reverse")
 @study.figure(
     "credits",
     title="The author's node with credits",
-    caption="Low load, the paper's gamma*, and the step above it: lifetimes in the author's node, in which a packet is "
-    "refused and sent again where there is no room, and in the same node with credits, in which it waits.",
+    caption="Lifetimes at low load, at the paper's gamma*, and one step above it. In the author's node a packet "
+    "without room is refused and sent again. In the node with credits it waits.",
     table=lifetimes,
 )
 def credited(setting: Setting, seeds: int | None) -> list[Case]:
@@ -152,13 +153,13 @@ def _credited_text(table: pl.DataFrame, setting: Setting) -> str:  # noqa: ARG00
 @study.figure(
     "text",
     title="The rules of the text in the author's node",
-    caption="Derouted shares and lifetimes at low load with the routing rules as the text has them, in the author's "
-    "node. Why so few packets are derouted by them: in equation (15) with eta = 2 the minimal way is worth 2 or more, "
-    "however full its queues, and a way of d' hops instead of d at most 1 + 2 d/d'. That is more only if d' < 2 d, "
-    "and an OIDN's way is at least 4 hops longer, so that at distances of 4 hops and less, all of the Butterfly's at "
-    "k = 8, it is never taken. In the author's simulator a way whose queues are full is worth nothing (`full_way`); "
-    "without this one choice no packet of the Butterfly is derouted there either. Under uniform traffic `mean` "
-    "decides: half of the derouted packets are due to it.",
+    caption="Derouted shares and lifetimes at low load with the routing rules of the text, in the author's node. "
+    "These rules deroute few packets. In equation (15) with eta = 2 the minimal way is worth 2 or more, "
+    "however full its queues. A way of d' hops instead of d is worth at most 1 + 2 d/d', which is more only "
+    "if d' < 2 d. An OIDN's way is at least 4 hops longer. So at distances of 4 hops and less, all of the "
+    "Butterfly's at k = 8, it is never taken. In the author's simulator a way whose queues are full is "
+    "worth nothing (`full_way`). Without this one choice no packet of the Butterfly is derouted there "
+    "either. Under uniform traffic `mean` decides: half of the derouted packets are due to it.",
     table=lifetimes,
 )
 def rules(setting: Setting, seeds: int | None) -> list[Case]:
@@ -176,4 +177,4 @@ def rules(setting: Setting, seeds: int | None) -> list[Case]:
 def _rules_text(table: pl.DataFrame, setting: Setting) -> str:  # noqa: ARG001
     shown = ("derouted", "hops", "lifetime_us")
     rows = _side_by_side(table, "rules", (AUTHOR, PAPER), ("pattern", "routing", "load"), shown)
-    return f"{rows}\n\nWith the author's rules / with those of the text."
+    return f"{rows}\n\nEach cell has the author's rules / the rules of the text."

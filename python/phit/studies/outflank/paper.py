@@ -243,14 +243,14 @@ def options(of: Setting) -> str:
     ]
     table = markdown_table(["reading", "routing", "`[routing]`"], rows)
     author = (
-        f"The author's reading: the packet-level node, {of.messages} messages of {of.packets} packets for each node, "
-        f"until everything is delivered; a load counts as sustained up to a mean lifetime of {CUT:g} times the "
-        "smallest low-load lifetime of the three routings."
+        f"The author's reading uses the packet-level node, with {of.messages} messages of {of.packets} packets for "
+        f"each node, until everything is delivered. A load counts as sustained up to a mean lifetime of {CUT:g} "
+        "times the smallest low-load lifetime of the three routings."
     )
     paper = (
-        "The reading of the paper: the input-queued router with credits and a crossbar that takes no time, steady "
-        f"states of {of.measured} messages of each node after {of.settling} of warm-up; a load counts as sustained if "
-        f"{SHARE:.0%} of it is delivered."
+        "The reading of the paper uses the input-queued router with credits and a crossbar that takes no time. It "
+        f"measures steady states of {of.measured} messages of each node after {of.settling} of warm-up. A load "
+        f"counts as sustained if {SHARE:.0%} of it is delivered."
     )
     return f"{table}\n\n{author} {paper} The transposition's network is 8 x 8 x 16 for k = 8."
 

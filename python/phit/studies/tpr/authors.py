@@ -43,8 +43,8 @@ def global_accepts_more() -> Fact | None:
     if ours <= minimal:
         return None
     text = (
-        f"BookSim, which made the paper's figures, has UGAL-G accept {ours / minimal - 1:.1%} more than MIN where that "
-        f"is saturated, and not 2 % less: at {load:g} {ours:.4f} and {minimal:.4f} (extended by the Cascade group; two "
+        f"BookSim made the paper's figures. In it UGAL-G accepts {ours / minimal - 1:.1%} more than MIN where MIN is "
+        f"saturated, and not 2 % less: at {load:g} {ours:.4f} and {minimal:.4f} (extended by the Cascade group; two "
         "minimal and two nonminimal candidates)"
     )
     return Fact(text, SHOWN)

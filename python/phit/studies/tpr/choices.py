@@ -108,7 +108,7 @@ CHOICES: dict[str, Changes] = {
 
 @study.figure(
     "choices",
-    title="What the paper leaves open",
+    title="Choices that the paper leaves open",
     caption="One choice at a time that is not the text's, where it shows: one minimal candidate, credits that come "
     "back in a cycle, one injection queue for each endpoint, larger buffers, one virtual channel for each hop, another "
     "low_l.",

@@ -151,9 +151,9 @@ def _words(found: Found, paper: Entries) -> str:
     statement="Packets sent from router 0 to router 1 in 50 cycles under UGAL-L: 1, 4, 8 (UR), 90, 396 (ADV)",
     paper="within 10 %, counts below 10 within 1",
     remark=(
-        "Under `text`, UGAL-L has collapsed under ADV at 0.44 (T6); the paper's 396 is what is offered, and what it "
-        "accepts under `fitted` but for 2 %. Under UR at 0.9 UGAL-L accepts 0.75 there, which makes 18 x 0.75 x 50 / "
-        "96 = 7.0, and the paper's 8 would be 0.85; with two minimal candidates (`text`) it is 8."
+        "Under `text`, UGAL-L has collapsed under ADV at 0.44 (T6). The paper's 396 is the offered load, and within "
+        "2 % the load that it accepts under `fitted`. Under UR at 0.9 UGAL-L accepts 0.75 there, which makes 18 x "
+        "0.75 x 50 / 96 = 7.0, and the paper's 8 would be 0.85. With two minimal candidates (`text`) it is 8."
     ),
 )
 def sent_counters(evidence: Evidence) -> Judgement:
@@ -192,9 +192,9 @@ def fewer_than_minimal(evidence: Evidence) -> Fact | None:
     statement="Mean through count of a port in 50 cycles under UGAL-L: 2.24, 9.86, 20.5 (UR), 5.45, 33.7 (ADV)",
     paper="within 15 %",
     remark=(
-        "Under ADV the counts agree at 0.1. The paper's 33.7 at 0.44 is what pure VLB makes of all that is offered, 18 "
-        "x 0.44 x 2.55 x 50 / 30; under `fitted` it is 27.9, because UGAL-L prefers short detours, and under `text` "
-        "UGAL-L has collapsed (T6)."
+        "Under ADV the counts agree at 0.1. The paper's 33.7 at 0.44 is the count of pure VLB if all offered "
+        "packets are accepted, 18 x 0.44 x 2.55 x 50 / 30. Under `fitted` it is 27.9, because UGAL-L prefers short "
+        "detours, and under `text` UGAL-L has collapsed (T6)."
     ),
     fact=fewer_than_minimal,
 )

@@ -264,10 +264,10 @@ def _minimal_at(curves: Curves, last: float, words: str) -> Judgement:
         local_at_the_edge, "22 to 34 % at the lowest load; at most 3 % where it begins to saturate", weaker=True
     ),
     remark=(
-        "At low load as in the paper. Under `text` UGAL-L collapses from 0.4 on, and then sends more minimally, not "
-        "less: packets that have chosen the minimal link fill the heads of the injection queues. `fitted` puts that "
-        "off: 1.5 % minimal at 0.42, the last load that it carries, and 5 % at 0.44, where it begins to saturate. The "
-        "paper's table I has no number beyond what is carried."
+        "At low load the result agrees with the paper. Under `text` UGAL-L collapses from 0.4 on, and then sends "
+        "more minimally, not less: packets that have chosen the minimal link fill the heads of the injection "
+        "queues. `fitted` puts that off: 1.5 % minimal at 0.42, the last load that it carries, and 5 % at 0.44, "
+        "where it begins to saturate. The paper's table I has no number beyond the carried loads."
     ),
 )
 def local_under_attack(evidence: Evidence) -> Judgement:
@@ -290,9 +290,9 @@ def paper_against_its_bound(evidence: Evidence) -> Fact | None:
         return None
     prices = "; ".join(f"{price.links:,} {price.link_class} links at {price.price}" for price in limit.prices)
     return Fact(
-        f"No routing carries more than {limit.load} = {float(limit.load):.4f}: with prices of links ({prices}) every "
-        f"route costs {limit.cheapest} or more, and all links are worth {limit.worth}, for {limit.cost} packets of a "
-        f"cycle at load 1. The paper's table I has UGAL-L accept {SENT[ADV, load]:g} packets of a router in "
+        f"No routing carries more than {limit.load} = {float(limit.load):.4f}. With prices of links ({prices}) every "
+        f"route costs {limit.cheapest} or more. All links are worth {limit.worth}, and the packets of a cycle at "
+        f"load 1 are {limit.cost}. In the paper's table I UGAL-L accepts {SENT[ADV, load]:g} packets of a router in "
         f"{COUNTER_WINDOW} cycles, {accepted:.2f}, which leaves UGAL-G {room:.1%} more and not 10 %",
         "`phit bound examples/cascade_adversarial.toml`",
     )
@@ -305,8 +305,8 @@ def paper_against_its_bound(evidence: Evidence) -> Fact | None:
     paper="throughput ratio 1.05 to 1.15; 8 to 16 % minimal at the highest load",
     remark=(
         "The share of 12 % holds under `text` and `fitted`. At the highest load, where the rule looks, UGAL-L has "
-        "collapsed (T6), less so under `fitted`; of the most that each accepts UGAL-G has 6 % more there, within the "
-        "rule. UGAL-G accepts 0.44 under both: what the links allow."
+        "collapsed (T6), less so under `fitted`. There UGAL-G's largest accepted load is 6 % above UGAL-L's, within "
+        "the rule. UGAL-G accepts 0.44 under both, as much as the links allow."
     ),
     fact=paper_against_its_bound,
 )
@@ -374,12 +374,12 @@ def pattern_at_the_edge(evidence: Evidence) -> Judgement:
         weaker=True,
     ),
     remark=(
-        "At its best, at 0.44, TPR accepts the most of all, 2 % more than VLB. At 0.05 the paper's threshold speaks "
-        "against its text: 18 endpoints at 0.05 have a local impact of 0.9, above low_l = 0.8, so that UGAL(-4) "
+        "At its best, at 0.44, TPR accepts the most of all, 2 % more than VLB. At 0.05 the paper's threshold "
+        "contradicts its text: 18 endpoints at 0.05 have a local impact of 0.9, above low_l = 0.8, so that UGAL(-4) "
         "decides. With `local_low = 1.2` (`fitted`, `deep`) all are minimal there. At 0.4, nine tenths of what any "
-        "routing can carry, TPR has the lowest latency of the three under `deep`, 0.4 % below UGAL-G's; with "
-        "buffers of 32 phits (`text`, `fitted`) UGAL-G is 1 to 4 % faster, and at 0.44 under all readings: it sends "
-        "13 % minimally, TPR none."
+        "routing can carry, TPR has the lowest latency of the three under `deep`, 0.4 % below UGAL-G's. With "
+        "buffers of 32 phits (`text`, `fitted`) UGAL-G is 1 to 4 % faster, and also at 0.44 under all readings: it "
+        "sends 13 % minimally, TPR none."
     ),
 )
 def pattern_under_attack(evidence: Evidence) -> Judgement:

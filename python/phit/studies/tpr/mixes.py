@@ -129,11 +129,11 @@ def node_level_at_each_load(evidence: Evidence) -> Judgement:
         weaker=True,
     ),
     remark=(
-        "Under `fitted` it comes out: in the three mixes TPR accepts 0.98 to 1.00 of what UGAL-G accepts and 3 to 9 "
-        "% more than UGAL-L, with 12 to 19 % less latency on average. In NLC(20,80) at 0.1 TPR's latency is 2 to 3 "
-        "% above UGAL-L's under every reading, where its negative offsets decide, as under ADV: under `deep` they "
-        "send 66 % of the packets another way, UGAL-L sends 64 %. Under `deep` the throughput does not come out: "
-        "beyond the last load that it carries TPR accepts up to 2.4 % less than UGAL-L in NLC(50,50), and in "
+        "Under `fitted` the claim holds: in the three mixes TPR accepts 0.98 to 1.00 of UGAL-G's load and 3 to 9 % "
+        "more than UGAL-L, with 12 to 19 % less latency on average. In NLC(20,80) at 0.1 TPR's latency is 2 to 3 % "
+        "above UGAL-L's under every reading. Its negative offsets decide there, as under ADV: under `deep` they "
+        "send 66 % of the packets another way, and UGAL-L sends 64 %. Under `deep` the throughput does not agree. "
+        "Beyond the last load that it carries TPR accepts up to 2.4 % less than UGAL-L in NLC(50,50), and in "
         "NLC(80,20) 6 % less than UGAL-G."
     ),
 )

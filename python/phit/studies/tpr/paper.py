@@ -159,11 +159,10 @@ FITTED_CHANGES: Changes = {CREDIT_LATENCY: 1, MINIMAL_CANDIDATES: 1, INJECTION_Q
 
 FITTED = Reading(
     "fitted",
-    "What gives most of the paper's numbers with the buffers that the text gives, found by varying what it leaves "
-    "open. Four settings differ:\n\n"
-    f"* Credits come back in one cycle (`{CREDIT_LATENCY} = {FITTED_CHANGES[CREDIT_LATENCY]}`): the text gives "
-    "links 10 cycles and says nothing of credits, and a credit channel of BookSim's takes one cycle unless the "
-    "network's file sets it.\n"
+    "This reading gives most of the paper's numbers with the buffers of the text. It was found by varying the "
+    "choices that the text leaves open. Four settings differ:\n\n* Credits come back in one cycle "
+    f"(`{CREDIT_LATENCY} = {FITTED_CHANGES[CREDIT_LATENCY]}`). The text gives links 10 cycles and says nothing of "
+    "credits. A credit channel of BookSim takes one cycle unless the network's file sets it.\n"
     f"* The UGALs and TPR look at one minimal route (`{MINIMAL_CANDIDATES} = {FITTED_CHANGES[MINIMAL_CANDIDATES]}`) "
     "and at two nonminimal ones. For the UGALs the text gives no number; for TPR it says two, and that TPR equals "
     "MIN.\n"
@@ -176,12 +175,12 @@ DEEP_CHANGES: Changes = {MINIMAL_CANDIDATES: 1, LOCAL_LOW: 1.2, LINK_BUFFER: 2 *
 
 DEEP = Reading(
     "deep",
-    f"A fit that contradicts the text in one number: buffers of {DEEP_CHANGES[LINK_BUFFER]} flits instead of {BUFFER} "
-    f"(`{LINK_BUFFER} = {DEEP_CHANGES[LINK_BUFFER]}`). With {BUFFER}, four virtual channels hold at most "
-    f"{4 * BUFFER} flits of a port, and a nonminimal queue of more than {4 * BUFFER}/3.5 = 37 always costs more than "
-    "the full minimal one, so that UGAL-L goes minimally where it should not. Credits take as long as phits and an "
-    "endpoint has an injection queue for each virtual channel, as in BookSim and under `text`; one minimal and two "
-    f"nonminimal routes are looked at, and low_l is {DEEP_CHANGES[LOCAL_LOW]:g}, as under `fitted`.",
+    f"A fit that contradicts the text in one number: buffers of {DEEP_CHANGES[LINK_BUFFER]} flits instead of "
+    f"{BUFFER} (`{LINK_BUFFER} = {DEEP_CHANGES[LINK_BUFFER]}`). With {BUFFER}, four virtual channels hold at most "
+    f"{4 * BUFFER} flits of a port. A nonminimal queue of more than {4 * BUFFER}/3.5 = 37 then always costs more "
+    "than the full minimal one, so UGAL-L goes minimally where it should not. Credits take as long as phits and an "
+    "endpoint has an injection queue for each virtual channel, as in BookSim and under `text`. One minimal and two "
+    f"nonminimal routes are compared, and low_l is {DEEP_CHANGES[LOCAL_LOW]:g}, as under `fitted`.",
 )
 
 CHANGES: Mapping[str, Changes] = {TEXT.name: {}, FITTED.name: FITTED_CHANGES, DEEP.name: DEEP_CHANGES}
@@ -229,8 +228,8 @@ def carried(table: pl.DataFrame) -> pl.DataFrame:
 def _ending(reading: Reading) -> Carried:
     words = (
         f"As `{reading.name}`, with every curve up to the last load that is carried: of this load and of all below it "
-        f"{CARRIED:.0%} or more are accepted. What a claim says of throughput or of the highest load is judged there, "
-        "as far as the grid of loads tells."
+        f"{CARRIED:.0%} or more are accepted. Claims about throughput or the highest load are judged there, as far as "
+        "the grid of loads allows."
     )
     return Carried(f"{reading.name}, carried", words, reading)
 
@@ -367,7 +366,7 @@ def options(of: Setting) -> str:
         f"II count over {COUNTER_WINDOW} cycles, TPR over 128."
     )
     choices = (
-        "What the paper leaves open: the virtual channels that a hop may take (`topology.channels = "
+        "The paper leaves four choices open: the virtual channels that a hop may take (`topology.channels = "
         f'"{CHANNELS}"`: all above the last hop\'s that leave enough for the hops to come), the offset of UGAL-L '
         f"(0), `thr` ({THRESHOLD:g}, from the scan of table III), and whether the window slides (it does)."
     )
