@@ -243,7 +243,7 @@ def test_the_page_is_written(tmp_path: Path) -> None:
     found, phases = simulate([case], where=Where(workers=1))
     summary = document.write(found, phases, [], tmp_path / "validation.md", quick=True).read_text()
     assert "* [BookSim](agreement-booksim.md)" in summary
-    assert "## What differs" not in summary
+    assert "## Differences" not in summary
     page = (tmp_path / "agreement-booksim.md").read_text()
     head = "| setting | measure | theirs | Phit | difference | tolerance | verdict |"
     line = "| plain | latency | 30.00 | 30.00 | +0.00% | exact | agrees |"

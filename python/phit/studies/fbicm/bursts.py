@@ -136,7 +136,8 @@ def _whole_text(table: pl.DataFrame, setting: Setting) -> str:  # noqa: ARG001
             rows.append([str(compression), scheme, f"{means[0]:.1f}", f"{means[1]:.4f}", *(_plus(r) for r in ratios)])
     count = table["seed"].n_unique()
     head = ["compression", "scheme", "mean latency (µs)", "throughput", "latency to VOQnet's", "throughput to VOQnet's"]
-    words = f"Means over {count} trace{'s' * (count > 1)}, with the same traces for all schemes; ± the half width of the 95 % interval."
+    traces = f"{count} trace{'s' * (count > 1)}"
+    words = f"Means over {traces}, with the same traces for all schemes; ± the half width of the 95 % interval."
     return f"{markdown_table(head, rows, head[2:])}\n\n{words}"
 
 

@@ -26,88 +26,96 @@ from phit.studies.validation.transient import ERRORS, LEAST, PHASES, WARMUP, WIN
 
 INTRODUCTION = """# Agreement with other simulators
 
-Phit runs the settings of [FOGSim](https://fuentesp.github.io/fogsim/) (version 2), of
-[BookSim](https://github.com/booksim/booksim2) (version 2), and of the simulator of the [OutFlank](studies/outflank.md)
-paper's author, and is compared with their numbers, which stand in `tests/reference`. `phit validate`, or
-`make validate`, runs everything and writes this page and those of the simulators.
+Phit runs the settings of three simulators and is compared with their numbers, which stand in `tests/reference`:
+[FOGSim](https://fuentesp.github.io/fogsim/) (version 2), [BookSim](https://github.com/booksim/booksim2) (version 2),
+and the simulator of the [OutFlank](studies/outflank.md) paper's author. `phit validate`, or `make validate`, runs
+everything. It writes this page and the pages of the simulators.
 
-A difference is that of Phit's mean over its seeds from the other simulator's mean over its runs, relative to the
-latter; that of a share of packets is absolute. ± is the half width of the 95 % confidence interval of Phit's mean. The
-other simulators' numbers are mostly from a single run and have a noise of their own. A difference beyond the tolerance
-is shown as **differs**. Where the two models are known to differ, one that this accounts for is shown as "differs,
-explained". What is not judged says why."""
+A difference is Phit's mean over its seeds minus the other simulator's mean over its runs, relative to the latter. For
+a share of packets it is absolute. ± is the half width of the 95 % confidence interval of Phit's mean. The other
+simulators' numbers are mostly from a single run, with a noise of their own. A difference beyond the tolerance is shown
+as **differs**. If a known difference of the two models accounts for it, it is shown as "differs, explained". A
+comparison that is not judged says why."""
 
-TRANSLATION = """## What the settings mean
+TRANSLATION = """## Meaning of the settings
 
-Settings that are not obvious, with what an independent model needs to know to reproduce the numbers:
+This section explains the settings that are not obvious. It has the facts that an independent model needs to reproduce
+the numbers:
 
 * **FOGSim** lets a packet that is still arriving keep its input's side of the crossbar until its tail is in, but the
-  output's side only for 4 cycles: `router.cut_through = "input"`. Its published source shows this (the transfer's
-  length is worked out a second time, after the packet has left its queue). With `"both"`, the mean latency of MIN
-  under UN at a load of 0.7 is 7 % higher.
-* **FOGSim**'s Valiant routing is run with `routing.second_half = "next"`: a local hop in the intermediate group takes
+  output's side only for 4 cycles: `router.cut_through = "input"`. Its published source shows this: the length of the
+  transfer is computed a second time, after the packet has left its queue. With `"both"`, the mean latency of MIN under
+  UN at a load of 0.7 is 7 % higher.
+* **FOGSim**'s Valiant routing is run with `routing.second_half = "next"`. A local hop in the intermediate group takes
   channel 1 if it follows the global hop, and channel 2 only if it follows another local hop. This is **inferred from
-  the numbers**, not read in the source of the version that was run: of the two rules that were tried it is the one
-  that fits. With `"above"`, which gives channel 2 to every hop after the intermediate router, VAL accepts 2 % more than
-  FOGSim under ADV+4 at a load of 0.5, 1.0 % more under ADV+1, and all else is the same within the tolerances. The rows
-  of VAL beyond saturation are therefore weaker evidence than the others.
-* **FOGSim**'s choices where its adaptive mechanisms differ from the papers' text, or go beyond it: a contention counter
-  triggers when it reaches the threshold (`comparison = "reaches"`); a head that is crossing the crossbar is counted
-  until those for the same output that began before it have crossed, too (`crossing = "fifo"`: without it, the mean
-  latency of Base with a threshold of 6 is 21 % higher under ADV+1 at 0.3); Hybrid takes any global link with room when
-  a counter triggered (`candidates = "any"`); ECtN filters links by the router's own counters (`candidates = "local"`);
-  OLM and Hybrid leave a global port by credits only if it holds more than 150 % of the mean and 5 packets
-  (`restriction`). At h=4 thresholds are 4 (Base, ECtN) and 5 (Hybrid; ECtN's combined counters).
-* **FOGSim**'s PB multiplies its queues by other numbers of hops than those of its routes: for links between groups
-  that are arranged consecutively, not palmtree, and without the local hop to the intermediate router
+  the numbers**, not read in the source of the version that was run. Of the two rules that were tried, only this one
+  fits. With `"above"`, which gives channel 2 to every hop after the intermediate router, VAL accepts 2 % more than
+  FOGSim under ADV+4 at a load of 0.5, and 1.0 % more under ADV+1. All other results stay within the tolerances. The
+  rows of VAL beyond saturation are therefore weaker evidence than the others.
+* **FOGSim**'s adaptive mechanisms differ from the papers' text, or go beyond it, in these choices:
+    * A contention counter triggers when it reaches the threshold (`comparison = "reaches"`).
+    * A head that is crossing the crossbar is counted until all heads for its output that began earlier have crossed
+      (`crossing = "fifo"`). Without this the mean latency of Base with a threshold of 6 is 21 % higher under ADV+1 at
+      0.3.
+    * Hybrid takes any global link with room when a counter triggered (`candidates = "any"`).
+    * ECtN filters links by the router's own counters (`candidates = "local"`).
+    * OLM and Hybrid leave a global port by credits only if it holds more than 150 % of the mean and 5 packets
+      (`restriction`).
+    * At h=4 thresholds are 4 (Base, ECtN) and 5 (Hybrid; ECtN's combined counters).
+* **FOGSim**'s PB multiplies its queues by other numbers of hops than its routes have. It uses the numbers for links
+  between groups that are arranged consecutively, not palmtree, without the local hop to the intermediate router
   (`hop_count = "consecutive"`). Its source shows this.
-* **FOGSim**'s shares of misrouted packets are those that took a nonminimal global link, that made a nonminimal local
-  hop, and that decided for the former at the source router; with PB, those that took the Valiant route.
+* **FOGSim** reports three shares of misrouted packets: packets that took a nonminimal global link, packets that made a
+  nonminimal local hop, and packets that decided for the former at the source router. With PB they are the packets that
+  took the Valiant route.
 * **FOGSim**'s rounds of allocation in a cycle are `router.allocation_rounds`.
-* **FOGSim**'s endpoints make no packets while an injection queue is full; Phit's sources keep all packets. So latencies
+* **FOGSim**'s endpoints make no packets while an injection queue is full. Phit's sources keep all packets. So latencies
   far beyond saturation are two different quantities.
 * **FOGSim**'s latencies without load are 14, 29, 134 and 149 cycles for routes of no link, a local link, a local and a
   global link, and two local links and a global one. The tests check these exactly.
-* **BookSim**'s stages of one cycle are `router.latency = 2` (switch allocation and traversal), `vc_allocation` =
-  `"stage"` and `allocation_delay` 0 or 1 (routing ahead or in a stage of its own); `internal_speedup` is `speedup` with
-  `clock = "crossbar"`. `speculative` is `vc_allocation = "speculative"`: a head asks for a channel and the crossbar at
-  once, and what the crossbar grants a head without a channel is lost. iSLIP grants such requests like others
+* **BookSim**'s stages of one cycle are `router.latency = 2` (switch allocation and traversal) and `vc_allocation` =
+  `"stage"`, with `allocation_delay` 0 or 1 (routing ahead or in a separate stage). `internal_speedup` is `speedup` with
+  `clock = "crossbar"`. With `speculative` (`vc_allocation = "speculative"`) a head requests a channel and the crossbar
+  at once. A grant of the crossbar to a head without a channel is lost. iSLIP grants such requests like others
   (`speculation = "alike"`).
 * **BookSim** allocates virtual channels with one round-robin pointer for each virtual channel of an input, over the
   channels of all outputs of the router. A head for another output than the one before it begins with the first channel
-  there: low channels get more packets, which stand behind one another. `router.vc_allocator` does the same. Without it
-  pointers go round the channels of one output, packets spread over all of them, and latency near saturation is lower:
-  on a 4x4 flattened butterfly with 16 channels, iSLIP, load 0.6, 17.9 cycles where BookSim has 20.6, and 20.6 with it.
+  there. So low channels get more packets, which stand behind one another. `router.vc_allocator` does the same. Without
+  it pointers go round the channels of one output, packets spread over all of them, and latency near saturation is
+  lower. On a 4x4 flattened butterfly with 16 channels, iSLIP, load 0.6, it is 17.9 cycles where BookSim has 20.6, and
+  20.6 with it.
 * **BookSim**'s UGAL on the flattened butterfly decides when the endpoint sends the head, by the credits that routers
   had when the cycle before was over (`decide = "sending"`). A copy of BookSim that decides at the router, after the
-  credits of that cycle, gives what `decide = "head"` gives: under tornado at 0.1 routes of 2.57 links instead of 2.60.
-* **BookSim** gives up a run in its latency mode when latency passes 500 cycles, at no fixed time. Such rows are left
-  out; the same loads in its throughput mode are compared.
-* **BookSim**'s fat tree is `clos` with `down = [32, 32]` and `up = [32]`; its routing `nca` is the allocation
+  credits of that cycle, agrees with `decide = "head"`: under tornado at 0.1 routes have 2.57 links instead of 2.60.
+* **BookSim** gives up a run in its latency mode when latency passes 500 cycles, at no fixed time. Those rows are left
+  out. The same loads in its throughput mode are compared.
+* **BookSim**'s fat tree is `clos` with `down = [32, 32]` and `up = [32]`. Its routing `nca` is the allocation
   `oblivious`, and `anca` is `greedy_r` of two samples. `anca` looks at the credits of a router when the endpoint sends
-  the head, two cycles before it arrives, whatever waits there before it, and keeps its choice: `precompute = 2`,
+  the head, two cycles before it arrives, whatever waits there before it. It keeps its choice: `precompute = 2`,
   `decide = "arrival"`, `redecide = false`. It compares credits alone: an output whose channel another packet holds is
   as good as any (`busy = "ignored"`). Flits come to a router as a whole (`cut_through = "input"`).
 * **BookSim**'s input ports send back one credit in each cycle of the links, however many flits the crossbar's speedup
-  takes out of the buffer (`credit_channel = "one_per_cycle"`), and its endpoints have a buffer like a router's, with
+  takes out of the buffer (`credit_channel = "one_per_cycle"`). Its endpoints have a buffer like a router's, with
   credits (`ejection_buffer`). Without either, Phit accepts more beyond saturation, above all of packets of 10 flits.
-* **BookSim** as released cannot describe parallel links: its 16x6 group with single links is an `anynet`, here a
+* **BookSim** as released cannot describe parallel links. Its 16x6 group with single links is an `anynet`, in Phit a
   `hyperx`. The rows called "extended" come from a local extension of BookSim with one Cascade group, in which a
-  packet's channel is the number of hops it has taken; UGAL compares the used credits of ports (`queue = "port"`), two
-  minimal and two Valiant candidates (`stop = "anywhere"`), UGAL-G the sums along the routes without hops (`cost =
-  "queue"`, **inferred from the numbers**).
+  packet's channel is the number of hops that it has taken. UGAL compares the used credits of ports (`queue = "port"`),
+  with two minimal and two Valiant candidates (`stop = "anywhere"`). UGAL-G compares the sums along the routes without
+  hops (`cost = "queue"`, **inferred from the numbers**).
 * A buffer of B flits carries B/5 of a link without credit delay and B/7 with a delay of 2: the loop of a credit is 5
-  and 7 cycles. A single channel carries packets of L flits at most L/(L+1) of the time, L/(L+2) with a routing
+  and 7 cycles. A single channel carries packets of L flits at most L/(L+1) of the time, and L/(L+2) with a routing
   stage.
-* **OutFlank**'s simulator departs from its paper's text: `routing.mean = "second_leg"` divides the free slots of the
-  queues towards an intermediate destination by the number of directions from there on, `midpoint = "folded"` puts
-  midpoints on the longer arc of some pairs, `collinear = "negative_side"` has two OIDNs for nodes in line,
-  `empty_queue = "every_way"` lets the dilation alone decide if any queue is empty, `full_way = "worthless"` lets any
-  way beat one whose queues are full, and packets from endpoints need more than half of a queue
-  (`router.node.injection_room`). The first was found in an earlier version of its published source; without it,
-  derouted shares under Uniform are half of the author's.
-* **OutFlank**'s events of one time come in an order of their own, on which runs depend in detail. Runs of one packet
-  agree to the last digit."""
+* **OutFlank**'s simulator differs from its paper's text:
+    * `routing.mean = "second_leg"` divides the free slots of the queues towards an intermediate destination by the
+      number of directions from there on. This was found in an earlier version of its published source. Without it,
+      derouted shares under Uniform are half of the author's.
+    * `midpoint = "folded"` puts midpoints on the longer arc of some pairs.
+    * `collinear = "negative_side"` has two OIDNs for nodes in line.
+    * `empty_queue = "every_way"` lets the dilation alone decide if any queue is empty.
+    * `full_way = "worthless"` lets any way beat one whose queues are full.
+    * Packets from endpoints need more than half of a queue (`router.node.injection_room`).
+* **OutFlank**'s events of one time come in a special order, on which runs depend in detail. Runs of one packet agree to
+  the last digit."""
 
 
 def tolerances() -> str:
@@ -180,12 +188,24 @@ def section(series: str, comparisons: Sequence[Comparison]) -> str:
     """The table of a series and what explains it."""
     first = "setting" if comparisons[0].case.setting else "load"
     table = markdown_table((first, "measure", *NUMBERS, "verdict"), map(row, comparisons), numbers=NUMBERS)
-    notes: dict[str, list[str]] = {}
+    notes: dict[str, list[Comparison]] = {}
     for c in comparisons:
         if c.note and c.verdict is not Verdict.AGREES:
-            notes.setdefault(c.note, []).append(f"{NAMES[c.measure]} at {c.case.setting or f'{c.case.load:g}'}")
-    words = [f"* {', '.join(dict.fromkeys(where))}: {note}." for note, where in notes.items()]
+            notes.setdefault(c.note, []).append(c)
+    words = [f"* {_where(found)}: {note}." for note, found in notes.items()]
     return _blocks(f"### {series}", table, "\n".join(words))
+
+
+def _where(comparisons: Sequence[Comparison]) -> str:
+    """Measures with the loads or settings at which they were compared; measures of the same places stand together."""
+    places: dict[str, list[str]] = {}
+    for c in comparisons:
+        where = f"`{c.case.setting}`" if c.case.setting else f"{c.case.load:g}"
+        places.setdefault(NAMES[c.measure], []).append(where)
+    measures: dict[tuple[str, ...], list[str]] = {}
+    for measure, of_it in places.items():
+        measures.setdefault(tuple(dict.fromkeys(of_it)), []).append(measure)
+    return "; ".join(f"{', '.join(names)} at {', '.join(where)}" for where, names in measures.items())
 
 
 def _blocks(*texts: str) -> str:
@@ -200,13 +220,13 @@ that were generated in each {WINDOW} cycles before and after; both simulators ra
 before the change; how many FOGSim ran is not recorded. The plots show the time around the change, the table all of it.
 
 A window agrees if the difference is at most {ERRORS:g} standard errors of it, or at most {LEAST:.0%} (latency: of
-FOGSim's; share: of all packets), whichever is larger. The standard error is that of Phit's mean over its seeds and of
-FOGSim's together; FOGSim's seeds are not in the table one by one, and are taken to scatter as Phit's do. A phase agrees
-if all of its windows do. The worst window is the one whose difference is the largest part of what is allowed there.
+FOGSim's; share: of all packets), whichever is larger. The standard error combines Phit's mean over its seeds and
+FOGSim's mean. FOGSim's seeds are not in the table one by one, and are assumed to scatter like Phit's. A phase agrees if
+all of its windows do. In the worst window the difference is the largest part of its limit.
 
-PB oscillates after the change, as its flags come and go. The change sets the oscillation off in every seed, so its
-first swings are at the same time in all and stand in the means; later the seeds fall out of step, and their scatter
-widens the limits."""
+PB oscillates after the change, because its flags come and go. The change starts the oscillation in every seed. So its
+first swings are at the same time in all seeds, and are visible in the means. Later the seeds fall out of step, and
+their scatter widens the limits."""
 
 
 def transient_row(phase: Phase) -> tuple[str, ...]:
@@ -257,7 +277,7 @@ def differing(comparisons: Sequence[Comparison]) -> str:
     head = ("series", "load or setting", "measure", *NUMBERS, "verdict")
     table = markdown_table(head, ((c.case.series, *row(c)) for c in found), numbers=NUMBERS)
     notes = dict.fromkeys(f"* {c.note}." for c in found if c.note)
-    return _blocks("## What differs", table, "\n".join(notes))
+    return _blocks("## Differences", table, "\n".join(notes))
 
 
 def _every_run(simulator: str, comparisons: Sequence[Comparison], phases: Sequence[Phase], summary: str) -> str:
@@ -268,7 +288,7 @@ def _every_run(simulator: str, comparisons: Sequence[Comparison], phases: Sequen
     return _blocks(
         UNSEARCHED,
         f"# Agreement with {simulator}: every run",
-        f"[The summary]({summary}) has the tolerances and what the settings mean.",
+        f"[The summary]({summary}) explains the tolerances and the settings.",
         outflank_agreement.text(comparisons) if simulator == outflank_agreement.SIMULATOR else "",
         *(section(name, of_it) for name, of_it in series.items()),
         *((TRANSIENT_RULE, transient_section(phases)) if phases else ()),

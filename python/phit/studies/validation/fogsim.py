@@ -29,24 +29,25 @@ SHARES = {
 NEAR_SATURATION = "above 90 % of saturation"
 
 FULL_QUEUES = (
-    "above 90 % of saturation; an endpoint's backlog exceeds its injection queues, and while one is full FOGSim makes "
-    "no packets, which Phit's sources do (no option for this was tried)"
+    "above 90 % of saturation; an endpoint's backlog exceeds its injection queues. While a queue is full FOGSim makes "
+    "no packets, but Phit's sources do (no option for this was tried)"
 )
 
 NOT_STATIONARY = (
-    "under adversarial traffic from 0.3 on, PB starves the endpoints of the routers that own the minimal global links: "
-    "latency is not stationary, and FOGSim's seeds spread from 443 to 470 cycles (p99: about 3,000) under ADV+1 at 0.3"
+    "under adversarial traffic from 0.3 on, PB starves the endpoints of the routers that own the minimal global "
+    "links. Latency is not stationary, and FOGSim's seeds spread from 443 to 470 cycles (p99: about 3,000) under "
+    "ADV+1 at 0.3"
 )
 
 COLLAPSED = (
-    "so much is offered that less is accepted than at lower loads; when that collapse comes differs from seed to seed, "
-    "so that runs scatter by 4 %, and FOGSim's is a single one"
+    "less is accepted than at lower loads. The time of this collapse differs from seed to seed. So runs scatter by 4 "
+    "%, and FOGSim has a single run"
 )
 
 BETWEEN_TWO_STATES = {
     ("Hybrid", "UN", 0.9): (
-        "of six seeds four accept 0.736 to 0.738 and two, which collapse within the run, 0.65 to 0.67; FOGSim's is a "
-        "single run"
+        "four of six seeds accept 0.736 to 0.738. The other two collapse within the run and accept 0.65 to 0.67. "
+        "FOGSim has a single run"
     )
 }
 """Of mechanism, pattern and load: why nothing is judged."""

@@ -156,8 +156,8 @@ FOGSIM_SETTINGS: dict[str, tuple[str, Document]] = {
 NOT_COUNTED = "FOGSim does not count this for PB"
 
 DRIFTS = (
-    "not a steady state: more and more packets are misrouted, from 14 % between cycles 2,000 and 4,000 to 27 % between "
-    "5,000 and 15,000, and how long FOGSim ran is not recorded"
+    "not a steady state. The share of misrouted packets grows from 14 % between cycles 2,000 and 4,000 to 27 % "
+    "between 5,000 and 15,000, and the length of FOGSim's run is not recorded"
 )
 """Of the only setting beyond saturation."""
 

@@ -32,7 +32,7 @@ FIRST = 0.1
 QUICK = 8
 """Packets of a message that make a run cheap."""
 
-CHAOTIC = "beyond the paper's gamma* a run depends on the order of what happens at one time; shown, not judged"
+CHAOTIC = "beyond the paper's gamma* a run depends on the order of events of one time; shown, not judged"
 
 
 def _cycles(seconds: str) -> float:
