@@ -1,6 +1,6 @@
 """Draws the pictures of the page of concepts: python docs/concept_pictures.py.
 
-What is measured in the last one is run here; the others are drawn from coordinates.
+The last picture is run here; the others are drawn from coordinates.
 """
 
 import math
@@ -23,7 +23,7 @@ Point = tuple[float, float]
 
 
 class Drawing:
-    """An SVG of so many pixels, on white, so that it can be read on a dark page too."""
+    """An SVG of the given pixels, on white, so that it can be read on a dark page, too."""
 
     def __init__(self, width: float, height: float) -> None:
         self.root = Xml.Element(

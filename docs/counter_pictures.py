@@ -23,9 +23,8 @@ PATTERNS: dict[str, dict[str, Document]] = {
     "uniform": {network: {"kind": "uniform"} for network in NETWORKS},
     "adversarial": {"Slim Fly": {"kind": "shift", "offset": 4}, "Megafly": {"kind": "adversarial"}},
 }
-"""The traffic. On the Slim Fly all four endpoints of a router send to those of the next, over the one link between the
-two: of all shifts by whole routers this is the worst for minimal routing. On the Megafly all of a group send to the
-next group."""
+"""The traffic. On the Slim Fly all four endpoints of a router send to the endpoints of the next, over one link. Of all
+shifts by whole routers this is the worst for minimal routing. On the Megafly all of a group send to the next group."""
 
 MEMORY = 32
 """Phits of a port's memory for each virtual channel that Valiant routes need."""
@@ -40,7 +39,7 @@ MECHANISMS: dict[str, Document] = {
     "tables": {"kind": "table"},
     "tables, FBICM": {"kind": "table"},
 }
-"""What is compared. Base and Hybrid leave a minimal route once, anywhere on it."""
+"""The compared mechanisms. Base and Hybrid leave a minimal route once, anywhere on it."""
 
 THRESHOLDS: list[int | str] = [2, 3, 4, 6, 8, "auto"]
 """Thresholds of Base that are tried besides."""
@@ -53,8 +52,8 @@ def document(network: str, mechanism: str, pattern: str, load: float) -> Documen
     """A run."""
     topology, channels, threshold = NETWORKS[network]
     counters = {"threshold": threshold} if mechanism in ("Base", "Hybrid") else {}
-    # With tables packets for each destination wait in a queue of their own until they are sent, as FBICM demands, and
-    # the same memory is divided among half as many channels, which minimal routes need.
+    # With tables, packets wait in a queue for their destination until they are sent, as FBICM requires. Minimal routes
+    # need half as many channels, which divide the same memory.
     tables = mechanism.startswith("tables")
     vcs, queues = (channels // 2, 1) if tables else (channels, 3)
     buffer = MEMORY * channels // vcs
@@ -80,7 +79,7 @@ def document(network: str, mechanism: str, pattern: str, load: float) -> Documen
 
 
 def row(network: str, mechanism: str, pattern: str, load: float, change: Document | None = None) -> dict[str, Any]:
-    """What comes of a run, with other keys of the mechanism if there are any."""
+    """The result of a run, with other keys of the mechanism if there are any."""
     run = document(network, mechanism, pattern, load)
     run["routing"] = {**run["routing"], **(change or {})}
     result = phit.run(run)

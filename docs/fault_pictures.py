@@ -39,14 +39,14 @@ NETWORKS: dict[str, tuple[Document, list[object]]] = {
         ["minimal", "ugal_l", "table"],
     ),
 }
-"""The networks, and what is compared in each."""
+"""The networks, and the mechanisms that are compared in each."""
 
 LOADS = {"Mesh 8x8": 0.1, "Torus 8x8": 0.15, "Folded Clos": 0.2}
 """Where tables carry less than 0.3."""
 
 
 def name(routing: object) -> str:
-    """What a mechanism is called."""
+    """The name of a mechanism."""
     return f"{routing['kind']}, {routing['allocation']}" if isinstance(routing, dict) else str(routing)
 
 

@@ -15,7 +15,7 @@ def keys() -> str:
 
 
 def statuses() -> str:
-    """What can become of a key."""
+    """The ways in which a key can be imported."""
     return markdown_table(("", "what becomes of a key"), ((f"{status}", words) for status, words in MEANING.items()))
 
 

@@ -1,4 +1,4 @@
-"""Adds `model.md` and `results.md`, made from what the engine declares, and pages of the repository's root."""
+"""Adds `model.md` and `results.md`, made from the engine's declarations, and pages of the repository's root."""
 
 import json
 import re
@@ -95,9 +95,9 @@ def page() -> str:
     return "\n\n".join(part.strip() for part in parts if part) + "\n"
 
 
-MECHANISMS = """What each mechanism is called in figures, the paper that it comes from, with the section where several
-mechanisms stand in one paper, and the virtual channels that it needs on small networks of several kinds, by class of
-links. `phit verify` says of a scenario's own network whether its channels are enough."""
+MECHANISMS = """The table has the name of each mechanism in figures and its paper, with the section if the paper has
+several mechanisms. The last column has the virtual channels that it needs on small networks of several kinds, by class
+of links. `phit verify` says whether the channels of a scenario's own network are enough."""
 
 NETWORKS: dict[str, Schema] = {
     "Dragonfly": {"kind": "dragonfly", "p": 2, "a": 4, "h": 2},
@@ -106,7 +106,7 @@ NETWORKS: dict[str, Schema] = {
     "HyperX": {"kind": "hyperx", "dims": [4, 4], "endpoints_per_router": 2},
     "folded Clos": {"kind": "clos", "down": [4, 4], "up": [4]},
 }
-"""Networks on which mechanisms are asked what they need."""
+"""Networks on which mechanisms are asked for the channels that they need."""
 
 
 def mechanisms(entries: Iterable[Schema]) -> str:
@@ -144,7 +144,7 @@ def needs(kind: str) -> str:
 
 
 def table(schema: Schema, root: Schema) -> str:
-    """A table of the keys of a schema, those of tables within it too; nothing if there are none."""
+    """A table of the keys of a schema and of the tables within it; empty without keys."""
     rows = [row(key) for key in keys(schema, root)]
     return "\n".join([*HEAD, *rows]) if rows else ""
 
@@ -160,7 +160,7 @@ def meaning(key: Key) -> str:
 
 
 def default(key: Key) -> str:
-    """The default of a key, on a line of its own; none if nothing stands for what is left out."""
+    """The default of a key, on a separate line; empty for a key without a default that is not required."""
     if key.has_default:
         return f"<br>default: `{cell(key.default)}`"
     return "<br>**required**" if key.default == REQUIRED else ""
@@ -175,22 +175,22 @@ def cell(text: str) -> str:
 
 RESULTS = f"""# Results
 
-What a run gives: the quantities of its summary (`phit run --json`, attributes of `phit.Result`, columns of
-`points.parquet`) and its tables. This page is made from the declarations in the engine's source; `phit list quantities`
-and `phit list tables` show the same on the command line.
+A run gives the quantities of its summary (`phit run --json`, attributes of `phit.Result`, columns of `points.parquet`)
+and tables. This page is made from the declarations in the engine's source. On the command line `phit list quantities`
+and `phit list tables` show them.
 
 ## Saturation
 
-A run is called saturated if it accepts less than a share of {SATURATED_BELOW:g} of the load that was offered in the
-measured time. The rule is the same everywhere: the quantity `saturated`, the triangles of plots, the tables of studies,
-and `phit saturate`, which takes a load as sustained from that share on unless `--share` says otherwise.
+A run is saturated if it accepts less than a share of {SATURATED_BELOW:g} of the load that was offered in the measured
+time. The quantity `saturated`, the triangles of plots and the tables of studies all follow this rule. `phit saturate`
+takes a load as sustained from that share on, unless `--share` says otherwise.
 """
 
 QUANTITY_NOTES = """## Quantities of a summary
 
-A quantity that is not there is `null`. Of quantities that are tables, a column of `points.parquet` is named by a dotted
-path, as `fairness.jain` or `hops.local`. *Headline*: its place among what `phit run` shows. Besides these, a summary
-has the `version` of Phit and the complete `scenario`.
+A missing quantity is `null`. If a quantity is a table, its columns in `points.parquet` have dotted names, as
+`fairness.jain` or `hops.local`. *Headline* is the place of a quantity in the output of `phit run`. A summary also has
+the `version` of Phit and the complete `scenario`.
 """
 
 OWNERS = {
@@ -209,7 +209,7 @@ def results() -> str:
         parts.append(f"{words}:\n\n{markdown_table(head, rows)}")
     composed = (quantity for quantity in QUANTITIES.values() if quantity.parts)
     parts += [f"Parts of `{quantity.name}`:\n\n{named(quantity.parts, 'part')}" for quantity in composed]
-    parts += ["### Names in `queueing`", "What managed queue organisations count:", named(TOTALS, "name")]
+    parts += ["### Names in `queueing`", "Counts of managed queue organisations:", named(TOTALS, "name")]
     parts.append("## Tables")
     for table_ in TABLES.values():
         there = f" There {table_.there}." if table_.there else ""
@@ -220,13 +220,13 @@ def results() -> str:
     return "\n\n".join(part.strip() for part in parts) + "\n"
 
 
-PROBE_NOTES = """## What probes record
+PROBE_NOTES = """## Quantities of probes
 
-A probe looks at the network every so many cycles of the measured time and records values, each with what it is about: a
-class of links, a router, a port, a virtual channel. A row of the table `probes` holds number, mean and largest of the
-values of one look that are about the same. The summary's `probes` has the means over all looks of what is recorded of
-all routers together, by the name of the quantity and, where classes of links are told apart, the class: `fullest`,
-`input local`.
+A probe looks at the network at a fixed interval of the measured time and records values. Each value belongs to a place:
+a class of links, a router, a port, a virtual channel. A row of the table `probes` holds number, mean and largest of the
+values of one look for one place. The summary's `probes` has the means over all looks of the values for all routers
+together. They are named by the quantity and, if classes of links are distinguished, the class: `fullest`, `input
+local`.
 """
 
 
@@ -239,7 +239,7 @@ def quantity_row(quantity: Quantity) -> tuple[str, ...]:
 
 
 def named(entries: Iterable[Named], head: str) -> str:
-    """A table of what is declared."""
+    """A table of declarations."""
     rows = ((f"`{entry.name}`", entry.unit, cell(entry.description)) for entry in entries)
     return markdown_table((head, "unit", "meaning"), rows)
 

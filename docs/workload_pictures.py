@@ -28,7 +28,7 @@ AGAINST: dict[str, Document] = {
     "tables (dfsssp)": {"routing": "dfsssp"},
     "tables, FBICM": {"routing": "dfsssp", "queueing": FBICM},
 }
-"""What the aggressor meets."""
+"""The mechanisms that meet the aggressor."""
 
 
 def save(chart: alt.TopLevelMixin, name: str) -> None:
@@ -47,7 +47,7 @@ def sizes(folder: Path) -> None:
 
 
 def aggressor() -> None:
-    """What the victim takes longer."""
+    """How much longer the victim takes."""
     rows = []
     for name, change in AGAINST.items():
         document = load(EXAMPLES / "aggressor.toml")
