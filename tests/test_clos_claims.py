@@ -286,7 +286,7 @@ def test_revised_rules_ask_for_more(claim: str, figure: str, rows: Rows) -> None
 SAYS = {
     "K10": (allocations("a", 1.05, 1.06), "leaves 14% of the wait"),
     "K16": (samples((20, 16, 99), (20, 15, 14), saturated=True), "not 10 %"),
-    "K19": (peaks("bits", {0: 0.9, 2: 0.9, 3: 0.9, 4: 0.9}), "costs at most 9.9%"),
+    "K19": (peaks("bits", {0: 0.9, 2: 0.9, 3: 0.9, 4: 0.9}), "loses at most 9.9%"),
 }
 
 
