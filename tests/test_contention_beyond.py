@@ -59,8 +59,8 @@ def test_the_finding_about_updates() -> None:
         [*response("full", 110, 0.07), *response("incremental", 110, 0.01), *response("asynchronous", 30, 0.02)]
     )
     words = study.figures["updates"].prose(table, PAPER)
-    assert "incremental updates take 1.0 % of the local links where full arrays take 7.0 %" in words
-    assert "take 2.0 % and settle after 30 ± 3 cycles instead of 110 ± 3" in words
+    assert "incremental updates take 1.0 % of the local links, and full arrays 7.0 %." in words
+    assert "take 2.0 %. They settle after 30 ± 3 cycles instead of 110 ± 3." in words
     assert "| asynchronous | 2.00 ± 0.00 | 30 ± 3 | 150.0 | 250.0 |" in words
 
 
@@ -87,8 +87,11 @@ def trade(trigger: str, threshold: int, accepted: float, latency: float) -> dict
 def test_the_finding_about_the_statistical_trigger() -> None:
     rows = [trade("fixed", 5, 0.7, 280.0), trade("fixed", 6, 0.8, 340.0), trade("step 0.5", 5, 0.75, 300.0)]
     words = study.figures["statistical"].prose(without_errors([*rows, trade("step 0.5", 4, 0.72, 300.0)]), PAPER)
-    assert "of 2 statistical triggers 1 have less latency" in words
-    assert "a step 0.5 from 5 heads on, 300 ± 0 cycles where fixed thresholds have 310 (-10), at 0.750 ± 0.000" in words
+    assert "1 of 2 statistical triggers have less latency" in words
+    assert (
+        "a step 0.5 from 5 heads on: it has 300 ± 0 cycles where fixed thresholds have 310 (-10), at 0.750 ± 0.000"
+        in words
+    )
 
 
 def carried(mechanism: str, pattern: str, accepted: float, half: float = 0.01) -> dict[str, Any]:

@@ -203,7 +203,7 @@ def test_booksim_has_ugal_g_accept_more_than_min_as_well() -> None:
     more = finding("T3", tables(**{"2": changed(uniform(), "UGAL-G", [0.95], accepted_load=0.885)}))
     less = finding("T3", tables(**{"2": changed(uniform(), "UGAL-G", [0.95], accepted_load=0.7)}))
     assert (more.verdict, less.verdict) == (Verdict.DIFFERS, Verdict.DIFFERS)
-    assert "UGAL-G accept 2.1% more than MIN" in more.because
+    assert "UGAL-G accepts 2.1% more than MIN" in more.because
     assert not less.settled
 
 
