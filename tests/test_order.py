@@ -45,7 +45,7 @@ class House:
 
     def __init__(self, package: Path) -> None:
         self.files = {_module(package, path): path for path in sorted(package.rglob("*.py"))}
-        self.trees = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in self.files.items()}
+        self.nodes = {name: list(_nodes(path.read_text(encoding="utf-8"))) for name, path in self.files.items()}
 
     def folder(self, name: str) -> str:
         """The package in whose folder a module stands."""
@@ -54,7 +54,7 @@ class House:
     def imports(self, name: str) -> Iterator[tuple[str, str]]:
         """The modules that a module imports from, each with the name that it takes; the module itself has none."""
         package = self.folder(name)
-        for node in ast.walk(self.trees[name]):
+        for node in self.nodes[name]:
             if isinstance(node, ast.Import):
                 yield from ((alias.name, "") for alias in node.names if alias.name.split(".")[0] == FACADE)
             elif isinstance(node, ast.ImportFrom):
@@ -67,12 +67,18 @@ class House:
     def modules_by_name(self, name: str) -> dict[str, str]:
         """What a module calls other modules of the package."""
         found = {}
-        for node in ast.walk(self.trees[name]):
+        for node in self.nodes[name]:
             if isinstance(node, ast.ImportFrom) and not node.level and node.module is not None:
                 for alias in node.names:
                     if f"{node.module}.{alias.name}" in self.files:
                         found[alias.asname or alias.name] = f"{node.module}.{alias.name}"
         return found
+
+
+def _nodes(text: str) -> Iterator[ast.AST]:
+    """The imports of a file, and its uses of attributes."""
+    wanted = (ast.Import, ast.ImportFrom, ast.Attribute)
+    return (node for node in ast.walk(ast.parse(text)) if isinstance(node, wanted))
 
 
 def _module(package: Path, path: Path) -> str:
@@ -150,7 +156,7 @@ def private(house: House) -> list[str]:
             if _is_private(last) and module != ENGINE and module.rpartition(".")[0] != house.folder(name):
                 wrong.append(f"{name} imports {last} from {module}")
         modules = house.modules_by_name(name)
-        for node in ast.walk(house.trees[name]):
+        for node in house.nodes[name]:
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and _is_private(node.attr):
                 wrong += [f"{name} uses {modules[node.value.id]}.{node.attr}"] if node.value.id in modules else []
     return wrong

@@ -50,7 +50,8 @@ PATTERNS = tuple(TABLE_2)
 BUTTERFLY = "Butterfly/FFT"
 
 SHARE = 0.98
-"""A load of a steady state counts as sustained if this share of it is delivered."""
+"""A load of a steady state counts as sustained if this share of it is delivered: the reading of this study, stricter
+than `SATURATED_BELOW`."""
 
 
 def network(of: Setting) -> Document:  # noqa: ARG001

@@ -195,7 +195,8 @@ def under(reading: Reading, document: Document) -> Document:
 
 
 CARRIED = 0.98
-"""A load is carried if this share of it is accepted, and of all loads below it."""
+"""A load is carried if this share of it is accepted, and of all loads below it: the reading of this study, stricter
+than `SATURATED_BELOW`."""
 
 CUT = "cut"
 """Column of tables that end at the last load that is carried."""
