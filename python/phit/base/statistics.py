@@ -2,17 +2,6 @@
 
 import statistics
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
-from phit.base.lazily import lazily
-
-if TYPE_CHECKING:
-    import altair as alt
-    import vl_convert
-else:
-    alt = lazily("altair")
-    vl_convert = lazily("vl_convert")
-
 
 T95 = (12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131)
 """Student's t for a two-sided 95 % interval, by degrees of freedom from 1."""
