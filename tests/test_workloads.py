@@ -156,7 +156,7 @@ def test_operations_that_wait_for_one_another_are_named_by_their_line(tmp_path: 
 
 
 def test_traffic_beside_a_workload_is_refused(write: Write) -> None:
-    with pytest.raises(phit.ScenarioError, match=r"traffic: a \[workload\] says what is sent") as error:
+    with pytest.raises(phit.ScenarioError, match=r"traffic: a \[workload\] sends its own messages") as error:
         phit.run(write({**CROSSBAR, "traffic": {"load": 0.1}}))
     assert error.value.path == "traffic"
 

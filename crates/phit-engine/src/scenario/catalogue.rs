@@ -1,4 +1,4 @@
-//! What can stand in a scenario and what comes out of a run: the kinds of every concept, and what results consist of.
+//! The catalogue: the kinds that a scenario can name, and the quantities and tables that a run can return.
 
 use crate::allocators::AllocatorKind;
 use crate::error::ScenarioError;
@@ -38,8 +38,8 @@ pub fn catalogue() -> Value {
     })
 }
 
-/// What results consist of: the quantities of a summary, the tables with their columns, what probes record and what
-/// managed queue organisations count, by kind, and the rule by which a run is called saturated.
+/// The contents of results: the quantities of a summary, the tables with their columns, the observables of each kind of
+/// probe, the totals of managed queue organisations, and the rule by which a run is called saturated.
 ///
 /// `{"quantities": [..], "tables": [..], "observables": {probe: [..]}, "totals": [..], "saturated_below": share}`
 pub fn quantities() -> Value {
@@ -57,7 +57,7 @@ fn by_default<K>(kinds: &[&str], read: impl Fn(&str, &Value) -> Result<K, Scenar
     kinds.iter().filter_map(|kind| read("", &json!(kind)).ok()).collect()
 }
 
-/// What probes record, by kind: what they declare themselves, or what the mechanisms declare that they look at.
+/// The observables of each kind of probe: declared by the probe itself, or by the mechanisms that the probe looks at.
 fn observables() -> Value {
     let mut found: Map<String, Value> = Map::new();
     let mut add = |probe: &str, declared: &[Observable]| {
@@ -83,7 +83,7 @@ fn observables() -> Value {
     found.into()
 }
 
-/// What managed queue organisations count.
+/// The totals that managed queue organisations count.
 fn totals() -> Vec<&'static Total> {
     let kinds = by_default(&QueueingKind::kinds(), QueueingKind::from_value);
     kinds.iter().flat_map(|queueing| queueing.params().totals()).collect()

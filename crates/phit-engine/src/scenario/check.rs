@@ -1,4 +1,4 @@
-//! What must fit together before anything runs.
+//! Checks between sections: do topology, routers, routing, traffic and measurement fit together?
 
 use super::{MeasureParams, Scenario};
 use crate::error::ScenarioError;
@@ -8,7 +8,7 @@ use crate::topology::{Breakdown, Faulty, Topology, check_sides};
 use serde_json::json;
 use std::ops::Range;
 
-/// Ticks are 32-bit numbers; this leaves room for what is filed ahead.
+/// Most router cycles of a run. Ticks are 32-bit numbers, and events are filed some ticks ahead of the present.
 const MAX_CYCLES: u64 = 1 << 31;
 
 /// Refuses a scenario that the kernel could not simulate as described.
@@ -41,7 +41,9 @@ pub(crate) fn check(
     duration(scenario)
 }
 
-/// Messages are cut into phits, of which it must be known how large they are; and tables are of a program.
+/// Refuses a workload without the units that it needs, and tables of a workload where there is none.
+///
+/// Messages are counted in bytes and cut into phits, so the size of a phit must be known.
 fn workload(scenario: &Scenario) -> Result<(), ScenarioError> {
     let measure = &scenario.measure;
     if scenario.workload.is_none() {
@@ -50,7 +52,7 @@ fn workload(scenario: &Scenario) -> Result<(), ScenarioError> {
         return match asked.iter().find(|(_, asked)| *asked) {
             None => Ok(()),
             Some((key, _)) => {
-                let reason = "is a table of a [workload], which this scenario has not";
+                let reason = "is a table of a [workload], and this scenario has none";
                 Err(ScenarioError::new(format!("measure.{key}"), true, reason))
             }
         };
@@ -69,12 +71,12 @@ fn workload(scenario: &Scenario) -> Result<(), ScenarioError> {
     Ok(())
 }
 
-/// Virtual networks that share the virtual channels of every link.
+/// Number of virtual networks that share the virtual channels of every link.
 pub(crate) fn networks(scenario: &Scenario) -> u16 {
     scenario.traffic.requests.as_ref().map_or(1, |requests| if requests.virtual_networks { 2 } else { 1 })
 }
 
-/// What answers requests, and where requests and replies are kept apart.
+/// Refuses requests that this router cannot answer, or cannot keep apart from replies.
 fn requests(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioError> {
     let Some(requests) = &scenario.traffic.requests else { return Ok(()) };
     let router = scenario.router.params();
@@ -126,7 +128,7 @@ fn requests(scenario: &Scenario, topology: &dyn Topology) -> Result<(), Scenario
     Ok(())
 }
 
-/// What has a source queue for each class of packets.
+/// Refuses classes of packets where endpoints have no source queue for each class.
 fn classes(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioError> {
     if scenario.traffic.classes.is_empty() {
         return Ok(());
@@ -152,7 +154,7 @@ fn classes(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioE
     Ok(())
 }
 
-/// What there is one of, or what would have to know of several planes.
+/// Refuses planes beside features that work in a single network only.
 fn planes(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioError> {
     let Some(planes) = scenario.planes.as_ref().filter(|planes| planes.count > 1) else { return Ok(()) };
     let router = scenario.router.params();
@@ -187,10 +189,11 @@ fn planes(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioEr
     Ok(())
 }
 
-/// What of the traffic or of the network changes in these cycles, so that no mean stays; `None` if nothing does.
+/// Why a mean over `cycles` would not converge: the change of traffic or network in these cycles. `None` if nothing
+/// changes.
 pub(crate) fn changing(scenario: &Scenario, topology: &dyn Topology, cycles: Range<u32>) -> Option<&'static str> {
     let traffic = &scenario.traffic;
-    // What routing gets to know later changes the network once more.
+    // A network changes twice: when links break, and `delay` cycles later, when routing learns of it.
     let breaks = |b: &Breakdown| cycles.start <= b.cycle.saturating_add(b.delay) && b.cycle < cycles.end;
     match () {
         () if !traffic.trace.is_empty() => Some("`traffic.trace` ends"),
@@ -208,13 +211,13 @@ pub(crate) fn changing(scenario: &Scenario, topology: &dyn Topology, cycles: Ran
     }
 }
 
-/// A run that goes on until a mean is known precisely has a mean that stays.
+/// Refuses `precision` where the means change during the run: they would never be known precisely.
 fn steady(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioError> {
     if scenario.measure.precision.is_none() {
         return Ok(());
     }
     let Some(reason) = changing(scenario, topology, 0..u32::MAX) else { return Ok(()) };
-    let reason = format!("{reason}, so that no mean is known ever more precisely; expected a steady state");
+    let reason = format!("{reason}, so no mean becomes more precise with time; expected a steady state");
     Err(ScenarioError::missing("measure.precision", reason))
 }
 
@@ -229,7 +232,7 @@ pub(crate) fn graph(
     routing.check(topology).map_err(|e| e.under("routing"))
 }
 
-/// What there must be for links, routers and endpoints to fail.
+/// Refuses failing links, routers and endpoints where router, routing or traffic cannot cope with them.
 fn faults(scenario: &Scenario, topology: &dyn Topology, routing: &dyn RoutingParams) -> Result<(), ScenarioError> {
     let Some(faulty) = topology.faulty() else { return Ok(()) };
     let router = scenario.router.params();
@@ -272,17 +275,17 @@ fn faults(scenario: &Scenario, topology: &dyn Topology, routing: &dyn RoutingPar
     Ok(())
 }
 
-/// Names of the routing mechanisms of which `which` holds with their default parameters.
+/// The names of the routing mechanisms that, with their default parameters, satisfy `which`.
 fn routings(which: RoutingProperty) -> String {
     let holds =
         |kind: &&'static str| RoutingKind::from_value("routing", &json!(kind)).is_ok_and(|it| which(it.params()));
     RoutingKind::kinds().into_iter().filter(holds).collect::<Vec<_>>().join(", ")
 }
 
-/// Packets count their hops over links of one class in 8 bits.
+/// Refuses a topology whose routes are too long: packets count their hops over links of one class in 8 bits.
 fn sides(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioError> {
     let proof = scenario.routing.params().proof();
-    // Routes of tables are measured themselves.
+    // The longest route of a table is measured, so it counts once. Other nonminimal routes have two minimal legs.
     check_sides(topology, if proof.is_minimal() || matches!(proof, Proof::Tables) { 1 } else { 2 })
 }
 
@@ -315,7 +318,7 @@ fn channels(scenario: &Scenario, topology: &dyn Topology, routing: &dyn RoutingP
     Ok(())
 }
 
-/// Ticks that a router cycle can have so that those of the whole run are counted.
+/// Most ticks per router cycle with which the ticks of the whole run still fit into 32 bits.
 pub(crate) fn ticks_left(scenario: &Scenario) -> u32 {
     let cycles = match &scenario.workload {
         Some(_) => 1,

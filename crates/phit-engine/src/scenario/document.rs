@@ -11,8 +11,9 @@ use schemars::{JsonSchema, Schema, json_schema};
 use serde_json::{Map, Value, json};
 use std::sync::LazyLock;
 
-/// The JSON Schema (draft 2020-12) of a scenario document in numbers: of quantities with units it says in `x-unit` what
-/// they count. Every definition stands at the root.
+/// The JSON Schema (draft 2020-12) of a scenario document whose quantities are plain numbers.
+///
+/// `x-unit` says what a key counts. Every definition stands at the root.
 pub fn numbers() -> &'static Value {
     static MADE: LazyLock<Value> = LazyLock::new(|| {
         let mut generator = schema::generator();
@@ -46,8 +47,8 @@ pub fn numbers() -> &'static Value {
     &MADE
 }
 
-/// The JSON Schema of a scenario document as it is written: keys that count cycles or phits take quantities with units,
-/// too.
+/// The JSON Schema of a scenario document as users write it: keys that count cycles or phits also accept quantities
+/// with units.
 pub fn schema() -> Value {
     let mut schema = numbers().clone();
     units::allow(&mut schema);
@@ -64,10 +65,10 @@ mod tests {
     use crate::scenario::Scenario;
     use crate::scenario::catalogue::catalogue;
 
-    /// What stands where in a document, put there by a function.
+    /// A function that puts a value into its place in a document.
     type Put<'a> = &'a dyn Fn(Value) -> Value;
 
-    /// A value at a path: one that breaks a bound, or one just within it.
+    /// A value at a path, which either breaks a bound or just keeps it.
     struct Case {
         path: String,
         value: Value,
@@ -78,18 +79,19 @@ mod tests {
     }
 
     impl Case {
-        /// True if it is at or beyond a value that breaks a narrower bound.
+        /// True if this value is at, or beyond, a value that breaks a narrower bound.
         fn is_beyond(&self, other: &Self) -> bool {
             let (Some(a), Some(b)) = (self.value.as_f64(), other.value.as_f64()) else { return false };
             other.breaks && self.path == other.path && self.outward == other.outward && (a - b) * self.outward >= 0.0
         }
     }
 
-    /// All cases of the bounds below a schema.
+    /// All cases for the bounds in a schema.
     struct Bounds<'a> {
         root: &'a Value,
         cases: Vec<Case>,
-        /// Definitions that we are in: patterns hold patterns.
+        /// The definitions around the present one: patterns hold patterns, so the visit must not enter a definition
+        /// twice.
         within: Vec<String>,
     }
 
@@ -162,7 +164,7 @@ mod tests {
         }
     }
 
-    /// A value that fulfils a schema, with no key that it does not need.
+    /// The smallest value that fulfils a schema: it has the required keys only.
     fn smallest(schema: &Value, root: &Value) -> Value {
         if let Some(name) = schema.get("$ref").and_then(Value::as_str) {
             return smallest(root.pointer(&name[1..]).unwrap(), root);
@@ -218,14 +220,14 @@ mod tests {
             let found = errors(document);
             let about = found.iter().filter(|e| e.path == *path || path.starts_with(&format!("{}[", e.path)));
             let said: Vec<&ScenarioError> = about.collect();
-            // A step of a sequence is read as a whole: the error names the step and shows it.
+            // A step of a sequence is read as a whole, so the error shows the whole step.
             let step = |e: &ScenarioError| {
                 path.contains(".steps[") && path.starts_with(&format!("{}.", e.path)) && e.value.is_some()
             };
             let told = found.iter().any(|e| (e.path == *path && e.value == Some(value.to_string())) || step(e));
             match breaks {
                 true => assert!(told, "{path} = {value} is not refused as it should: {found:?}"),
-                // Other keys may be in the way of a value that is good in itself.
+                // A value within its bounds may still be refused for another reason, such as another key.
                 false => assert!(
                     said.iter().all(|e| !(e.expected.starts_with("expected a whole number")
                         || e.expected.starts_with("expected a number")

@@ -1,4 +1,4 @@
-//! `[measure]`: what is measured and for how long.
+//! `[measure]`: the quantities and tables to measure, and the length of the measurement.
 
 use crate::error::ScenarioError;
 use crate::measure::{LEAST_BATCHES, Precision};
@@ -8,33 +8,34 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-/// `[measure]`: what is measured and for how long.
+/// `[measure]`: the quantities and tables to measure, and the length of the measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MeasureParams {
-    /// Cycles before the measurement begins, or "auto" to let the run find out (see `max_warmup`).
+    /// Warm-up in cycles before the measurement begins, or "auto" to measure as soon as the network has settled (see
+    /// `max_warmup`).
     #[schemars(extend("x-unit" = "cycles"))]
     pub warmup: Warmup,
     /// Measured cycles, at least 1.
     #[schemars(range(min = 1))]
     #[schemars(extend("x-unit" = "cycles"))]
     pub cycles: u32,
-    /// Which packets the latencies are about.
+    /// Which packets the latencies describe.
     pub count: Count,
-    /// Number of equal parts of the measured time in the table `batches`, 2 to 1000 and at most `cycles`, unless that
-    /// is 1. If left out: 20, or fewer for a shorter measurement. Each is divided further, into the parts from which
-    /// the confidence intervals are made.
+    /// Number of equal parts of the measured time in the table `batches`: 2 to 1000, and at most `cycles` unless
+    /// `cycles` is 1. If left out: 20, or fewer for a shorter measurement. The confidence intervals are made from
+    /// smaller parts.
     #[schemars(range(min = 2, max = 1000))]
     pub batches: u32,
     /// Confidence level of the intervals, more than 0 and less than 1.
     #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
     pub confidence: f64,
-    /// Goes on measuring beyond `cycles` until the intervals are narrow enough. If left out, `cycles` are
-    /// measured.
+    /// Continues the measurement beyond `cycles` until the intervals are narrow enough. If left out, the measurement
+    /// ends after `cycles`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Until>,
-    /// Goes on measuring beyond `cycles` until every mean that is named here is known as precisely as asked for: the
-    /// half width of its interval, relative to the mean.
+    /// Continues the measurement beyond `cycles` until every mean named here is precise enough. The value of a mean is
+    /// the half width of its interval, relative to the mean.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub precision: Option<Precision>,
     /// Most measured cycles with `precision`, at least `cycles`. If left out: a hundred times `cycles`.
@@ -50,8 +51,8 @@ pub struct MeasureParams {
     pub links: bool,
     /// Whether the loads of every endpoint are part of the result.
     pub endpoints: bool,
-    /// Whether the run watches that the packets of a source and a destination are delivered in the order of their
-    /// generation: the summary's `out_of_order` counts those that are not, since the start of the run.
+    /// Whether to count the packets that arrive out of order. The summary's `out_of_order` counts, since the start of
+    /// the run, the packets that are delivered after a later one from the same source to the same destination.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub order: bool,
     /// Whether all messages of a workload are part of the result.
@@ -60,23 +61,23 @@ pub struct MeasureParams {
     /// Whether all operations of a workload are part of the result.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub operations: bool,
-    /// Whether it is part of the result what the CPUs of a workload's ranks did from when until when.
+    /// Whether the result lists the activity of each rank's CPU: kind, start and end.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub tracks: bool,
-    /// Whether it is part of the result when each rank of a workload ended each phase: each step of a sequence, each
-    /// of several times.
+    /// Whether the result lists when each rank of a workload ended each phase: each step of a sequence, and each
+    /// repetition of a step.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub phases: bool,
-    /// What is looked at in the measured time besides the packets delivered. If left out, nothing.
+    /// Probes: observations of the network besides the delivered packets. If left out, there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub probes: Vec<ProbeKind>,
-    /// Longest automatic warm-up in cycles, at least 1; the measurement begins then even if the network has not
+    /// Longest automatic warm-up in cycles, at least 1. The measurement then begins even if the network has not
     /// settled. If left out: ten times `cycles`.
     #[schemars(range(min = 1))]
     #[schemars(extend("x-unit" = "cycles"))]
     pub max_warmup: u32,
-    /// Longest time in cycles that the run goes on after the measurement to deliver the packets that it counts, with
-    /// `count = "generated"`.
+    /// Longest drain in cycles, with `count = "generated"`: the time after the measurement in which its packets are
+    /// delivered.
     #[schemars(extend("x-unit" = "cycles"))]
     pub max_drain: u32,
 }
@@ -108,7 +109,7 @@ impl Default for MeasureParams {
     }
 }
 
-/// Keys that are about drawn traffic: a program begins and ends by itself.
+/// Keys for random traffic only: a program has a beginning and an end of its own.
 pub(super) const OF_TRAFFIC: [&str; 10] = [
     "warmup",
     "cycles",
@@ -122,7 +123,7 @@ pub(super) const OF_TRAFFIC: [&str; 10] = [
     "max_drain",
 ];
 
-/// Batches of a measurement of at least as many cycles.
+/// Default number of batches, for a measurement of at least as many cycles.
 const BATCHES: u32 = 20;
 
 /// Time before the measurement begins.
@@ -168,19 +169,20 @@ impl JsonSchema for Warmup {
     }
 }
 
-/// Which packets the latencies are about.
+/// Which packets the latencies describe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum Count {
-    /// Packets delivered in the measured cycles, whenever they were generated.
+    /// Packets delivered in the measured cycles, no matter when they were generated.
     #[default]
     Delivered,
-    /// Packets generated in the measured cycles; the run then drains until all of them are delivered.
+    /// Packets generated in the measured cycles. After the measurement, the run continues until all of them are
+    /// delivered.
     Generated,
 }
 
-/// When a measurement of open length is precise enough.
+/// When a measurement without a fixed length is precise enough.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(inline)]
@@ -208,7 +210,7 @@ impl Default for Until {
 #[serde(deny_unknown_fields, default)]
 #[schemars(inline)]
 pub struct Series {
-    /// Which time a packet is counted at.
+    /// Which time of a packet decides its bin.
     pub by: SeriesBy,
     /// Length of a bin in cycles, at least 1.
     #[schemars(range(min = 1))]
@@ -222,14 +224,14 @@ impl Default for Series {
     }
 }
 
-/// Which time a packet is counted at in a time series.
+/// Which time of a packet decides its bin in a time series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum SeriesBy {
-    /// The cycle in which it was generated: what becomes of the packets of that moment.
+    /// The cycle in which the packet was generated. A bin shows the fate of packets generated together.
     Generation,
-    /// The cycle in which it was delivered: what the network does in that moment.
+    /// The cycle in which the packet was delivered. A bin shows what the network does at that time.
     Window,
 }
 
@@ -256,7 +258,7 @@ impl MeasureParams {
         Ok(params)
     }
 
-    /// Longest time that a run of this measurement takes, in cycles.
+    /// Longest time, in cycles, that a run of this measurement can take.
     pub fn most_cycles(&self) -> u64 {
         let warmup = match self.warmup {
             Warmup::Cycles(cycles) => cycles,
@@ -268,7 +270,7 @@ impl MeasureParams {
         u64::from(warmup) + u64::from(measured) + u64::from(drain)
     }
 
-    /// Checks what depends on several keys; error paths are relative to the table.
+    /// Checks conditions between several keys. Error paths are relative to the table.
     fn check(&self, batches_given: bool) -> Result<(), ScenarioError> {
         if batches_given && self.batches > self.cycles.max(2) {
             let expected = format!("expected at most one part per measured cycle, `cycles` = {}", self.cycles);
@@ -283,8 +285,10 @@ impl MeasureParams {
         self.check_precision()?;
         let most = self.most_cycles();
         if most > u64::from(u32::MAX) {
-            let reason =
-                format!("warm-up, measurement and drain can take {most} cycles together; times end at {}", u32::MAX);
+            let reason = format!(
+                "warm-up, measurement and drain can take {most} cycles together; expected at most {}",
+                u32::MAX
+            );
             return Err(ScenarioError::new("cycles", self.cycles, reason));
         }
         Ok(())
@@ -292,7 +296,7 @@ impl MeasureParams {
 
     fn check_precision(&self) -> Result<(), ScenarioError> {
         let Some(precision) = &self.precision else {
-            let reason = "is the most that `precision` may measure, and that is not given";
+            let reason = "limits the measurement with `precision`, which is not given; leave one out or add the other";
             return self.max_cycles.map_or(Ok(()), |cycles| Err(ScenarioError::new("max_cycles", cycles, reason)));
         };
         if *precision == Precision::default() {
@@ -300,7 +304,7 @@ impl MeasureParams {
             return Err(ScenarioError::new("precision", "{}", expected));
         }
         if self.until.is_some() {
-            let reason = "`until` says it, too; expected one of the two";
+            let reason = "`until` sets this precision, too; expected one of the two";
             return Err(ScenarioError::missing("precision", reason));
         }
         if self.cycles < LEAST_BATCHES {
@@ -381,13 +385,16 @@ mod tests {
             (json!({ "precision": { "latency_mean": 0.0 } }), "measure.precision.latency_mean = 0"),
             (json!({ "precision": { "latency_mean": 1.5 } }), "measure.precision.latency_mean = 1.5"),
             (json!({ "precision": { "latency_p99": 0.1 } }), "measure.precision.latency_p99"),
-            (json!({ "max_cycles": 10 }), "measure.max_cycles = 10: is the most that `precision` may measure"),
+            (json!({ "max_cycles": 10 }), "measure.max_cycles = 10: limits the measurement with `precision`"),
             (
                 json!({ "precision": { "hops_mean": 0.1 }, "max_cycles": 10 }),
                 "measure.max_cycles = 10: expected at least `cycles` = 10000",
             ),
             (json!({ "precision": { "hops_mean": 0.1 }, "cycles": 5 }), "measure.cycles = 5: expected at least 24"),
-            (json!({ "precision": { "hops_mean": 0.1 }, "until": {} }), "measure.precision: `until` says it, too"),
+            (
+                json!({ "precision": { "hops_mean": 0.1 }, "until": {} }),
+                "measure.precision: `until` sets this precision, too",
+            ),
             (
                 json!({ "until": { "max_cycles": 10 } }),
                 "measure.until.max_cycles = 10: expected at least `cycles` = 10000",

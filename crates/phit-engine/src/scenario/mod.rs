@@ -1,7 +1,7 @@
-//! What is simulated: the typed description of one run, its validation and its JSON Schema.
+//! The scenario: the typed description of one run, its validation and its JSON Schema.
 //!
-//! Nothing below this room knows all kinds of anything. Come here for a new section or key of a scenario, for a rule
-//! between several sections, and for what a program lists (`catalogue`).
+//! This room is the lowest one that knows every kind of every concept. Come here for a new section or key of a
+//! scenario, for a rule between several sections, and for the lists that a program prints (`catalogue`).
 
 use crate::error::{self, Findings, ScenarioError};
 use crate::foreign;
@@ -34,11 +34,11 @@ pub use units::UnitsParams;
 pub struct Scenario {
     /// Seed of every random stream.
     pub seed: u64,
-    /// What cycles and phits stand for, if the scenario says so or has quantities with units.
+    /// Length of a cycle and size of a phit, if the scenario gives them or has quantities with units.
     pub units: Option<UnitsParams>,
     /// The network graph.
     pub topology: TopologyKind,
-    /// Networks side by side, if there are several.
+    /// Parallel networks, if there are several.
     pub planes: Option<PlanesParams>,
     /// Routers and links.
     pub router: RouterKind,
@@ -46,11 +46,11 @@ pub struct Scenario {
     pub routing: RoutingKind,
     /// Queue organisation of the input buffers.
     pub queueing: QueueingKind,
-    /// Offered traffic; none with a workload.
+    /// Offered traffic; empty with a workload.
     pub traffic: TrafficParams,
-    /// What endpoints execute in place of drawing traffic.
+    /// The program that endpoints execute instead of random traffic.
     pub workload: Option<WorkloadParams>,
-    /// What is measured and for how long.
+    /// The quantities to measure, and for how long.
     pub measure: MeasureParams,
 }
 
@@ -58,7 +58,7 @@ pub struct Scenario {
 pub const SECTIONS: &[&str] =
     &["seed", "units", "topology", "planes", "router", "routing", "queueing", "traffic", "workload", "measure"];
 
-/// A scenario as a document shows it.
+/// A scenario in the form of its document.
 #[derive(Serialize)]
 struct Shown<'a> {
     seed: u64,
@@ -91,7 +91,7 @@ impl Serialize for Scenario {
     }
 }
 
-/// `[router]` with what the routing mechanism cannot do without, where the document does not say it.
+/// `[router]` with the settings that the routing mechanism needs, where the document leaves them open.
 fn with_what_routing_needs<'a>(router: &'a Value, routing: Option<&RoutingKind>) -> Cow<'a, Value> {
     let mut router = Cow::Borrowed(router);
     let queued = router.get("kind").is_none_or(|kind| kind == "input_queued");
@@ -105,13 +105,13 @@ fn with_what_routing_needs<'a>(router: &'a Value, routing: Option<&RoutingKind>)
     router
 }
 
-/// What heads need that ask for channels of several outputs at once: a stage in which somebody answers them.
+/// Settings for heads that request channels of several outputs at once: only an allocation stage can answer them.
 const NEEDED_BY_ALTERNATIVES: [(&str, &str); 2] =
     [("vc_allocation", "stage"), ("vc_allocator", "separable_input_first")];
 
 impl Scenario {
-    /// Reads a scenario document. Keys left out take their defaults, and a key that is null is left out; `topology`
-    /// must be there, and `traffic` or `workload`.
+    /// Reads a scenario document. Keys that are left out or null take their defaults. `topology` is required, and
+    /// either `traffic` or `workload`.
     pub fn from_value(value: &Value) -> Result<Self, ScenarioError> {
         let Value::Object(table) = value else {
             return Err(ScenarioError::new("", value, "expected a table with the sections of a scenario"));
@@ -127,7 +127,7 @@ impl Scenario {
                 Ok(document) => break document,
                 Err(error) => error,
             };
-            // Without the quantities that are wrong the rest can be read.
+            // Without the wrong quantities, the rest of the document can be read and checked as well.
             let keys: Vec<String> = error.clone().each().into_iter().map(|error| error.path).collect();
             if !keys.iter().all(|key| error::remove(left.to_mut(), key)) {
                 return found.and(Err(error));
@@ -139,7 +139,7 @@ impl Scenario {
         read.ok_or_else(|| ScenarioError::new("", value, "expected a table with the sections of a scenario"))
     }
 
-    /// Reads every section of a document in numbers; nothing if one of them cannot be read.
+    /// Reads every section of a document without units. `None` if a section cannot be read.
     fn sections(document: &Value, found: &mut Findings) -> Option<Self> {
         let empty = Value::Object(Default::default());
         let section = |name: &str| document.get(name).unwrap_or(&empty);
@@ -157,7 +157,8 @@ impl Scenario {
             None => Some(RoutingKind::Minimal(Default::default())),
         };
         let asked = with_what_routing_needs(section("router"), routing.as_ref());
-        // What classes of links take from the class `default` is not theirs to answer for.
+        // The first reading finds the errors in the table as written. The second gives link classes the keys of
+        // `default`: errors in inherited keys belong to `default` and were found already.
         let router = routers::read("router", &asked);
         let router = found.take(router.and_then(|_| routers::read("router", &inherit_links(&asked))));
         let queueing = match document.get("queueing") {
@@ -168,7 +169,7 @@ impl Scenario {
         let workload = found.take(workload.and_then(|workload| match document.get("traffic") {
             Some(_) if workload.is_some() => Err(ScenarioError::missing(
                 "traffic",
-                "a [workload] says what is sent; expected one of the two, or traffic as a job of kind = \"jobs\"",
+                "a [workload] sends its own messages; expected one of the two, or traffic as a job of kind = \"jobs\"",
             )),
             _ => Ok(workload),
         }));
@@ -205,8 +206,8 @@ impl Scenario {
         })
     }
 
-    /// The network graph of a scenario whose parameters keep the bounds of their schemas, also if a program has set
-    /// them.
+    /// The network graph of this scenario. A program may have set parameters directly, so they are checked against the
+    /// bounds of their schemas.
     pub fn network(&self) -> Result<Arc<dyn Topology>, ScenarioError> {
         let mut found = Findings::default();
         let mut check = |broken: Vec<ScenarioError>| broken.into_iter().for_each(|error| found.add(error));
@@ -214,7 +215,7 @@ impl Scenario {
         check(self.routing.broken("routing"));
         check(self.queueing.broken("queueing"));
         check(schema::check::<MeasureParams>("measure", &json!(self.measure)));
-        // A trace has no bounds, and may be long.
+        // A trace has no bounds to check, and it may be long.
         let traffic = TrafficParams { trace: Vec::new(), ..self.traffic.clone() };
         check(schema::check::<TrafficParams>("traffic", &json!(traffic)));
         if let Some(planes) = &self.planes {
@@ -227,17 +228,17 @@ impl Scenario {
         self.topology.build()
     }
 
-    /// Networks side by side.
+    /// Number of parallel networks.
     pub fn plane_count(&self) -> u32 {
         self.planes.as_ref().map_or(1, |planes| planes.count)
     }
 
-    /// Of these, into how many an endpoint injects at once.
+    /// Number of parallel networks into which an endpoint injects at the same time.
     pub fn planes_at_once(&self) -> u32 {
         if self.planes.as_ref().is_some_and(PlanesParams::is_serial) { 1 } else { self.plane_count() }
     }
 
-    /// The functions that somebody else compiles ([`foreign`]), by the paths of the tables that name them.
+    /// The functions that the caller compiles ([`foreign`]), with the paths of the tables that name them.
     pub fn functions(&self) -> Vec<(String, foreign::Name)> {
         let mut found = Vec::new();
         let mut look = |path: &str, value: Value| foreign::names(path, &value, &mut found);
@@ -253,14 +254,14 @@ impl Scenario {
         found
     }
 
-    /// Refuses a scenario with a function that nobody has registered.
+    /// Refuses a scenario that names a function which no caller has registered.
     pub(crate) fn registered(&self) -> Result<(), ScenarioError> {
         match self.functions().into_iter().find(|(_, name)| foreign::find(name).is_none()) {
             None => Ok(()),
             Some((path, name)) => Err(ScenarioError::new(
                 error::join(&path, "function"),
                 format!("{:?}", name.function),
-                "nobody has compiled this function for this run; expected one that is registered",
+                "this function is not registered for this run; expected the name of a registered function",
             )),
         }
     }
@@ -271,7 +272,7 @@ impl Scenario {
     }
 }
 
-/// `error` with the quantities that the user wrote in the places of the numbers that they came to.
+/// `error` with the quantities that the user wrote, where the engine saw their numbers.
 fn as_given(mut error: ScenarioError, given: &Value, numbers: &Value) -> ScenarioError {
     error.others = error.others.into_iter().map(|other| as_given(other, given, numbers)).collect();
     if let (Some(quantity @ Value::String(_)), Some(number @ Value::Number(_))) =
@@ -283,9 +284,8 @@ fn as_given(mut error: ScenarioError, given: &Value, numbers: &Value) -> Scenari
     error
 }
 
-/// `value` without the keys that are null, in all its tables: TOML cannot write them, and a document that is
-/// read, filled
-/// in and written has to mean the same.
+/// `value` without null keys, in all its tables. TOML cannot write nulls, and a document must mean the same after it is
+/// read, completed and written.
 fn without_nulls(value: &Value) -> Cow<'_, Value> {
     fn any(value: &Value) -> bool {
         match value {
@@ -311,7 +311,7 @@ fn without_nulls(value: &Value) -> Cow<'_, Value> {
     value
 }
 
-/// The `[router]` table in which every link class has taken the keys that it lacks from the class `default`.
+/// The `[router]` table after every link class has taken its missing keys from the class `default`.
 fn inherit_links(router: &Value) -> Value {
     let mut router = router.clone();
     let Some(links) = router.get_mut("links").and_then(Value::as_object_mut) else { return router };

@@ -1,7 +1,7 @@
 //! `[router]`: the kernels that a scenario chooses from.
 //!
-//! A table without `kind` is the input-queued router, or, if it has a table `node`, the packet-level node. What a
-//! result shows of a scenario is the same table however it was spelled, and for these two it names no kind.
+//! A table without `kind` is the input-queued router, or the packet-level node if it has a table `node`. A result shows
+//! the same table for both spellings, without `kind` for these two.
 
 use crate::allocators::AllocatorKind;
 use crate::error::{ScenarioError, join};
@@ -18,8 +18,8 @@ use serde_json::{Map, Value, json};
 type InputQueued = RouterParams<AllocatorKind>;
 
 crate::registry::registry! {
-    /// `[router]`: what stands where the links meet.
-    // A scenario has one: nothing is gained by a box.
+    /// `[router]`: the kernel that moves packets between links.
+    // A scenario has exactly one router, so a box would save nothing.
     #[allow(clippy::large_enum_variant)]
     pub enum RouterKind: "router" as FabricParams {
         "input_queued" => InputQueued(InputQueued),
@@ -39,8 +39,8 @@ pub(super) fn read(path: &str, value: &Value) -> Result<RouterKind, ScenarioErro
     }
 }
 
-/// The packet-level node. A result shows it among the defaults of the input-queued router, which are therefore no
-/// contradiction.
+/// The packet-level node. Its result also shows the defaults of the input-queued router, so those values are accepted
+/// here.
 fn node(path: &str, table: &Map<String, Value>) -> Result<RouterKind, ScenarioError> {
     let mut others = table.clone();
     let (links, node) = (others.shift_remove("links"), others.shift_remove("node"));

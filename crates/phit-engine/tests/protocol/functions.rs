@@ -133,7 +133,7 @@ fn what_nobody_has_registered_is_refused_where_it_would_run() {
     assert!(prepare(&scenario(&own)).is_ok(), "it can be looked at");
     let refused = phit_engine::run::Simulation::new(&scenario(&own), Options::default()).err();
     let refused = refused.map(|error| error.to_string()).unwrap_or_default();
-    assert!(refused.starts_with("routing.function = \"nobody\": nobody has compiled"), "{refused}");
+    assert!(refused.starts_with("routing.function = \"nobody\": this function is not registered"), "{refused}");
     let patterned = with(
         dragonfly(json!("minimal")),
         json!({ "traffic": { "pattern": { "kind": "mix", "parts": [

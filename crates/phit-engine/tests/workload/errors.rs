@@ -78,7 +78,7 @@ fn scenarios_that_make_no_sense_are_refused() {
             with(json!({ "workload": { "placement": { "kind": "linear", "first": 1 } } })),
             "workload.placement.first = 1: expected at most 0",
         ),
-        (with(json!({ "traffic": { "load": 0.1 } })), "traffic: a [workload] says what is sent"),
+        (with(json!({ "traffic": { "load": 0.1 } })), "traffic: a [workload] sends its own messages"),
         (with(json!({ "measure": { "warmup": 3 } })), "measure.warmup = 3: a run of a [workload] begins and ends"),
         (
             with(json!({ "measure": { "max_drain": 3 } })),

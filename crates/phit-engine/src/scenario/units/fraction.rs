@@ -1,8 +1,8 @@
-//! Fractions, exact.
+//! Exact fractions.
 
 use std::fmt;
 
-/// A fraction in lowest terms, more than zero or zero.
+/// A nonnegative fraction in lowest terms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Fraction {
     pub(super) over: u128,
@@ -16,14 +16,14 @@ pub(super) fn gcd(a: u128, b: u128) -> u128 {
 impl Fraction {
     pub(super) const ONE: Self = Self { over: 1, under: 1 };
 
-    /// `None` if it does not fit.
+    /// The fraction `over / under`; `None` if it does not fit.
     pub(super) fn new(over: u128, under: u128) -> Option<Self> {
         let common = gcd(over, under);
         (under != 0).then(|| Self { over: over / common, under: under / common })
     }
 
     pub(super) fn times(self, other: Self) -> Option<Self> {
-        // Crosswise first, so that nothing grows without need.
+        // Reduced crosswise first, so that the products stay small.
         let (a, b) = (Self::new(self.over, other.under)?, Self::new(other.over, self.under)?);
         Self::new(a.over.checked_mul(b.over)?, a.under.checked_mul(b.under)?)
     }
@@ -36,7 +36,7 @@ impl Fraction {
         self.times(other.inverse()?)
     }
 
-    /// The largest of which both are whole multiples.
+    /// The largest fraction of which both are whole multiples.
     pub(super) fn common(self, other: Self) -> Option<Self> {
         let (a, b) = (self.over.checked_mul(other.under)?, other.over.checked_mul(self.under)?);
         Self::new(gcd(a, b), self.under.checked_mul(other.under)?)

@@ -1,10 +1,10 @@
 //! Quantities with units: `"200 ns"`, `"512 B"`, `"20 Gb/s"` in the place of numbers of cycles, phits and phits per
 //! cycle.
 //!
-//! The engine counts in whole cycles and phits. What a key counts stands in its schema (`x-unit`), so that a quantity
-//! is accepted wherever a number of that kind is, and nowhere else. How long a cycle is and how large a phit can be
-//! said in `[units]`; what is left out is chosen as long and as large as can be with every quantity of the scenario a
-//! whole number. All of this is exact: quantities are fractions.
+//! The engine counts in whole cycles and phits. The schema of each key gives the unit of its number (`x-unit`), so a
+//! quantity is accepted where a number of its kind is, and nowhere else. `[units]` can give the length of a cycle and
+//! the size of a phit. If it does not, Phit chooses the longest cycle and the largest phit that make every quantity of
+//! the scenario a whole number. The arithmetic is exact: quantities are fractions.
 
 use crate::error::{Findings, ScenarioError, join};
 use crate::schema::{applying, parse};
@@ -19,7 +19,7 @@ mod fraction;
 mod quantity;
 mod scales;
 
-/// `[units]`: what cycles and phits stand for, for scenarios with quantities such as `"200 ns"`.
+/// `[units]`: length of a cycle and size of a phit, for scenarios with quantities such as `"200 ns"`.
 ///
 /// ```toml
 /// [units]
@@ -29,12 +29,12 @@ mod scales;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct UnitsParams {
-    /// Length of a cycle, as "0.8 ns" or "1/60 ns". If left out: the longest of which every time in the scenario, and
-    /// the time of every size on every link, is a whole number.
+    /// Length of a cycle, as "0.8 ns" or "1/60 ns". If left out: the longest cycle that makes every time in the
+    /// scenario, and the time of every size on every link, a whole number of cycles.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cycle: Option<String>,
-    /// Size of a phit, as "2 B" or "1/15 bit". If left out: the largest of which every size in the scenario, and what
-    /// every link carries in a cycle, is a whole number.
+    /// Size of a phit, as "2 B" or "1/15 bit". If left out: the largest phit that makes every size in the scenario, and
+    /// the data that every link carries in a cycle, a whole number of phits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phit: Option<String>,
 }
@@ -67,28 +67,28 @@ impl UnitsParams {
     }
 }
 
-/// What a quantity of `[units]` is worth.
+/// The value of a quantity of `[units]`.
 fn value(text: &Option<String>) -> Option<Fraction> {
     text.as_deref().and_then(|text| read(text).ok()).map(|quantity| quantity.value)
 }
 
-/// A quantity of a document, with what its key counts.
+/// A quantity in a document, and what its key counts.
 struct Found {
     path: String,
     quantity: Quantity,
     counts: Counts,
-    /// The most that the key may be.
+    /// The largest value that the key accepts.
     most: Option<f64>,
 }
 
-/// A plain number of a document, with what its key counts.
+/// A plain number in a document, and what its key counts.
 struct Plain {
     path: String,
     number: serde_json::Number,
     counts: Counts,
 }
 
-/// What a document says in quantities, and in numbers of what depends on `[units]`.
+/// The quantities of a document, and its plain numbers whose meaning depends on `[units]`.
 #[derive(Default)]
 struct Gathered {
     quantities: Vec<Found>,
@@ -96,25 +96,25 @@ struct Gathered {
     wrong: Findings,
 }
 
-/// What a key counts, by its `x-unit`.
+/// What a key counts, as its `x-unit` says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Counts {
     Cycles,
-    /// Of the router, of which a link cycle has as many as the crossbar's clock is faster.
+    /// Cycles of the router. A link cycle has as many of them as the crossbar's clock is faster.
     RouterCycles,
-    /// The times of a program, in its own unit.
+    /// Times of a program, in the program's own unit.
     UnitsOfTime,
-    /// Nanoseconds, however long a cycle is; they need not be whole.
+    /// Nanoseconds, independent of the cycle's length. They need not be whole.
     Nanoseconds,
     Phits,
     PhitsPerCycle,
-    /// Phits per cycle, for keys that need not be whole.
+    /// Phits per cycle, for keys that need not be whole numbers.
     Load,
-    /// Bytes, whatever a phit is.
+    /// Bytes, independent of the phit's size.
     Bytes,
-    /// Bits, likewise.
+    /// Bits, independent of the phit's size.
     Bits,
-    /// Bytes per nanosecond, likewise; they need not be whole.
+    /// Bytes per nanosecond, independent of cycle and phit. They need not be whole.
     BytesPerNanosecond,
 }
 
@@ -135,7 +135,7 @@ impl Counts {
         }
     }
 
-    /// The definition of the quantities that stand for so many.
+    /// The schema definition of the quantities that this count accepts.
     fn definition(self) -> &'static str {
         match self.kind() {
             Kind::Time => "#/$defs/time",
@@ -152,13 +152,13 @@ impl Counts {
         }
     }
 
-    /// True if it is a number of cycles.
+    /// True for counts whose value depends on the length of a cycle.
     fn in_cycles(self) -> bool {
         matches!(self, Self::Cycles | Self::RouterCycles | Self::UnitsOfTime)
     }
 }
 
-/// Schemas of the quantities, by their names as definitions: what `read` reads.
+/// Schemas of the quantities that `read` accepts, by the names of their definitions.
 pub(super) fn definitions() -> [(String, Value); 3] {
     const NUMBER: &str = r"(\d+\.?\d*|\.\d+)";
     const SIZE: &str = "([kMGT]?(B|b|bit)|[kKmMgGtT]iB)";
@@ -174,7 +174,7 @@ pub(super) fn definitions() -> [(String, Value); 3] {
     ]
 }
 
-/// Lets keys that count cycles or phits take quantities as well: next to the number in their schema.
+/// Lets keys that count cycles or phits accept quantities, too: next to the number in their schema.
 pub(super) fn allow(schema: &mut Value) {
     match schema {
         Value::Array(parts) => parts.iter_mut().for_each(allow),
@@ -183,7 +183,7 @@ pub(super) fn allow(schema: &mut Value) {
             let counts = table.get("x-unit").and_then(Value::as_str).and_then(Counts::named);
             let Some(counts) = counts else { return };
             let quantity = json!({ "$ref": counts.definition() });
-            // Of a list that counts something the elements do.
+            // A list that counts something counts it in its elements.
             let mut place = table;
             while place.get("items").is_some_and(Value::is_object) {
                 let Some(Value::Object(items)) = place.get_mut("items") else { return };
@@ -202,8 +202,8 @@ pub(super) fn allow(schema: &mut Value) {
     }
 }
 
-/// The document with every quantity turned into the number that its key counts, and with the `units` that were used; as
-/// it is if there are none.
+/// The document with every quantity replaced by the number that its key counts, and with the `units` used. A document
+/// without quantities stays as it is.
 pub(super) fn resolve(document: &Value) -> Result<Value, ScenarioError> {
     let given = given(document)?;
     if !contains_quantity(document) {
@@ -241,7 +241,7 @@ pub(super) fn resolve(document: &Value) -> Result<Value, ScenarioError> {
     Ok(resolved)
 }
 
-/// Cycle and phit as `[units]` says them.
+/// The cycle and the phit that `[units]` gives.
 fn given(document: &Value) -> Result<[Option<Fraction>; 2], ScenarioError> {
     let given = match document.get("units") {
         Some(units) => parse::<UnitsParams>("units", units)?,
@@ -261,7 +261,7 @@ fn given(document: &Value) -> Result<[Option<Fraction>; 2], ScenarioError> {
     Ok([one("cycle", &given.cycle, Kind::Time)?, one("phit", &given.phit, Kind::Size)?])
 }
 
-/// Says of every table whose loads are rates that they are. Rates and shares of links do not stand together.
+/// Marks every table whose loads are rates. Rates and shares of links cannot stand in one document together.
 fn mark_rates(resolved: &mut Value, found: &[Found]) -> Result<(), ScenarioError> {
     let loads = found.iter().filter(|it| it.counts == Counts::Load);
     for it in loads {
@@ -309,7 +309,8 @@ fn contains_quantity(value: &Value) -> bool {
     }
 }
 
-/// Collects the quantities below `value`, which fulfils one of `schemas`, with their JSON pointers, and plain numbers.
+/// Collects the quantities below `value` with their JSON pointers, and the plain numbers. `value` fulfils one of
+/// `schemas`.
 fn gather<'a>(value: &Value, schemas: &[&'a Value], root: &'a Value, pointer: &str, into: &mut Gathered) {
     let schemas = applying(value, schemas, root);
     let counted = || schemas.iter().find_map(|schema| Counts::named(schema.get("x-unit")?.as_str()?));
@@ -321,12 +322,12 @@ fn gather<'a>(value: &Value, schemas: &[&'a Value], root: &'a Value, pointer: &s
                     named.or_else(|| schema.get("additionalProperties"))
                 };
                 let below: Vec<&Value> = schemas.iter().filter_map(of).collect();
-                // As JSON pointers have it: names of link classes may have slashes.
+                // Escaped for a JSON pointer: names of link classes may contain slashes.
                 let key = key.replace('~', "~0").replace('/', "~1");
                 gather(child, &below, root, &format!("{pointer}/{key}"), into);
             }
         }
-        // Of a list that counts something the elements do.
+        // A list that counts something counts it in its elements.
         Value::Array(items) if !items.iter().all(Value::is_u64) || counted().is_some() => {
             let below: Vec<&Value> =
                 schemas.iter().filter_map(|schema| schema.get("items")).chain(schemas.iter().copied()).collect();
@@ -341,7 +342,7 @@ fn gather<'a>(value: &Value, schemas: &[&'a Value], root: &'a Value, pointer: &s
         }
         Value::String(text) if looks_like_one(text) => {
             let counts = counted();
-            // Names, files and texts may begin with a digit.
+            // Names, files and texts may begin with a digit, too.
             if counts.is_none() && schemas.iter().any(takes_text) {
                 return;
             }
@@ -360,7 +361,7 @@ fn gather<'a>(value: &Value, schemas: &[&'a Value], root: &'a Value, pointer: &s
     }
 }
 
-/// True if any text may stand where the schema is that of.
+/// True if the schema accepts any text.
 fn takes_text(schema: &&Value) -> bool {
     match schema.get("type") {
         Some(Value::Array(types)) => types.iter().any(|name| name == "string"),
@@ -440,8 +441,8 @@ mod tests {
 
     #[test]
     fn the_longest_cycle_and_the_largest_phit_are_found() {
-        // 64 ns for a packet and 512 for a buffer over an endpoint's link, 200, 80, 2000 and 800 ns: 8 ns, and 64
-        // bytes.
+        // 64 ns for a packet and 512 ns for a buffer over an endpoint's link; 200, 80, 2000 and 800 ns. Common: 8 ns,
+        // or 64 bytes.
         let resolved = resolve(&node()).unwrap();
         assert_eq!(resolved["units"], json!({ "cycle": "8 ns", "phit": "512 bit" }));
         let links = &resolved["router"]["links"];
@@ -457,7 +458,8 @@ mod tests {
     fn links_of_packet_level_nodes_take_whole_cycles() {
         let mut document = node();
         document["router"]["node"] = json!({ "answer": "64 B" });
-        // 204.8 ns for a packet over a link between routers: 1.6 ns. In it 32 and 102.4 bits: 6.4 bits.
+        // 204.8 ns for a packet over a link between routers gives a cycle of 1.6 ns. The links carry 32 and 102.4 bits
+        // in it, which gives a phit of 6.4 bits.
         let resolved = resolve(&document).unwrap();
         assert_eq!(resolved["units"], json!({ "cycle": "8/5 ns", "phit": "32/5 bit" }));
         let links = &resolved["router"]["links"];

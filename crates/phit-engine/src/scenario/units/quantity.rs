@@ -2,7 +2,7 @@
 
 use super::fraction::Fraction;
 
-/// What a quantity measures.
+/// The dimension of a quantity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// In seconds.
@@ -70,13 +70,13 @@ fn unit(name: &str) -> Option<(Kind, u128, u128)> {
     None
 }
 
-/// True for a text that can only be meant as a quantity: a number with something behind it.
+/// True for a text that can only be a quantity: a number with text after it.
 pub(super) fn looks_like_one(text: &str) -> bool {
     let text = text.trim();
     text.starts_with(|c: char| c.is_ascii_digit() || c == '.') && text.ends_with(|c: char| c.is_alphabetic())
 }
 
-/// Reads `12.5 ns` or `1/60 ns`.
+/// Reads a quantity such as `12.5 ns` or `1/60 ns`.
 pub(super) fn read(text: &str) -> Result<Quantity, String> {
     let text = text.trim();
     let expected = "expected a number and a unit, as \"200 ns\", \"512 B\" or \"20 Gb/s\"";
@@ -96,7 +96,7 @@ pub(super) fn read(text: &str) -> Result<Quantity, String> {
     value.map(|value| Quantity { value, kind }).ok_or_else(|| expected.to_owned())
 }
 
-/// A number with or without decimals.
+/// A number, with or without decimals.
 fn decimal(text: &str) -> Option<Fraction> {
     let (whole, part) = text.split_once('.').unwrap_or((text, ""));
     if (whole.is_empty() && part.is_empty()) || whole.len() + part.len() > 30 {
@@ -109,7 +109,7 @@ fn decimal(text: &str) -> Option<Fraction> {
     Fraction::new(digits.parse().ok()?, 10u128.checked_pow(part.len() as u32)?)
 }
 
-/// A value as it may be written, in the largest unit in which it is no less than 1.
+/// A value as a user would write it, in the largest unit in which it is at least 1.
 pub(super) fn shown(value: Fraction, kind: Kind) -> String {
     const TIMES: [(&str, u128); 5] =
         [("s", 1), ("ms", 1_000), ("us", 1_000_000), ("ns", 1_000_000_000), ("ps", 1_000_000_000_000)];
@@ -134,7 +134,7 @@ pub(super) fn shown(value: Fraction, kind: Kind) -> String {
     format!("{} {unit}", written(number))
 }
 
-/// A fraction as a decimal number, if it is one.
+/// A fraction as a decimal number, if it has a finite one.
 fn written(number: Fraction) -> String {
     let power = (0..9).find(|power| 10u128.pow(*power).is_multiple_of(number.under));
     match power {

@@ -1,4 +1,5 @@
-//! How long a cycle is and how large a phit, where quantities leave it open, and what quantities come to in them.
+//! The length of a cycle and the size of a phit, where `[units]` leaves them open, and the numbers that quantities
+//! become.
 
 use super::fraction::Fraction;
 use super::quantity::{Kind, read, shown};
@@ -7,23 +8,23 @@ use crate::bandwidth::Bandwidth;
 use crate::error::ScenarioError;
 use serde_json::{Value, json};
 
-/// Length of a cycle and size of a phit, and what else numbers depend on.
+/// Length of a cycle, size of a phit, and the other scales that numbers depend on.
 pub(super) struct Scales {
     cycle: Fraction,
     phit: Fraction,
-    /// Which of the two `[units]` says.
+    /// Whether `[units]` gives the cycle, and the phit.
     said: [bool; 2],
-    /// What the link of most endpoints carries, in bits per second.
+    /// Rate of the link of most endpoints, in bits per second.
     link: Option<Fraction>,
-    /// Rates of links are all that quantities say: how long a cycle is stays open.
+    /// True if the only quantities are rates of links: the length of a cycle then stays open.
     relative: bool,
-    /// Router cycles in a cycle.
+    /// Router cycles in a link cycle.
     router: Fraction,
-    /// Cycles of a program's unit of time, or its seconds.
+    /// A program's unit of time: in cycles, or in seconds if the second field is true.
     time_unit: (Fraction, bool),
 }
 
-/// Which quantities there are.
+/// Which kinds of quantities a document has.
 struct Kinds {
     times: bool,
     sizes: bool,
@@ -32,7 +33,7 @@ struct Kinds {
 
 impl Kinds {
     fn of(found: &[Found]) -> Self {
-        // Nothing is nothing in any unit.
+        // Zero needs no unit.
         let any = |is: &dyn Fn(Counts) -> bool| found.iter().any(|it| it.quantity.value.over > 0 && is(it.counts));
         Self {
             times: any(&|counts| counts.in_cycles()),
@@ -41,20 +42,22 @@ impl Kinds {
         }
     }
 
-    /// How long a cycle is matters for plain numbers.
+    /// True if the meaning of plain numbers depends on the length of a cycle.
     fn need_cycle(&self) -> bool {
         self.times || self.rates && self.sizes
     }
 
-    /// How large a phit is matters for plain numbers.
+    /// True if the meaning of plain numbers depends on the size of a phit.
     fn need_phit(&self) -> bool {
         self.sizes || self.rates && self.times
     }
 }
 
 impl Scales {
-    /// What `[units]` leaves open is chosen: the longest cycle of which all times are whole multiples, and all sizes
-    /// over the link of most endpoints; and the phit that this link carries in it.
+    /// Chooses the scales that `[units]` leaves open.
+    ///
+    /// The cycle is the longest of which all times are whole multiples, and the times of all sizes over the link of
+    /// most endpoints. The phit is the data that this link carries in a cycle.
     pub(super) fn new(
         document: &Value,
         found: &[Found],
@@ -92,7 +95,7 @@ impl Scales {
             time_unit,
         };
         let too_fine = || {
-            let expected = "the quantities have no common cycle and phit that fit; say them here";
+            let expected = "the quantities have no common cycle and phit within range; give both here";
             ScenarioError::missing("units", expected)
         };
         let all_rates = text("/router/kind") == Some("packet_node") || document.pointer("/router/node").is_some();
@@ -101,7 +104,7 @@ impl Scales {
         Ok(scales)
     }
 
-    /// The time of which a whole number of cycles is to be made, if the key asks for that.
+    /// The time that must be a whole number of cycles, if the key asks for one.
     fn time(&self, it: &Found, link: Option<Fraction>) -> Option<Option<Fraction>> {
         let value = it.quantity.value;
         if value.over == 0 {
@@ -125,7 +128,7 @@ impl Scales {
             return phit.per(link);
         }
         let links: Vec<Option<Fraction>> = match all_rates {
-            // Its links take whole cycles for a packet.
+            // Every link of this kernel takes whole cycles for a packet.
             true => rates(found).map(Some).collect(),
             false => vec![self.link],
         };
@@ -144,7 +147,7 @@ impl Scales {
         greatest(sizes.map(|it| Some(it.quantity.value)).chain(carried)).or(Some(Fraction::ONE))
     }
 
-    /// Refuses plain numbers beside quantities that would give them a meaning in silence.
+    /// Refuses plain numbers whose meaning would depend silently on the quantities beside them.
     pub(super) fn refuse_plain(&self, numbers: &[Plain], found: &[Found]) -> Result<(), ScenarioError> {
         let kinds = Kinds::of(found);
         let [cycle, phit] = self.said;
@@ -196,14 +199,14 @@ impl Scales {
             Counts::Bits => Some(value),
             Counts::BytesPerNanosecond => value.per(Fraction::new(8_000_000_000, 1)?),
             Counts::PhitsPerCycle | Counts::Load => match self.link {
-                // The cycle is anything: phits are what the endpoints' link carries in it.
+                // Any cycle will do: a phit is the data that the endpoints' link carries in it.
                 Some(link) if self.relative => value.per(link),
                 _ => value.times(self.cycle)?.per(self.phit),
             },
         }
     }
 
-    /// What the key of a quantity is; `None` if it would have to be whole and is not.
+    /// The number for the key of a quantity. `None` if it must be whole and is not.
     pub(super) fn number(&self, it: &Found) -> Option<Value> {
         let value = self.counted(it)?;
         let any = || Some(Value::from(value.to_f64()));
@@ -211,21 +214,21 @@ impl Scales {
             (_, 1) if it.counts != Counts::Load => u64::try_from(value.over).ok().map(Value::from),
             (Counts::Load | Counts::Nanoseconds | Counts::BytesPerNanosecond, _) => any(),
             (Counts::PhitsPerCycle, 2..=MOST_CYCLES) => any(),
-            // To a millionth of a phit.
+            // Rounded to a millionth of a phit.
             (Counts::PhitsPerCycle, _) => {
                 let parts = (value.to_f64() * MOST_CYCLES as f64).round();
                 (parts >= 1.0).then(|| Value::from(parts / MOST_CYCLES as f64))
             }
-            // The time of a byte, which need not be whole.
+            // The time to combine one byte, which need not be whole.
             (Counts::UnitsOfTime, _) if it.path.ends_with("/combine") => any(),
             _ => None,
         }
     }
 
-    /// `[units]` of the resolved document, if the quantities say anything of them.
+    /// `[units]` of the resolved document, if its quantities determine them.
     pub(super) fn said(&self, found: &[Found]) -> Result<Option<Value>, ScenarioError> {
         let nanoseconds = self.cycle.times(Fraction::new(1_000_000_000, 1).unwrap_or(Fraction::ONE));
-        let too_fine = || ScenarioError::missing("units.cycle", "expected a cycle that is not so short");
+        let too_fine = || ScenarioError::missing("units.cycle", "this cycle is too short; expected a longer one");
         let mut units = json!({
             "cycle": format!("{} ns", nanoseconds.ok_or_else(too_fine)?),
             "phit": format!("{} bit", self.phit),
@@ -234,7 +237,7 @@ impl Scales {
         if self.relative && rates {
             return Ok(None);
         }
-        // Bytes alone say nothing of phits.
+        // Quantities in bytes alone do not determine the phit.
         let in_bytes = |it: &Found| !matches!(it.counts, Counts::Phits | Counts::PhitsPerCycle | Counts::Load);
         if !self.said[1] && found.iter().all(in_bytes) && found.iter().any(|it| it.counts == Counts::Bytes) {
             units.as_object_mut().map(|units| units.shift_remove("phit"));
@@ -242,7 +245,7 @@ impl Scales {
         Ok(Some(units))
     }
 
-    /// What numbers of such a key count, in words.
+    /// What the numbers of such a key count, in words.
     fn of(&self, counts: Counts) -> String {
         let (cycle, phit) = (shown(self.cycle, Kind::Time), shown(self.phit, Kind::Size));
         match counts {
@@ -259,7 +262,7 @@ impl Scales {
         }
     }
 
-    /// The refusal of a quantity that is no whole number in the units that `[units]` says.
+    /// The error for a quantity that is not a whole number in the given `[units]`.
     pub(super) fn uneven(&self, it: &Found, found: &[Found]) -> ScenarioError {
         let number = self.counted(it).map_or(f64::NAN, Fraction::to_f64);
         let mut reason = format!("comes to {number} {}; expected a whole number", self.of(it.counts));
@@ -296,7 +299,7 @@ impl Scales {
         Some(format!("{name} = \"{}\"", shown(all, it.counts.kind())))
     }
 
-    /// The refusal of a quantity that comes to more than its key may be: the quantities force a short cycle.
+    /// The error for a quantity whose number exceeds its key's maximum: other quantities force a short cycle.
     pub(super) fn too_many(&self, it: &Found, value: f64, most: f64, found: &[Found]) -> ScenarioError {
         let mut reason = format!("comes to {value} {}; expected at most {most}", self.of(it.counts));
         if let Some((odd, cycle)) = self.oddest(found) {
@@ -315,7 +318,7 @@ impl Scales {
         ScenarioError::missing(dotted(&it.path), reason)
     }
 
-    /// The quantity without which the cycle would be longest, and how long it would be, if `[units]` leaves it open.
+    /// The quantity that shortens the cycle most, and the cycle without it, if `[units]` leaves the cycle open.
     fn oddest<'a>(&self, found: &'a [Found]) -> Option<(&'a Found, Fraction)> {
         const MOST: usize = 400;
         if self.said[0] || found.len() > MOST {
@@ -334,7 +337,7 @@ impl Scales {
     }
 }
 
-/// A bandwidth may be a ratio with so many below the line.
+/// Largest denominator of a bandwidth in phits per cycle.
 const MOST_CYCLES: u128 = Bandwidth::MOST_CYCLES as u128;
 
 /// Rates of links.
@@ -343,7 +346,7 @@ fn rates(found: &[Found]) -> impl Iterator<Item = Fraction> + '_ {
     rates.map(|it| it.quantity.value)
 }
 
-/// What the link of most endpoints carries, in bits per second, if it is a quantity.
+/// Rate of the link of most endpoints, in bits per second, if the document gives it as a quantity.
 fn link(document: &Value, found: &[Found]) -> Option<Fraction> {
     let rate = |path: &str| found.iter().find(|it| it.path == path).map(|it| it.quantity.value);
     let own = "/router/links/endpoint/bandwidth";
@@ -371,14 +374,14 @@ fn greatest(values: impl Iterator<Item = Option<Fraction>>) -> Option<Fraction> 
     values.reduce(|a, b| a?.common(b?)).flatten()
 }
 
-/// A nanosecond, or the largest power of ten below it, of which `cycle` is a whole multiple; `cycle` if there is none.
+/// A nanosecond, or the largest power of ten below it, of which `cycle` is a whole multiple; otherwise `cycle` itself.
 fn comfortable(cycle: Fraction) -> Fraction {
     let divides = |ten: &Fraction| cycle.per(*ten).is_some_and(|ratio| ratio.under == 1);
     let mut tens = (9..13).filter_map(|power| Fraction::new(1, 10u128.pow(power)));
     tens.find(divides).unwrap_or(cycle)
 }
 
-/// The whole multiples of `unit` next to `value`, which is none.
+/// The whole multiples of `unit` below and above `value`, which is not one itself.
 fn nearest(value: Fraction, unit: Fraction) -> Option<Vec<Fraction>> {
     let below = value.per(unit)?;
     let below = below.over / below.under;
