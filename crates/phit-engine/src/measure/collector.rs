@@ -1,4 +1,4 @@
-//! What one partition counts, and when: the measured window and the counters.
+//! The counters of one partition, and the measured window in which they count.
 
 use super::quantities::{Counters, Counts, Delivery};
 use crate::engine::{Tick, bytes_of};
@@ -7,28 +7,28 @@ use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What loads are measured in: phits per cycle of a load of 1.
+/// The unit of loads: phits per cycle at a load of 1.
 #[derive(Debug, Clone)]
 pub struct Loads {
-    /// By endpoint; none if it is 1 for all.
+    /// Phits per cycle of each endpoint; empty if it is 1 for all.
     each: Arc<[f64]>,
-    /// All endpoints together.
+    /// Phits per cycle of all endpoints together.
     all: f64,
 }
 
 impl Loads {
-    /// Of so many endpoints with these phits per cycle, none if it is 1 for all.
+    /// The loads of `endpoints` endpoints, of which each has these phits per cycle. Empty: 1 for all.
     pub fn new(endpoints: u32, each: Vec<f64>) -> Self {
         let all = if each.is_empty() { f64::from(endpoints) } else { each.iter().sum() };
         Self { each: each.into(), all }
     }
 
-    /// Phits per cycle of a load of 1 of all endpoints.
+    /// Phits per cycle of all endpoints together at a load of 1.
     pub fn of_all(&self) -> f64 {
         self.all
     }
 
-    /// The same of one endpoint.
+    /// Phits per cycle of one endpoint at a load of 1.
     pub fn of(&self, endpoint: u32) -> f64 {
         self.each.get(endpoint as usize).copied().unwrap_or(1.0)
     }
@@ -39,11 +39,11 @@ impl Loads {
 pub struct Window {
     /// Ticks per cycle.
     pub ticks_per_cycle: Tick,
-    /// What loads are measured in.
+    /// The unit of loads.
     pub load: Loads,
     /// True: packets generated in the window, whenever they are delivered; false: packets delivered in it.
     pub by_generation: bool,
-    /// How it is divided into batches, and these into parts.
+    /// How the window is divided into batches, and the batches into parts.
     pub division: Division,
     /// Record the distribution of latencies.
     pub histogram: bool,
@@ -51,11 +51,11 @@ pub struct Window {
     pub series_bin: Option<Tick>,
     /// True: the series' bins are by generation; false: by delivery.
     pub series_by_generation: bool,
-    /// Watch whether the packets of a source and a destination come in the order of their generation.
+    /// Watch whether packets from one source to one destination arrive in the order of their generation.
     pub order: bool,
-    /// Count what the precision of means is found from.
+    /// Count the sums from which the precision of means follows.
     pub precise: bool,
-    /// Classes of packets, each of which is counted by itself; none if all packets are alike.
+    /// Number of classes of packets, each counted by itself; 0 if all packets are alike.
     pub classes: usize,
 }
 
@@ -79,14 +79,14 @@ impl Division {
     /// The part, counted from the start of the window, that has the tick `at` of the window.
     pub fn place(self, at: Tick) -> u32 {
         let within = u64::from(at % self.batch) * u64::from(self.parts) / u64::from(self.batch);
-        // Less than the parts of a batch.
+        // `within` is less than the parts of a batch.
         at / self.batch * self.parts + within as u32
     }
 
     /// The first tick of a part.
     pub fn first(self, place: u32) -> Tick {
         let before = (u64::from(place % self.parts) * u64::from(self.batch)).div_ceil(u64::from(self.parts));
-        // Less than the ticks of a batch; beyond the last tick there is none.
+        // `before` is less than the ticks of a batch. Beyond the last tick, the result saturates.
         (place / self.parts).saturating_mul(self.batch).saturating_add(before as u32)
     }
 
@@ -100,7 +100,7 @@ impl Division {
     }
 }
 
-/// What one partition has counted.
+/// The counters of one partition and their window.
 #[derive(Debug, Clone)]
 pub struct Collector {
     window: Window,
@@ -110,12 +110,12 @@ pub struct Collector {
 }
 
 impl Collector {
-    /// Nothing counted; the window is empty until [`Self::open`].
+    /// A collector without counts. Its window is empty until [`Self::open`].
     pub fn new(window: Window) -> Self {
         Self { counters: Counters::new(&window), window, span: Tick::MAX..Tick::MAX }
     }
 
-    /// Opens the window, or moves its end. Packets already generated but not yet sent are the caller's to count.
+    /// Opens the window, or moves its end. The caller counts packets that are already generated but not yet sent.
     pub fn open(&mut self, span: Range<Tick>) {
         self.span = span;
     }
@@ -138,7 +138,7 @@ impl Collector {
         }
     }
 
-    /// `packet` is lost at tick `now`: over a link that is broken, or where no way is left.
+    /// `packet` is lost at tick `now`: on a broken link, or because no route is left.
     #[cold]
     pub fn lost(&mut self, packet: &Packet, now: Tick) {
         self.counters.lost(packet, now, self.span.contains(&packet.birth));
@@ -170,17 +170,17 @@ impl Collector {
         }
     }
 
-    /// Adds what another partition has counted.
+    /// Adds the counts of another partition.
     pub fn merge(&mut self, other: &Self) {
         self.counters.merge(&other.counters);
     }
 
-    /// Adds what partitions of another process have counted.
+    /// Adds the counts of another process's partitions.
     pub(crate) fn add(&mut self, counters: &Counters) {
         self.counters.merge(counters);
     }
 
-    /// Bytes held.
+    /// Bytes of memory in use.
     pub fn bytes(&self) -> usize {
         bytes_of!(self, Self { counters; window, span })
     }

@@ -1,13 +1,13 @@
 //! Confidence intervals of a single run, from its batches: one rule for every mean.
 //!
-//! The measured time is cut into several hundred short batches. Neighbouring batches are correlated as long as the
-//! network remembers what it held: batches are merged by two until a test finds no correlation (von Neumann's ratio;
-//! Fishman, *Principles of Discrete Event Simulation*, 1978, section 5.7). Batches four times as long give the variance
-//! of the mean, with Student's t distribution, in the manner of Skart (Tafazzoli, Wilson, Lada and Steiger,
-//! "Performance of Skart", *INFORMS Journal on Computing* 23(2), 2011).
+//! The measured time is cut into several hundred short batches. Neighbouring batches are correlated while the network
+//! remembers its earlier contents. So batches are merged in pairs until a test finds no correlation (von Neumann's
+//! ratio; Fishman, *Principles of Discrete Event Simulation*, 1978, section 5.7). Batches four times as long give the
+//! variance of the mean, with Student's t distribution. The method resembles Skart (Tafazzoli, Wilson, Lada and
+//! Steiger, "Performance of Skart", *INFORMS Journal on Computing* 23(2), 2011).
 //!
-//! A run that is short against the time in which the network forgets cannot tell how far its mean is off. It gets no
-//! interval: `docs/measuring.md` has the share of runs with an interval, and the share of intervals that hold.
+//! A run that is short compared with the network's memory cannot tell how far its mean is off, and gets no interval.
+//! `docs/measuring.md` gives the share of runs with an interval, and the share of intervals that cover the true mean.
 
 use super::student::t_quantile;
 
@@ -36,58 +36,58 @@ pub(super) struct Batch {
     pub count: u64,
 }
 
-/// Batches that a run is cut into, or up to twice as many.
+/// Number of batches of a run, or up to twice this number.
 pub(crate) const BATCHES: u32 = 400;
 
-/// Fewest batches, without correlation, of a run of which anything is said.
+/// Fewest uncorrelated batches of a run that can be called steady or not.
 const STEADY: usize = 12;
 
-/// Merges of two from the shortest batches without correlation to those whose variance counts: what a test does not
-/// find is still there, and is less in longer batches.
+/// Number of times that uncorrelated batches are merged in pairs before their variance is used. A correlation too weak
+/// for the test is weaker still in longer batches.
 const MARGIN: usize = 2;
 
-/// Fewest batches whose variance counts.
+/// Fewest batches from which a variance is taken.
 const LEAST: usize = 6;
 
 /// Fewest batches of a run that can have an interval.
 pub(crate) const LEAST_BATCHES: u32 = (LEAST as u32) << MARGIN;
 
-/// Batches among which a trend is looked for, or up to twice as many.
+/// Number of batches in which a trend is sought, or up to twice this number.
 const OF_TREND: usize = 20;
 
 /// The 0.9 quantile of the normal distribution: the test that ends merging.
 const SIGNIFICANT: f64 = 1.281_551_565_544_6;
 
-/// The 0.99 quantile of the normal distribution: the test of all longer batches, of which there are several.
+/// The 0.99 quantile of the normal distribution: the stricter test of all longer batches, of which there are several.
 const CERTAIN: f64 = 2.326_347_874_040_8;
 
-/// A few batches cannot tell a larger correlation from one.
+/// Largest correlation that is assumed: with few batches, a larger one looks like 1.
 const LARGEST: f64 = 0.9;
 
-/// Longer batches count, too, if the variance that they give is larger by so many times what chance makes of it.
+/// Longer batches count, too, if their variance exceeds the shorter batches' by this multiple of its random error.
 const LARGER: f64 = 0.84;
 
-/// Relative change over the run below which a trend, significant or not, does not matter.
+/// Relative change over the run below which a trend is ignored, even if it is significant.
 const SMALL_CHANGE: f64 = 0.02;
 
-/// Relative change over the run from which on a significant trend makes the run not steady.
+/// Relative change over the run from which a significant trend means that the run is not steady.
 const LARGE_CHANGE: f64 = 0.1;
 
-/// What the batches of a run say about a mean.
+/// The estimate of a mean from the batches of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Estimate {
-    /// The mean, and half the width of its interval; or why there is no interval.
+    /// The mean and the half-width of its interval, or the reason why there is no interval.
     pub interval: Result<Interval, Missing>,
-    /// Batches whose variance counts; 0 without an interval.
+    /// Number of batches that the variance is taken from; 0 without an interval.
     pub batches: usize,
-    /// Correlation of neighbours among these.
+    /// Correlation of neighbours among these batches.
     pub correlation: f64,
     /// Whether the batches show a steady state.
     pub steady: Steady,
 }
 
 impl Estimate {
-    /// The same in a unit that is smaller by this factor.
+    /// This estimate in a unit that is `factor` times as large.
     pub(super) fn scaled(self, factor: f64) -> Self {
         let scaled = |i: Interval| Interval { mean: i.mean * factor, half_width: i.half_width * factor };
         Self { interval: self.interval.map(scaled), ..self }
@@ -97,24 +97,24 @@ impl Estimate {
 /// Why a mean has no interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Missing {
-    /// There is nothing to take a mean of.
+    /// There are no values.
     Nothing,
     /// Too few batches have packets.
     Few,
-    /// Too few batches without correlation.
+    /// There are too few uncorrelated batches.
     Short,
     /// The batches have a trend.
     Trend,
-    /// More is offered than accepted, in every cycle.
+    /// In every cycle, the offered load exceeds the accepted load.
     Saturated,
-    /// The backlog at the sources has grown by more than the interval is wide.
+    /// The backlog at the sources has grown by more than the width of the interval.
     Backlog,
-    /// The traffic or the network changes in the measured time: how.
+    /// The traffic or the network changes in the measured time: this is the change.
     Changing(&'static str),
 }
 
 impl Missing {
-    /// In words, after "no interval: ".
+    /// The reason in words, to follow "no interval: ".
     pub(crate) fn words(self) -> String {
         match self {
             Self::Nothing => "nothing was delivered".into(),
@@ -151,7 +151,7 @@ impl Steady {
         }
     }
 
-    /// Why not, if so.
+    /// The reason, if the run is not known to be steady.
     pub(crate) fn why(self) -> Option<Missing> {
         match self {
             Self::Yes => None,
@@ -162,13 +162,13 @@ impl Steady {
 
 /// Batches of one length.
 struct Level {
-    /// By how much the sum of each is more than its count lets expect.
+    /// For each batch, its sum less the sum expected from its count.
     off: Vec<f64>,
     /// Mean count of a batch.
     count: f64,
     /// Sum of the squares of `off`.
     squares: f64,
-    /// Correlation of neighbours: 1 less half of von Neumann's ratio.
+    /// Correlation of neighbours: 1 minus half of von Neumann's ratio.
     correlation: f64,
 }
 
@@ -186,30 +186,33 @@ impl Level {
         self.off.len()
     }
 
-    /// Whether so many independent batches have so large a correlation only beyond this quantile of the normal
+    /// True if this correlation is significant: independent batches exceed it only beyond this quantile of the normal
     /// distribution.
     fn correlated(&self, quantile: f64) -> bool {
         let n = self.batches() as f64;
         self.correlation > quantile * ((n - 2.0) / (n * n - 1.0)).sqrt()
     }
 
-    /// The variance of the mean if the batches are independent. It is that of a ratio, sum of (sum - mean * count)^2 /
-    /// (n (n - 1)) over the squared mean count (Cochran, *Sampling Techniques*, 3rd edition, chapter 6).
+    /// The variance of the mean if the batches are independent. The mean is a ratio, so its variance is sum of (sum -
+    /// mean * count)^2 / (n (n - 1)), divided by the squared mean count (Cochran, *Sampling Techniques*, 3rd edition,
+    /// chapter 6).
     fn variance(&self) -> f64 {
         let n = self.batches() as f64;
         self.squares / (n * (n - 1.0)) / (self.count * self.count)
     }
 
-    /// Whether the variance is larger than that of shorter batches by more than chance makes: estimates from n batches
-    /// are off by about sqrt(2 / (n - 1)).
+    /// True if the variance exceeds the shorter batches' variance by more than chance. An estimate from n batches has a
+    /// relative error of about sqrt(2 / (n - 1)).
     fn is_more_than(&self, shorter: &Self) -> bool {
         let chance = |level: &Self| 2.0 / (level.batches() as f64 - 1.0);
         self.variance() > shorter.variance() * (1.0 + LARGER * (chance(self) + chance(shorter)).sqrt())
     }
 
-    /// Half the width of the interval. The correlation is known to about 1 / sqrt(n): so much is added to what is
-    /// found, or half as much again with few batches, and widens the interval as an autoregressive process of that
-    /// correlation would.
+    /// Half the width of the interval.
+    ///
+    /// The correlation has an error of about 1 / sqrt(n). This error, or 1.5 times this error with few batches, is
+    /// added to the measured correlation. The interval is then widened as for an autoregressive process with that
+    /// correlation.
     fn half_width(&self, confidence: f64) -> Option<f64> {
         let t = t_quantile(confidence, self.batches().checked_sub(1)?)?;
         let unsure = if self.batches() < STEADY { 1.5 } else { 1.0 };
@@ -217,8 +220,8 @@ impl Level {
         Some(t * ((1.0 + left) / (1.0 - left) * self.variance()).sqrt())
     }
 
-    /// The change from the first batch to the last along the fitted line, relative to the mean; and whether it is
-    /// significant at a level, with the correlation of what the line leaves.
+    /// The relative change along the fitted line, from the first batch to the last, and a test of its significance at a
+    /// level. The test allows for the correlation of the residuals.
     fn trend(&self, mean: f64) -> (f64, impl Fn(f64) -> bool) {
         let n = self.batches() as f64;
         let place = |i: usize| i as f64 - (n - 1.0) / 2.0;
@@ -236,14 +239,14 @@ impl Level {
     }
 }
 
-/// Neighbours merged by two. Of an odd number the first, nearest to the warm-up, is left out.
+/// Neighbours merged in pairs. If their number is odd, the first is left out: it is nearest to the warm-up.
 fn merged(batches: &[Batch]) -> Vec<Batch> {
     let pairs = batches[batches.len() % 2..].chunks_exact(2);
     pairs.map(|p| Batch { sum: p[0].sum + p[1].sum, count: p[0].count + p[1].count }).collect()
 }
 
-/// What batches, in their order, say about the mean per packet: the ratio of all sums to all counts. Batches without
-/// packets say nothing.
+/// The mean per packet, estimated from batches in order of time: the ratio of all sums to all counts. Batches without
+/// packets are ignored.
 pub(super) fn estimate(batches: &[Batch], confidence: f64) -> Estimate {
     let none = |steady: Steady, why: Missing| Estimate { interval: Err(why), batches: 0, correlation: 0.0, steady };
     let mut batches: Vec<Batch> = batches.iter().filter(|batch| batch.count > 0).copied().collect();
@@ -273,8 +276,8 @@ pub(super) fn estimate(batches: &[Batch], confidence: f64) -> Estimate {
     if change.abs() > LARGE_CHANGE && significant(0.99) {
         return none(Steady::No(Missing::Trend), Missing::Trend);
     }
-    // The shortest batches without correlation: neither they nor any longer ones show it. What is there shows in
-    // batches of twice or half the length, too; what chance makes seldom does.
+    // The shortest uncorrelated batches: neither they nor longer ones show a correlation. A true correlation also shows
+    // in batches of twice or half the length; a random one seldom does.
     let shown = |i: usize| levels.get(i).is_some_and(|level| level.correlated(SIGNIFICANT));
     let sure = |i: &usize| levels[*i].correlated(CERTAIN) && (shown(i + 1) || i.checked_sub(1).is_some_and(shown));
     let surely = (0..levels.len()).rev().find(sure).map_or(0, |last| last + 1);
@@ -291,7 +294,7 @@ pub(super) fn estimate(batches: &[Batch], confidence: f64) -> Estimate {
         let why = if levels[0].batches() < LEAST_BATCHES as usize { Missing::Few } else { Missing::Short };
         return none(Steady::Yes, why);
     };
-    // Longer batches whose variance is larger know of something that is slow.
+    // A larger variance of longer batches reveals a slow process.
     let longer = levels[first + MARGIN..].iter().filter(|level| level.is_more_than(shortest));
     let widths = std::iter::once(shortest).chain(longer).filter_map(|l| Some((l, l.half_width(confidence)?)));
     let Some((level, half_width)) = widths.reduce(|widest, one| if one.1 > widest.1 { one } else { widest }) else {
@@ -315,8 +318,8 @@ mod tests {
         (0..12).map(|_| f64::from(rng.below(1 << 20)) / f64::from(1 << 20)).sum::<f64>() - 6.0
     }
 
-    /// Batches of 100 packets whose sums follow an autoregressive process about 1000 with correlation `rho`, beside
-    /// noise of the same variance that is independent.
+    /// Batches of 100 packets with a mean of 1000. Their sums are an autoregressive process with correlation `rho`,
+    /// plus independent noise of equal variance.
     fn correlated(seed: u64, rho: f64, count: usize) -> Vec<Batch> {
         let mut rng = Rng::new(seed, Stream::Source, 0);
         let mut value = 0.0;
@@ -328,7 +331,7 @@ mod tests {
         batches[1000..].to_vec()
     }
 
-    /// Of 1000 runs, those with an interval, and those of them whose interval covers the truth.
+    /// The number of runs in 1000 that have an interval, and the number whose interval covers the truth.
     fn coverage(of: impl Fn(u64) -> Vec<Batch>, truth: f64) -> (u32, u32) {
         let (mut given, mut covered) = (0, 0);
         for seed in 0..1000 {
@@ -340,7 +343,7 @@ mod tests {
         (given, covered)
     }
 
-    /// Nine of ten hold, less two standard deviations of as many draws.
+    /// True if nine of ten intervals cover the truth, less two standard deviations of this many draws.
     fn enough(given: u32, covered: u32) -> bool {
         let given = f64::from(given);
         f64::from(covered) >= 0.9 * given - 2.0 * (0.09 * given).sqrt()
@@ -348,17 +351,17 @@ mod tests {
 
     #[test]
     fn intervals_cover_the_truth_or_are_not_given() {
-        // The correlation falls to a third within 1 / -ln(rho) batches: 0, 2, 6, 20 and 100 of 400. Least and most
-        // intervals given of 1000.
+        // The correlation falls to a third within 1 / -ln(rho) batches: 0, 2, 6, 20 and 100 of 400. `least` and `most`
+        // bound the number of intervals in 1000 runs.
         for (rho, least, most) in [(0.0, 930, 1000), (0.6, 700, 1000), (0.85, 150, 900), (0.95, 0, 150)] {
             let (given, covered) = coverage(|seed| correlated(seed, rho, 400), 10.0);
             assert!((least..=most).contains(&given), "{rho}: {given} intervals");
             assert!(enough(given, covered), "{rho}: {covered} of {given} hold");
         }
-        // A run of four times the correlation's length says nothing: by chance one in a hundred looks as if it did.
+        // A run of four correlation lengths is too short; by chance, one in a hundred looks long enough.
         let (given, _) = coverage(|seed| correlated(seed, 0.99, 400), 10.0);
         assert!(given <= 10, "{given} intervals");
-        // Ten times as long a run has intervals again.
+        // A run ten times as long has intervals again.
         let (given, covered) = coverage(|seed| correlated(seed, 0.95, 4000), 10.0);
         assert!(given >= 500 && enough(given, covered), "{covered} of {given} hold");
     }
@@ -376,7 +379,7 @@ mod tests {
         };
         let (given, covered) = coverage(of, 50.0);
         assert!(given >= 930 && covered * 100 >= 95 * given, "{covered} of {given} hold");
-        // And those without packets say nothing.
+        // Batches without packets change nothing.
         let full = of(1);
         let holes: Vec<Batch> = full.iter().flat_map(|&batch| [Batch::default(), batch, Batch::default()]).collect();
         assert_eq!(estimate(&holes, 0.95), estimate(&full, 0.95));
@@ -384,13 +387,14 @@ mod tests {
 
     #[test]
     fn the_variance_is_that_of_batches_four_times_as_long() {
-        // 24 batches, alternately 3 and 5, whose correlation is negative; six of four have no variance at all.
+        // 24 batches, alternately 3 and 5, have a negative correlation. Merged in fours, the six batches have no
+        // variance at all.
         let batches: Vec<Batch> = (0..24).map(|i| Batch { sum: 3 + 2 * (i % 2), count: 1 }).collect();
         let found = estimate(&batches, 0.95);
         assert_eq!((found.batches, found.steady), (6, Steady::Yes));
         assert_eq!(found.interval, Ok(Interval { mean: 4.0, half_width: 0.0 }));
-        // Sums of four 12, 20, 12, 20, ..: off by 4, squares 96, variance 96 / (6 * 5) / 16 = 0.2; t(0.95, 5) = 2.5706;
-        // the correlation is 1 - 5 * 64 / (2 * 96) = -2/3, and with 1 / sqrt(6) still below 0.
+        // Sums of four: 12, 20, 12, 20, .. They are off by 4, so squares = 96 and variance = 96 / (6 * 5) / 16 = 0.2.
+        // t(0.95, 5) = 2.5706. The correlation is 1 - 5 * 64 / (2 * 96) = -2/3; plus 1 / sqrt(6), it is still below 0.
         let batches: Vec<Batch> = (0..24).map(|i| Batch { sum: 3 + 2 * (i / 4 % 2), count: 1 }).collect();
         let level = Level::new(&merged(&merged(&batches)), 4.0);
         assert!((level.variance() - 0.2).abs() < 1e-12 && (level.correlation + 2.0 / 3.0).abs() < 1e-12);
@@ -413,7 +417,7 @@ mod tests {
 
     #[test]
     fn a_trend_is_no_steady_state() {
-        // 400 batches about 1000 that rise by `rise` altogether, with a noise of 20.
+        // 400 batches about 1000 that rise by `rise` in total, with noise of 20.
         let ramp = |seed: u64, rise: f64| -> Vec<Batch> {
             let mut rng = Rng::new(seed, Stream::Source, 0);
             let mut value = |i: usize| 1000.0 + rise * i as f64 / 400.0 + 20.0 * noise(&mut rng);

@@ -1,77 +1,77 @@
-//! What a result consists of, declared where it is computed: quantities of the summary, columns of tables, and what
-//! probes and managed queue organisations tell.
+//! Declarations of everything in a result: quantities of the summary, columns of tables, observables of probes, and
+//! totals of managed queue organisations. Each is declared beside the code that computes it.
 
 use super::Reading;
 use serde_json::{Map, Value, json};
 
 /// The units of quantities.
 pub(crate) mod unit {
-    /// Of a load.
+    /// Unit of loads.
     pub(crate) const LOAD: &str = "phits/(endpoint·cycle)";
-    /// Of a time in the network.
+    /// Unit of times in the network.
     pub(crate) const CYCLES: &str = "cycles";
-    /// Of a part of all packets.
+    /// Unit of fractions of all packets.
     pub(crate) const PACKETS: &str = "share of packets";
-    /// Of a part of a capacity.
+    /// Unit of fractions of a capacity.
     pub(crate) const CAPACITY: &str = "share of capacity";
-    /// Of a route's length.
+    /// Unit of path lengths.
     pub(crate) const LINKS: &str = "links between routers";
-    /// Of what a buffer holds.
+    /// Unit of buffer occupancies.
     pub(crate) const PHITS: &str = "phits";
-    /// Of a time outside the network.
+    /// Unit of times outside the network.
     pub(crate) const SECONDS: &str = "s";
-    /// Of memory.
+    /// Unit of memory.
     pub(crate) const BYTES: &str = "bytes";
-    /// Of numbers of things, and of what has no unit.
+    /// Counts and ratios have no unit.
     pub(crate) const NONE: &str = "";
 }
 
-/// A number of a result, or a few that belong together: a key of the summary.
+/// A quantity: one number of a result, or a small table of numbers, under one key of the summary.
 #[derive(Clone, Copy)]
 pub struct Quantity {
     /// The key.
     pub name: &'static str,
-    /// What it is called in a heading or beside an axis; begins with a small letter.
+    /// Name in a heading or beside an axis; begins with a small letter.
     pub words: &'static str,
-    /// Unit of the value; empty for numbers of things.
+    /// Unit of the value; empty for counts and ratios.
     pub unit: &'static str,
-    /// What it is, in full sentences.
+    /// Description, in full sentences.
     pub about: &'static str,
-    /// Whose it is.
+    /// Its owner: the scenario, the model or the machine.
     pub of: Of,
-    /// What its value looks like.
+    /// JSON form of its value.
     pub shape: Shape,
-    /// The quantity that is the half width of its confidence interval. Two more have its name, with `_batches` and
-    /// `_reason` behind it: from how many batches it is made, and why it is not there.
+    /// Name of the quantity that is the half-width of its confidence interval. Two more quantities add `_batches` and
+    /// `_reason` to that name: the number of batches it is made from, and the reason why it is missing.
     pub interval: Option<&'static str>,
-    /// Place among what a person wants to see first, from 1; the others are not among that.
+    /// Rank among the most important quantities, from 1; `None` for all others.
     pub rank: Option<u8>,
-    /// Heading in the short table of several runs, if it has a column there.
+    /// Column heading in the short table of several runs, if the quantity has a column there.
     pub heading: Option<&'static str>,
-    /// Shown as a time besides, where the length of a cycle is known.
+    /// Also shown in seconds where the length of a cycle is known.
     pub time: bool,
-    /// Grows without bound where more is offered than carried, so that an axis ends before its largest values.
+    /// Grows without bound above saturation, so a plot's axis may end below its largest values.
     pub diverges: bool,
-    /// Describes a steady state, whatever the length of the run: its mean over several runs says something.
+    /// Describes the steady state, so its mean over several runs is meaningful.
     pub steady: bool,
-    /// When it has a value.
+    /// When the quantity has a value.
     pub there: When,
-    /// How it is computed.
+    /// Computes the value.
     pub value: fn(&Reading<'_>) -> Value,
 }
 
-/// Whose a quantity is.
+/// The owner of a quantity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Of {
-    /// The scenario's: known before anything has run.
+    /// The scenario: known before the run.
     Scenario,
-    /// The model's: measured, and the same on every machine.
+    /// The model: measured, and equal on every machine.
     Model,
-    /// The machine's: how the run was executed, and what it cost.
+    /// The machine: execution and cost of the run.
     Machine,
 }
 
-/// What a value looks like in JSON.
+/// The JSON form of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     /// A number.
@@ -80,7 +80,7 @@ pub enum Shape {
     Whole,
     /// True or false.
     Flag,
-    /// A word or a few.
+    /// One or more words.
     Text,
     /// A table of these parts.
     Parts(&'static [Part]),
@@ -88,9 +88,9 @@ pub enum Shape {
     ByClass,
     /// A table with a table of these parts for each class of links.
     PartsByClass(&'static [Part]),
-    /// A table of numbers whose names others declare.
+    /// A table of numbers; its keys are declared by mechanisms.
     NumbersByName,
-    /// A table of whole numbers whose names others declare.
+    /// A table of whole numbers; its keys are declared by mechanisms.
     WholesByName,
 }
 
@@ -99,13 +99,13 @@ pub enum Shape {
 pub enum When {
     /// In every result.
     Always,
-    /// In every result of a run that has recorded enough packets for it.
+    /// In every result of a run that recorded enough packets.
     Recorded(&'static str),
-    /// In results of networks that have one, and of scenarios that ask for it.
+    /// In results of some networks or scenarios, described by these words.
     Some(&'static str),
 }
 
-/// A number or whole number of the model, always there: what a declaration fills in first.
+/// Template of a declaration: a number of the model, always present.
 pub(super) const NUMBER: Quantity = Quantity {
     name: "",
     words: "",
@@ -123,10 +123,10 @@ pub(super) const NUMBER: Quantity = Quantity {
     value: |_| Value::Null,
 };
 
-/// A whole number of the model, always there.
+/// Template: a whole number of the model, always present.
 pub(super) const WHOLE: Quantity = Quantity { shape: Shape::Whole, ..NUMBER };
 
-/// Words of the model, always there.
+/// Template: words of the model, always present.
 pub(super) const TEXT: Quantity = Quantity { shape: Shape::Text, ..NUMBER };
 
 /// One part of a quantity that is a table.
@@ -134,11 +134,11 @@ pub(super) const TEXT: Quantity = Quantity { shape: Shape::Text, ..NUMBER };
 pub struct Part {
     /// Its key.
     pub name: &'static str,
-    /// What it is called.
+    /// Its name in headings.
     pub words: &'static str,
     /// Its unit.
     pub unit: &'static str,
-    /// What it is, in full sentences.
+    /// Description, in full sentences.
     pub about: &'static str,
 }
 
@@ -147,11 +147,11 @@ pub struct Part {
 pub struct Table {
     /// Its name.
     pub name: &'static str,
-    /// What its rows are, in full sentences.
+    /// Description of its rows, in full sentences.
     pub about: &'static str,
-    /// When it is there, in words.
+    /// When a result has the table, in words.
     pub there: When,
-    /// When it is there.
+    /// True if this result has the table.
     pub asked: fn(&Reading<'_>) -> bool,
     /// Its columns.
     pub columns: &'static [Column],
@@ -162,19 +162,19 @@ pub struct Table {
 pub struct Column {
     /// Its name.
     pub name: &'static str,
-    /// What it is called; begins with a small letter.
+    /// Its name in headings; begins with a small letter.
     pub words: &'static str,
     /// Its unit.
     pub unit: &'static str,
-    /// What it is, in full sentences.
+    /// Description, in full sentences.
     pub about: &'static str,
-    /// What a cell holds.
+    /// Type of its cells.
     pub cell: Cell,
-    /// All its cells, a list; `null` if the table has no such column here.
+    /// All cells as a list; `null` if the table has no such column in this run.
     pub values: fn(&Reading<'_>) -> Value,
 }
 
-/// What a cell of a table holds; any may be `null`.
+/// The type of a table's cells. Any cell may be `null`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cell {
     /// A number.
@@ -194,30 +194,30 @@ pub enum Cell {
 pub struct Observable {
     /// Its name in the table of probes.
     pub name: &'static str,
-    /// What it is called.
+    /// Its name in headings.
     pub words: &'static str,
     /// Its unit.
     pub unit: &'static str,
-    /// What one value is of, in full sentences.
+    /// Description of one value, in full sentences.
     pub about: &'static str,
 }
 
-/// What a managed queue organisation counts over a run.
+/// A quantity that a managed queue organisation counts over a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Total {
     /// Its name in the summary.
     pub name: &'static str,
-    /// What it is called.
+    /// Its name in headings.
     pub words: &'static str,
     /// Its unit.
     pub unit: &'static str,
-    /// What is counted, in full sentences.
+    /// Description, in full sentences.
     pub about: &'static str,
-    /// Something that is there all the time, and not a count of what has happened since the start.
+    /// True for a present state, such as memory in use; false for a count since the start.
     pub standing: bool,
 }
 
-/// `null` if there is nothing to divide by.
+/// `sum / count`; `None` if `count` is 0.
 pub(super) fn ratio(sum: u64, count: u64) -> Option<f64> {
     (count > 0).then(|| sum as f64 / count as f64)
 }
@@ -248,7 +248,7 @@ fn described(name: &str, words: &str, unit: &str, about: &str) -> Map<String, Va
 }
 
 impl When {
-    /// In words; `null` if always.
+    /// The condition in words; `null` if always.
     fn to_value(self) -> Value {
         match self {
             Self::Always => Value::Null,
@@ -308,7 +308,7 @@ impl Table {
         })
     }
 
-    /// All columns that there are, by name.
+    /// All columns that this result has, by name.
     pub fn read(&self, at: &Reading<'_>) -> Value {
         let columns = self.columns.iter().map(|column| (column.name.to_owned(), (column.values)(at)));
         columns.filter(|(_, cells)| !cells.is_null()).collect::<Map<_, _>>().into()
@@ -340,7 +340,7 @@ pub(super) const ROUTER_NAME: Column = Column {
     values: |_| Value::Null,
 };
 
-/// A column of names: that of a port, in networks that have such names.
+/// A column of port names, in networks that have such names.
 pub(super) const PORT_NAME: Column = Column {
     name: "port_name",
     words: "name of the port",
@@ -348,7 +348,7 @@ pub(super) const PORT_NAME: Column = Column {
     ..ROUTER_NAME
 };
 
-/// A column of names: that of an endpoint, in networks that have such names.
+/// A column of endpoint names, in networks that have such names.
 pub(super) const ENDPOINT_NAME: Column = Column {
     name: "endpoint_name",
     words: "name of the endpoint",

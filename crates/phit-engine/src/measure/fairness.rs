@@ -9,14 +9,16 @@ pub struct Fairness {
     pub min: f64,
     /// Largest load, in phits/(endpoint·cycle).
     pub max: f64,
-    /// Jain's index, (sum x)^2 / (n sum x^2): 1 if all loads are equal (also if all are 0), 1/n if one endpoint has
-    /// everything. (Jain, Chiu and Hawe, "A quantitative measure of fairness and discrimination for resource allocation
-    /// in shared computer systems", DEC TR-301, 1984.)
+    /// Jain's index, (sum x)^2 / (n sum x^2). It is 1 if all loads are equal, including all 0, and 1/n if one endpoint
+    /// has the whole load.
+    ///
+    /// Source: Jain, Chiu and Hawe, "A quantitative measure of fairness and discrimination for resource allocation in
+    /// shared computer systems", DEC TR-301, 1984.
     pub jain: f64,
 }
 
 impl Fairness {
-    /// Of the loads of all endpoints, in their order; `None` if there are none.
+    /// The fairness of these loads; `None` if there are none.
     pub fn of(loads: impl IntoIterator<Item = f64>) -> Option<Self> {
         let (mut n, mut sum, mut squares) = (0.0, 0.0, 0.0);
         let (mut min, mut max) = (f64::INFINITY, f64::NEG_INFINITY);

@@ -2,21 +2,21 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Counts of whole numbers (cycles) with three significant digits: exact below 2048, and within 0.1% above. Memory is
-/// bounded by the logarithm of the largest value; a count stops at 2^32 - 1.
+/// Counts of whole numbers (cycles) with three significant digits: exact below 2048, within 0.1% above. Memory grows
+/// with the logarithm of the largest value. A count stops at 2^32 - 1.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(from = "Vec<(u64, u64)>", into = "Vec<(u64, u64)>")]
 pub struct Histogram {
-    /// The values below [`EXACT`], which are nearly all, at their own place; as far as there have been any.
+    /// Counts of the values below [`EXACT`], which are nearly all; no longer than the largest such value needs.
     exact: Vec<u32>,
-    /// The others; made when there is one.
+    /// Counts of larger values; allocated with the first of them.
     above: Option<hdrhistogram::Histogram<u32>>,
     max: u64,
 }
 
 /// Significant decimal digits that are kept.
 const DIGITS: u8 = 3;
-/// So many values have a count of their own with [`DIGITS`] digits.
+/// Values below this bound have a count of their own with [`DIGITS`] digits.
 const EXACT: usize = 2048;
 
 impl Default for Histogram {
@@ -26,7 +26,7 @@ impl Default for Histogram {
 }
 
 impl PartialEq for Histogram {
-    /// Equal if every recorded value has the same count.
+    /// Equal if every recorded value has an equal count.
     fn eq(&self, other: &Self) -> bool {
         self.max == other.max && self.iter().eq(other.iter())
     }
@@ -92,7 +92,7 @@ impl Histogram {
             self.exact.resize((value as usize + 1).next_power_of_two(), 0);
             return self.record_n(value, count);
         }
-        // Cannot fail: the histogram grows to what it needs.
+        // Cannot fail: the histogram grows as needed.
         let recorded = self.above.get_or_insert_with(empty).record_n(value, count);
         debug_assert!(recorded.is_ok());
     }
@@ -104,7 +104,7 @@ impl Histogram {
             *mine = mine.saturating_add(*theirs);
         }
         if let Some(theirs) = &other.above {
-            // Cannot fail, as above.
+            // Cannot fail: the histogram grows as needed.
             let merged = self.above.get_or_insert_with(empty).add(theirs);
             debug_assert!(merged.is_ok());
         }
@@ -127,8 +127,8 @@ impl Histogram {
         self.max
     }
 
-    /// The smallest value that at least the share `quantile` (0 to 1) of all values does not exceed, at most 0.1% too
-    /// large; `None` if nothing was counted.
+    /// The smallest value that at least the share `quantile` (0 to 1) of all values does not exceed. It is at most 0.1%
+    /// too large; `None` if nothing was counted.
     pub fn quantile(&self, quantile: f64) -> Option<u64> {
         let mut all = self.above.clone().unwrap_or_else(empty);
         for (value, count) in self.exact.iter().enumerate().filter(|(_, count)| **count > 0) {
@@ -138,8 +138,8 @@ impl Histogram {
         (!all.is_empty()).then(|| all.value_at_quantile(quantile).min(self.max))
     }
 
-    /// `(value, count)` of all values that were counted, ascending; a value stands for all that share its first digits,
-    /// of which it is the largest.
+    /// `(value, count)` of all counted values, in ascending order. Values with equal significant digits are counted
+    /// together, under the largest of them.
     pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let exact =
             (0..).zip(&self.exact).filter(|(_, count)| **count > 0).map(|(value, count)| (value, (*count).into()));

@@ -1,4 +1,4 @@
-//! What quantities are computed from.
+//! The source of all quantities: the counts of a run and their context.
 
 use super::Precision;
 use super::collector::Window;
@@ -9,7 +9,7 @@ use super::{Rate, Snapshot};
 use crate::topology::Topology;
 use serde_json::Value;
 
-/// Everything that a run has counted, and what it was counted in: what quantities and columns are computed from.
+/// The counts of a run and their context, from which quantities and columns are computed.
 pub struct Reading<'a> {
     /// The counters, merged over partitions.
     pub counters: &'a Counters,
@@ -17,7 +17,7 @@ pub struct Reading<'a> {
     pub window: &'a Window,
     /// The graph.
     pub topology: &'a dyn Topology,
-    /// Networks of that graph, in each of which every endpoint has a port.
+    /// Number of networks of that graph; every endpoint has a port in each.
     pub planes: u32,
     /// Phits per cycle of the link behind a port of a router.
     pub bandwidth: &'a dyn Fn(u32, u16) -> f64,
@@ -39,17 +39,17 @@ pub struct Reading<'a> {
     pub cycles: u32,
     /// Cycles after the measurement.
     pub drain_cycles: u32,
-    /// The run has got as far as it was asked to, if it was.
+    /// Whether the run became as precise as requested; `None` if no precision was requested.
     pub converged: Option<bool>,
-    /// What of the traffic or of the network changes in the measured time, if anything does.
+    /// The change of traffic or network in the measured time, if there is one.
     pub changing: Option<&'static str>,
     /// Level of the confidence intervals.
     pub confidence: f64,
-    /// How precisely means are to be known, if that is asked for.
+    /// The requested precision of means, if any.
     pub precision: Option<&'a Precision>,
-    /// The load at which the bisection is full, of networks whose bisection is known.
+    /// The load that fills the bisection, where the bisection is known.
     pub bisection_load: Option<f64>,
-    /// Seconds in a cycle, if the scenario says so.
+    /// Seconds in a cycle, if the scenario gives them.
     pub cycle_seconds: Option<f64>,
     /// Kinds of the probes.
     pub probes: &'a [&'static str],
@@ -61,23 +61,23 @@ pub struct Reading<'a> {
     pub workload: bool,
     /// Packets are requests and replies.
     pub requests: bool,
-    /// What the classes of packets are called, if there are several.
+    /// Names of the classes of packets, if there are several.
     pub classes: &'a [String],
     /// The table of messages is asked for.
     pub messages: bool,
     /// The table of operations is asked for.
     pub operations: bool,
-    /// The table of what CPUs did is asked for.
+    /// The table of CPU activity is asked for.
     pub tracks: bool,
     /// The table of phases is asked for.
     pub phases: bool,
-    /// How the run was executed, and what it cost.
+    /// Execution and cost of the run.
     pub machine: Machine,
     /// What the batches say about means, kept for the quantities that tell of it.
     pub(crate) estimates: Estimates,
 }
 
-/// How a run was executed, and what it cost.
+/// Execution and cost of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Machine {
     /// Threads.
@@ -86,44 +86,44 @@ pub struct Machine {
     pub partitions: usize,
     /// Bytes of the engine's tables at the end of the run.
     pub engine_bytes: usize,
-    /// What whoever ran it has measured.
+    /// Cost, as measured by the caller.
     pub cost: Cost,
 }
 
-/// What a run has cost, as measured from outside the engine.
+/// Cost of a run, as measured from outside the engine.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Cost {
     /// Processor time of all threads in seconds.
     pub cpu_seconds: f64,
     /// Time from start to end in seconds.
     pub wall_seconds: f64,
-    /// Largest resident set of the process so far in bytes, where the system tells it.
+    /// Largest resident set of the process so far, in bytes, if the system reports it.
     pub peak_memory_bytes: Option<u64>,
 }
 
 impl Reading<'_> {
-    /// What a link can carry in the measured time, in parts of a phit.
+    /// Capacity of a link in the measured time, in parts of a phit.
     pub fn capacity(&self, rate: Rate) -> u64 {
         rate.capacity(u64::from(self.cycles) * u64::from(self.window.ticks_per_cycle))
     }
 
-    /// The load of what has been carried in the measured time, in phits per cycle.
+    /// The load carried in the measured time, in phits per cycle, from a link's counter before and after.
     pub fn load(&self, rate: Rate, (before, after): (u64, u64)) -> f64 {
         (after - before) as f64 / (rate.per_phit as f64 * f64::from(self.cycles))
     }
 
-    /// Measured cycles of all endpoints.
+    /// Measured cycles, added up over all endpoints.
     pub fn endpoint_cycles(&self) -> f64 {
         f64::from(self.topology.endpoints()) * f64::from(self.cycles)
     }
-    /// A column of the names of routers; those of each plane are numbered on after those of the plane before.
+    /// A column of router names. Routers of each plane are numbered after the routers of the plane before.
     pub(super) fn router_names(&self, routers: impl Iterator<Item = Option<u32>>) -> Value {
         let (words, count) = (self.topology.words(), self.topology.routers());
         let name = |router: Option<u32>| words.router_name(router? % count);
         named(routers.map(name), words.names().is_some_and(|names| !names.routers.is_empty()))
     }
 
-    /// A column of what ports are called, each given by its router as well.
+    /// A column of port names. A port is given by its router and its number.
     pub(super) fn port_names(&self, ports: impl Iterator<Item = Option<(u32, u16)>>) -> Value {
         let (words, count) = (self.topology.words(), self.topology.routers());
         let name = |port: Option<(u32, u16)>| port.and_then(|(router, port)| words.port_name(router % count, port));
@@ -137,7 +137,7 @@ impl Reading<'_> {
         named(endpoints.map(|endpoint| words.endpoint_name(endpoint)), there)
     }
 
-    /// Phits of a load of 1 in the measured time.
+    /// Phits of a load of 1, over the measured time.
     pub fn full_load(&self) -> f64 {
         self.window.load.of_all() * f64::from(self.cycles)
     }

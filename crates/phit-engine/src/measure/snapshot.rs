@@ -7,25 +7,25 @@ use crate::topology::Topology;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Counters of links and endpoints at one moment. Phits are counted as they are on the wire, in the parts of `Rate`.
+/// Counters of links and endpoints at one moment. Phits on the wire are counted in the parts of `Rate`.
 #[derive(Debug, Clone, Default)]
 pub struct Snapshot {
-    /// What the link of each port has carried, router by router; nothing of networks whose links carry whatever comes.
+    /// Phits carried by the link of each port, router by router. Empty for networks without such links.
     pub(crate) ports: Vec<u64>,
-    /// What each endpoint has sent into the network.
+    /// Phits sent into the network by each endpoint.
     pub(crate) injected: Vec<u64>,
-    /// What each endpoint has got, of networks that have no ports to count it at.
+    /// Phits received by each endpoint, in networks without ports to count them at.
     pub(crate) ejected: Option<Vec<u64>>,
     /// Phits generated in the window, sent or not.
     pub(crate) offered: u64,
-    /// What links have carried of control messages, by class, and the number of control messages.
+    /// Phits of control messages on links, by class, and the number of control messages.
     pub(crate) control: ([u64; MOST_CLASSES], u64),
-    /// What a managed queue organisation has counted, by name: what it is, and how much.
+    /// Totals of a managed queue organisation, by name: the declaration and the value.
     pub(crate) queueing: BTreeMap<&'static str, (&'static Total, u64)>,
 }
 
-/// What of a network is in one of several processes, in ascending order: a snapshot there has the ports and endpoints
-/// of these.
+/// The part of a network in one of several processes, in ascending order. A snapshot in that process covers these
+/// routers and endpoints.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Share {
     /// Routers.
@@ -34,7 +34,7 @@ pub struct Share {
     pub(crate) endpoints: Vec<u32>,
 }
 
-/// A snapshot as it is written for another process.
+/// A snapshot in the form sent to another process.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Written {
     ports: Vec<u64>,
@@ -45,25 +45,25 @@ pub(crate) struct Written {
 }
 
 impl Snapshot {
-    /// What the link of each port has carried, router by router, in the parts of its `Rate`; nothing of networks
-    /// whose links carry whatever comes.
+    /// Phits carried by the link of each port, router by router, in the parts of its `Rate`. Empty for networks without
+    /// such links.
     pub fn ports(&self) -> &[u64] {
         &self.ports
     }
 
-    /// What each endpoint has sent into the network, in the parts of the `Rate` of its link.
+    /// Phits sent into the network by each endpoint, in the parts of its link's `Rate`.
     pub fn injected(&self) -> &[u64] {
         &self.injected
     }
 
-    /// As it is written for another process.
+    /// This snapshot in the form sent to another process.
     pub(crate) fn written(self) -> Written {
         let Self { ports, injected, ejected: _, offered, control, queueing } = self;
         let queueing = queueing.into_iter().map(|(name, (_, count))| (name.to_owned(), count)).collect();
         Written { ports, injected, offered, control, queueing }
     }
 
-    /// Adds that of another network of the same endpoints: its ports follow these.
+    /// Adds the snapshot of another network with these endpoints. Its ports follow the present ones.
     pub(crate) fn beside(&mut self, other: Self) {
         let Self { ports, injected, ejected: _, offered, control, queueing } = other;
         self.ports.extend(ports);
@@ -76,7 +76,8 @@ impl Snapshot {
         }
     }
 
-    /// Of all of a network, from those of its shares. Which totals there are `self` knows, one of them.
+    /// The snapshot of the whole network, from the snapshots of its shares. `self`, one of the shares, knows which
+    /// totals there are.
     pub(crate) fn whole(&self, shares: Vec<(&Share, Written)>, topology: &dyn Topology) -> Self {
         let mut first = Vec::with_capacity(topology.routers() as usize);
         let mut ports = 0;

@@ -17,7 +17,7 @@ impl Reading<'_> {
         self.cycles * self.window.ticks_per_cycle
     }
 
-    /// Whether less than a share of what was offered in the measured time was accepted in it.
+    /// Whether the load accepted in the measured time is less than a fixed share of the offered load.
     pub(super) fn saturated(&self) -> bool {
         self.accepted_load() < SATURATED_BELOW * self.offered_load()
     }
@@ -32,7 +32,7 @@ impl Reading<'_> {
         self.estimates.load.get_or_init(|| estimate().scaled(self.window.load_of_a_tick()))
     }
 
-    /// Whether the run shows a steady state. A program has none.
+    /// Whether the run shows a steady state; `None` for a program, which has no steady state.
     pub(super) fn steady(&self) -> Option<Steady> {
         let of_traffic = || match self.changing {
             Some(how) => Steady::Unknown(Missing::Changing(how)),
@@ -42,7 +42,7 @@ impl Reading<'_> {
         (!self.workload).then(of_traffic)
     }
 
-    /// The interval of the mean latency and the batches that it is made from, or why there is none.
+    /// The interval of the mean latency and its number of batches, or the reason why there is none.
     pub(super) fn latency_interval(&self) -> Result<(Interval, usize), Missing> {
         if let Some(how) = self.changing {
             return Err(Missing::Changing(how));
@@ -54,8 +54,10 @@ impl Reading<'_> {
         Ok((found.interval?, found.batches))
     }
 
-    /// The same of the accepted load. A saturated network accepts a steady load. In any other the sources' backlog does
-    /// not grow, or else the load that was accepted is less than it will be.
+    /// The interval of the accepted load and its number of batches, or the reason why there is none.
+    ///
+    /// A saturated network accepts a steady load. Below saturation the sources' backlog must not grow: otherwise the
+    /// accepted load is less than it will become.
     pub(super) fn load_interval(&self) -> Result<(Interval, usize), Missing> {
         if let Some(how) = self.changing {
             return Err(Missing::Changing(how));

@@ -1,13 +1,13 @@
 //! Quantiles of Student's t distribution.
 //!
 //! Sums of powers of a cosine, exact for whole degrees of freedom (Abramowitz and Stegun, *Handbook of Mathematical
-//! Functions*, 26.7.3 and 26.7.4). Beside them stand a square root, which every processor rounds correctly, and the arc
-//! tangent of the `libm` crate: the bits are the same everywhere. Libraries of statistics take logarithms and
-//! exponentials of the C library, whose bits are not.
+//! Functions*, 26.7.3 and 26.7.4). The only other functions are a square root, which every processor rounds correctly,
+//! and the arc tangent of the `libm` crate. So the bits are equal on every machine. Libraries of statistics use
+//! logarithms and exponentials of the C library, whose bits differ.
 
 use std::f64::consts::FRAC_2_PI;
 
-/// The probability that a variable of so many degrees of freedom is within `-t..=t`, and how fast that grows with `t`.
+/// The probability that a variable with `freedom` degrees of freedom lies within `-t..=t`, and its derivative by `t`.
 fn within(t: f64, freedom: usize) -> (f64, f64) {
     let nu = freedom as f64;
     let hypotenuse = (nu + t * t).sqrt();
@@ -15,7 +15,7 @@ fn within(t: f64, freedom: usize) -> (f64, f64) {
     let square = nu / (nu + t * t);
     let angle = square / nu.sqrt();
     let odd = freedom % 2 == 1;
-    // Each term is the one before times (2k - 1) / 2k, or 2k / (2k + 1), times the square; the first is for k = 0.
+    // Each term is the term before, times (2k - 1) / 2k or 2k / (2k + 1), times the square. The first has k = 0.
     let (mut term, mut sum) = (1.0, 0.0);
     for k in 0..freedom / 2 {
         if k > 0 {
@@ -34,13 +34,13 @@ fn within(t: f64, freedom: usize) -> (f64, f64) {
     }
 }
 
-/// The `(1 + confidence) / 2` quantile of Student's t distribution, by which a standard error is multiplied. `None` for
-/// no degrees of freedom or a `confidence` outside (0, 1).
+/// The `(1 + confidence) / 2` quantile of Student's t distribution: the factor from a standard error to a half-width.
+/// `None` for 0 degrees of freedom or a `confidence` outside (0, 1).
 pub(super) fn t_quantile(confidence: f64, degrees_of_freedom: usize) -> Option<f64> {
     if !(confidence > 0.0 && confidence < 1.0) || degrees_of_freedom == 0 {
         return None;
     }
-    // The probability is concave: steps of Newton's method from 0 rise to the quantile, until rounding ends them.
+    // The probability is concave, so Newton's method rises from 0 to the quantile until rounding ends it.
     let mut t = 0.0;
     loop {
         let (probability, slope) = within(t, degrees_of_freedom);
@@ -88,7 +88,8 @@ mod tests {
                 (2, confidence * (2.0 / rest).sqrt()),
                 (4, 2.0 * (libm::cos(libm::acos(rest.sqrt()) / 3.0) / rest.sqrt() - 1.0).sqrt()),
             ];
-            // What is near 1 has lost digits of its distance from it, and so has the cosine for a small confidence.
+            // A number near 1 has lost digits of its distance from 1. The cosine for a small confidence is such a
+            // number, too.
             let bound = 1e-13 + 8.0 * f64::EPSILON / rest + 1e-15 / (confidence * confidence);
             for (freedom, expected) in expected {
                 let t = t_quantile(confidence, freedom).unwrap();
@@ -99,7 +100,7 @@ mod tests {
 
     #[test]
     fn bits_are_the_same_everywhere() {
-        // As found on one processor; the closed forms say that they are right.
+        // Values from one processor; the closed forms above confirm them.
         for (confidence, freedom, expected) in
             [(0.95, 19, 2.093_024_054_408_311), (0.9, 9, 1.833_112_932_656_237_6), (0.99, 999, 2.580_759_637_267_719)]
         {

@@ -2,10 +2,12 @@
 //!
 //! The rule is MSER (White, "An effective truncation heuristic for bias reduction in simulation output", *Simulation*
 //! 69(6), 1997; with means of short intervals as in MSER-5: White, Cobb and Spratt, "A comparison of five steady-state
-//! truncation heuristics for simulation", *Winter Simulation Conference* 2000). Of n observations it drops the first d
-//! for which the standard error of the mean of the rest, sum (y - mean)^2 / (n - d)^2, is smallest, and it calls the
-//! series settled if d is at most half of n. The observations are the means over chunks of equal length. Of a slow rise
-//! the last chunks alone look settled: what is left has to be steady, too, by the rule of `confidence.rs`.
+//! truncation heuristics for simulation", *Winter Simulation Conference* 2000).
+//!
+//! The observations are the means over n chunks of equal length. MSER drops the first d of them, for the first d that
+//! minimises the standard error of the other observations' mean, sum (y - mean)^2 / (n - d)^2. The series has settled
+//! if d is at most half of n. During a slow rise, the last chunks alone look settled. So the remaining chunks must be
+//! steady, too, by the rule of `confidence.rs`.
 
 use super::confidence::{Batch, Steady, estimate};
 
@@ -20,26 +22,28 @@ pub(crate) struct Chunk {
     pub phits: u64,
 }
 
-/// Fewest chunks on which anything is decided.
+/// Fewest chunks for a decision.
 pub(crate) const FEWEST: usize = 20;
 
-/// The rest after truncation has at least this many chunks: of very few, the spread is small by chance.
+/// Fewest chunks after truncation: the spread of very few chunks is small by chance.
 const SHORTEST_REST: usize = 5;
 
-/// A latency whose growth falls by less than this factor from one third of the time to the next grows without end.
+/// A latency grows without end if its growth falls by less than this factor from one third of the time to the next.
 const SUSTAINED: f64 = 0.75;
 
-/// A latency that grows without end has grown by this factor from the first third of the time to the last: a slow
-/// approach to a limit looks like steady growth at first, but seldom goes so far.
+/// A latency that grows without end grows at least by this factor from the first third of the time to the last. A slow
+/// approach to a limit also looks like steady growth at first, but seldom goes so far.
 const GROWN: f64 = 1.5;
 
-/// Whether the network has settled after these chunks: the number of first chunks that belong to the warm-up, or `None`
-/// if it takes longer.
+/// The number of first chunks that belong to the warm-up, or `None` if the network has not settled yet.
 ///
-/// The phits delivered per chunk must have settled, and so must the mean latency, or else it must grow steadily, as in
-/// a saturated network, where the packets wait in ever longer source queues and only the accepted load settles. To grow
-/// steadily is to grow in the last third of the settled chunks by nearly as much as in the middle one, and by half of
-/// itself or more altogether; a latency that approaches a limit seldom does.
+/// Two conditions must hold. The phits delivered per chunk have settled. And the mean latency has settled, too, or it
+/// grows steadily, as in a saturated network: there, packets wait in ever longer source queues, and only the accepted
+/// load settles.
+///
+/// Steady growth means two things. The latency grows in the last third of the settled chunks by nearly as much as in
+/// the middle third. And it grows by half of itself or more in total. A latency that approaches a limit seldom does
+/// both.
 pub(crate) fn warmed_up(chunks: &[Chunk]) -> Option<usize> {
     if chunks.len() < FEWEST {
         return None;
@@ -59,10 +63,11 @@ fn is_steady(chunks: &[Chunk]) -> bool {
     batches.iter().all(|batch| batch.sum == 0) || estimate(&batches, LEVEL).steady == Steady::Yes
 }
 
-/// Of an interval that nobody asks for.
+/// Confidence level of the intervals here, which no result shows.
 const LEVEL: f64 = 0.95;
 
-/// Mean latency of each chunk; a chunk without packets has that of the one before, or of the first one that has any.
+/// Mean latency of each chunk. A chunk without packets has the latency of the chunk before, or of the first with
+/// packets.
 fn latencies(chunks: &[Chunk]) -> Vec<f64> {
     let mean = |c: &Chunk| (c.packets > 0).then(|| c.latency_sum as f64 / c.packets as f64);
     let mut latest = chunks.iter().find_map(mean).unwrap_or(0.0);
@@ -73,10 +78,10 @@ fn latencies(chunks: &[Chunk]) -> Vec<f64> {
     chunks.iter().map(&mut follow).collect()
 }
 
-/// MSER: how many of the first values to drop, or `None` if that is more than half of them.
+/// MSER: the number of first values to drop, or `None` if it exceeds half of them.
 fn truncation(values: &[f64]) -> Option<usize> {
     let n = values.len();
-    // Sums relative to the last value, so that a constant series has exactly no spread.
+    // Sums relative to the last value give a constant series a spread of exactly 0.
     let origin = *values.last()?;
     let (mut sum, mut squares) = (0.0, 0.0);
     let (mut best, mut least) = (n, f64::INFINITY);
@@ -93,7 +98,7 @@ fn truncation(values: &[f64]) -> Option<usize> {
     (best <= n / 2).then_some(best)
 }
 
-/// Whether the growth between the last two thirds is nearly that between the first two, and considerable.
+/// True if the last third grows nearly as much as the middle third, and the total growth is considerable.
 fn grows_steadily(values: &[f64]) -> bool {
     let third = values.len() / 3;
     if third == 0 {
@@ -124,7 +129,7 @@ mod tests {
             .collect()
     }
 
-    /// Chunks after which a run that asks after every chunk stops, and what it drops.
+    /// For a run that decides after every chunk: the chunk at which it stops, and the number that it drops.
     fn first_decision(all: &[Chunk]) -> Option<(usize, usize)> {
         (1..=all.len()).find_map(|n| warmed_up(&all[..n]).map(|d| (n, d)))
     }
@@ -152,10 +157,10 @@ mod tests {
     fn a_network_that_still_fills_is_not_settled() {
         let all = chunks(100, |_| 50.0, |i| 100.0 * (i + 1.0));
         assert_eq!(first_decision(&all), None);
-        // Nor is one whose latency is still far from its limit, although the throughput is constant.
+        // A run whose latency is still far from its limit has not settled, even if its throughput is constant.
         let all = chunks(40, |i| 50.0 + 1000.0 * (1.0 - (-i / 15.0f64).exp()), |_| 8000.0);
         assert_eq!(warmed_up(&all), None);
-        // Nor is a slow rise, which looks linear at first; nor one that is so slow that the last chunks hardly rise.
+        // A slow rise has not settled: it looks linear at first, or so flat that the last chunks hardly rise.
         for slow in [100.0, 200.0] {
             let all = chunks(120, |i| 100.0 + 100.0 * (1.0 - (-i / slow).exp()), |_| 8000.0);
             assert_eq!(first_decision(&all), None);
@@ -202,7 +207,7 @@ mod tests {
 
     #[test]
     fn mser_by_hand() {
-        // Dropping the two outliers leaves no spread; dropping more leaves no less.
+        // Without the two outliers there is no spread, so dropping more values gains nothing.
         assert_eq!(truncation(&[9.0, 5.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]), Some(2));
         assert_eq!(truncation(&[8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0, 1.0, 1.0, 1.0, 1.0]), None);
     }

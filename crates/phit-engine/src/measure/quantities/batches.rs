@@ -13,16 +13,16 @@ use serde_json::json;
 /// The batches of the window.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Batches {
-    /// What the bins are.
+    /// How the window is divided into bins.
     division: Division,
-    /// Parts of batches in their order; the last may not have ended.
+    /// Parts of batches in order of time; the last may be incomplete.
     pub bins: Vec<Bin>,
-    /// The one in which something was counted last.
+    /// The bin of the latest count.
     #[serde(skip)]
     latest: Latest,
 }
 
-/// A bin, and the ticks of the window from its first one on that are in it: none before anything is counted.
+/// A bin, and the range of window ticks that it covers; empty before the first count.
 #[derive(Debug, Clone, Copy, Default)]
 struct Latest {
     place: u32,
@@ -56,7 +56,7 @@ impl Bin {
 }
 
 impl Batches {
-    /// The bin of tick `at` of the window: often that of the packet before.
+    /// The bin of tick `at` of the window: usually the bin of the packet before.
     #[inline(always)]
     fn bin(&mut self, at: Tick) -> &mut Bin {
         if at.wrapping_sub(self.latest.first) >= self.latest.width {
@@ -74,22 +74,22 @@ impl Batches {
         self.latest = Latest { place, first, width: self.division.first(place + 1) - first };
     }
 
-    /// What the first ticks of the window say about the mean latency in cycles.
+    /// The mean latency in cycles, estimated from the first `ticks` of the window.
     pub(crate) fn latency(&self, ticks: Tick, confidence: f64) -> Estimate {
         let batches: Vec<Batch> =
             self.complete(ticks).map(|(bin, _)| Batch { sum: bin.latency, count: bin.packets }).collect();
         estimate(&batches, confidence)
     }
 
-    /// What the first ticks of the window say about the phits that all endpoints accept in a tick.
+    /// The phits that all endpoints accept in a tick, estimated from the first `ticks` of the window.
     pub(crate) fn load(&self, ticks: Tick, confidence: f64) -> Estimate {
         let batches: Vec<Batch> =
             self.complete(ticks).map(|(bin, width)| Batch { sum: bin.phits, count: width.into() }).collect();
         estimate(&batches, confidence)
     }
 
-    /// The bins that have ended by then, and the ticks of each. A bin in which nothing was delivered at the end of the
-    /// window is not there, but counts.
+    /// The complete bins within the first `ticks`, and the ticks of each. Empty bins at the end of the window are not
+    /// stored, but they count.
     fn complete(&self, ticks: Tick) -> impl Iterator<Item = (Bin, Tick)> + '_ {
         self.division.complete(ticks).map(|(place, width)| (self.bins.get(place).copied().unwrap_or_default(), width))
     }
@@ -123,8 +123,8 @@ impl Counts for Batches {
             name: "accepted_ci",
             words: "half width of the interval of the accepted load",
             unit: unit::LOAD,
-            about: "Half width of the confidence interval of `accepted_load`, by the one rule for all intervals of a \
-                    single run. Without one, `accepted_ci_reason` says why.",
+            about: "Half width of the confidence interval of `accepted_load`, computed as for all intervals of a \
+                    single run. If there is none, `accepted_ci_reason` says why.",
             there: When::Recorded("if the run is long enough and its backlog does not grow, or grows steadily"),
             value: |at| json!(at.load_interval().ok().map(|(interval, _)| interval.half_width)),
             ..NUMBER
@@ -181,7 +181,7 @@ impl Counts for Batches {
                 name: "accepted_load",
                 words: "accepted load",
                 unit: unit::LOAD,
-                about: "Phits delivered in the batch, whenever they were generated.",
+                about: "Phits delivered in the batch, no matter when they were generated.",
                 cell: Cell::Number,
                 values: |at| json!(at.batch_loads()),
             },

@@ -8,30 +8,30 @@ use crate::measure::{Histogram, Reading};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// What is counted of each class; nothing if all packets are alike.
+/// The counters of each class; empty if all packets are alike.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Classes {
     of: Vec<Class>,
 }
 
-/// What is counted of one class.
+/// The counters of one class.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 struct Class {
-    /// Phits generated in the measured time, of the packets that endpoints have drawn.
+    /// Phits of randomly drawn packets generated in the measured time.
     drawn: u64,
-    /// Phits generated in the measured time, drawn or not; known at its end.
+    /// Phits of all packets generated in the measured time; known at its end.
     offered: u64,
     /// Phits delivered in the measured time.
     delivered: u64,
     /// Recorded packets.
     packets: u64,
-    /// Their latencies, added up.
+    /// Sum of the recorded packets' latencies in ticks.
     latency: u64,
-    /// The parts of them after the head left its injection queue.
+    /// Sum of their network latencies: the time after the head left its injection queue.
     network: u64,
-    /// Links between routers that they took.
+    /// Sum of their hops over links between routers.
     hops: u64,
-    /// How their latencies are distributed, if that is asked for.
+    /// Histogram of their latencies, if asked for.
     histogram: Option<Histogram>,
 }
 
@@ -41,13 +41,13 @@ impl Classes {
         self.of[class].drawn += u64::from(phits);
     }
 
-    /// The measured time begins, or its end moves: a packet was in it before, and is in it now.
+    /// A packet moves into or out of the measured time, because its start or end moves.
     pub fn moved(&mut self, class: usize, phits: u16, before: bool, now: bool) {
         let drawn = &mut self.of[class].drawn;
         *drawn = *drawn + u64::from(phits) * u64::from(now) - u64::from(phits) * u64::from(before);
     }
 
-    /// The measured time ends: so many phits of a class have been generated in it that endpoints have not drawn.
+    /// The measured time ends: `phits` of a class were generated in it without a random draw.
     pub fn closed(&mut self, class: usize, phits: u64) {
         self.of[class].offered = self.of[class].drawn + phits;
     }
@@ -79,7 +79,7 @@ impl Counts for Classes {
                 name: "class",
                 words: "class",
                 unit: unit::NONE,
-                about: "Its name, or its number.",
+                about: "Name or number of the class.",
                 cell: Cell::Text,
                 values: |at| list(at.classes.iter().map(String::as_str)),
             },
@@ -115,14 +115,14 @@ impl Counts for Classes {
             Column {
                 name: "network_latency_mean",
                 words: "mean latency in the network",
-                about: "The part of the mean latency after the head has left its injection queue.",
+                about: "Mean network latency: the time after the head has left its injection queue.",
                 values: |at| at.of_classes(|class| json!(ratio(class.network, class.packets))),
                 ..LATENCY
             },
             Column {
                 name: "latency_p99",
                 words: "99th percentile of packet latency",
-                about: "So many percent of the recorded packets took at most this long; with `measure.histogram`.",
+                about: "99 percent of the recorded packets took at most this long; with `measure.histogram`.",
                 cell: Cell::Whole,
                 values: |at| at.of_classes(|class| json!(class.histogram.as_ref().and_then(|it| it.quantile(0.99)))),
                 ..LATENCY

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 pub struct Control {
     /// Messages.
     pub messages: u64,
-    /// Phits that they took on links, by class.
+    /// Phits of these messages on links, by class.
     pub phits: [u64; MOST_CLASSES],
 }
 
@@ -29,8 +29,8 @@ impl Counts for Control {
             name: "control_utilisation",
             words: "utilisation of links by control messages",
             unit: unit::CAPACITY,
-            about: "For each class of links but the endpoints', the share of the capacity that control messages took \
-                    in the measured time; messages without phits take none.",
+            about: "For each class of links between routers, the share of the capacity that control messages took in \
+                    the measured time; messages without phits take none.",
             shape: Shape::ByClass,
             value: |at| {
                 let classes = at.topology.classes();

@@ -16,8 +16,8 @@ impl Counts for Drops {
     const QUANTITIES: &'static [Quantity] = &[Quantity {
         name: "dropped",
         words: "packets dropped at their sources",
-        about: "Packets that found the admittance queues of their endpoint full, or waited at one that failed, since \
-                the start of the run.",
+        about: "Packets dropped since the start of the run: the admittance queues of their endpoint were full, or \
+                their endpoint failed while they waited.",
         value: |at| json!(at.counters.drops.packets),
         ..WHOLE
     }];

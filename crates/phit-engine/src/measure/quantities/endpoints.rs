@@ -7,7 +7,7 @@ use crate::topology::Peer;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Counts nothing: loads are differences of what the kernel counts for each endpoint.
+/// Has no counters: a load is a difference of the kernel's counts for an endpoint.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Endpoints;
 

@@ -1,12 +1,12 @@
-//! What a run itself goes by: whether anything moves, has settled, and has arrived. No quantity of the result is made
-//! of it.
+//! Counters for the control of a run: is anything moving, has the network settled, have the packets arrived? They enter
+//! no quantity of the result.
 
 use super::{Counts, Delivery};
 use crate::engine::Tick;
 use crate::packet::Packet;
 use serde::{Deserialize, Serialize};
 
-/// Everything delivered, and what has become of the packets generated in the window.
+/// All deliveries, and the fate of the packets generated in the window.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Flow {
     /// Packets delivered since the start of the run.
@@ -15,23 +15,23 @@ pub struct Flow {
     pub phits: u64,
     /// The sum of their latencies in cycles.
     pub latency: u64,
-    /// Packets generated in the window, as far as the sources have been drawn.
+    /// Packets generated in the window, up to the time to which sources have been drawn.
     pub generated_packets: u64,
     /// Their phits.
     pub generated_phits: u64,
-    /// Those of them that have been delivered, or dropped.
+    /// Packets generated in the window that have been delivered or dropped.
     pub generated_delivered: u64,
-    /// Those of them that have been lost on links that broke.
+    /// Packets generated in the window that have been lost on broken links.
     pub generated_lost: u64,
 }
 
 impl Flow {
-    /// Adds what others have counted.
+    /// Adds the counts of another part.
     pub(crate) fn add(&mut self, other: &Self) {
         self.merge(other);
     }
 
-    /// A packet that was counted as generated is beyond the end of the window, which has moved to an earlier tick.
+    /// A packet already counted as generated falls out of the window, whose end has moved to an earlier tick.
     pub(crate) fn not_generated(&mut self, phits: u16) {
         self.generated_packets -= 1;
         self.generated_phits -= u64::from(phits);

@@ -13,15 +13,15 @@ use serde_json::{Value, json};
 pub struct Latency {
     /// Sum of the latencies.
     pub sum: u64,
-    /// The sum of their squares.
+    /// Sum of their squares.
     pub squares: u128,
-    /// The sum of the parts after the head left its injection queue.
+    /// Sum of the network latencies: the time after the head left its injection queue.
     pub network: u64,
-    /// How they are distributed, if that is asked for.
+    /// Histogram of the latencies, if asked for.
     pub histogram: Option<Histogram>,
 }
 
-/// When a mean over packets is there.
+/// Condition of a mean over packets.
 pub(super) const PACKETS: When = When::Recorded("if packets were recorded");
 
 const QUANTILES: When = When::Recorded("with `measure.histogram`, if packets were recorded");
@@ -76,8 +76,8 @@ impl Counts for Latency {
         Quantity {
             name: "latency_ci",
             words: "half width of the interval of the mean latency",
-            about: "Half width of the confidence interval of `latency_mean`, by the one rule for all intervals of a \
-                    single run. Without one, `latency_ci_reason` says why.",
+            about: "Half width of the confidence interval of `latency_mean`, computed as for all intervals of a single \
+                    run. If there is none, `latency_ci_reason` says why.",
             there: When::Recorded("if the run is steady and long enough"),
             time: false,
             steady: false,
@@ -127,14 +127,14 @@ impl Counts for Latency {
         Quantity {
             name: "latency_p90",
             words: "90th percentile of packet latency",
-            about: "So many percent of the recorded packets took at most this long.",
+            about: "90 percent of the recorded packets took at most this long.",
             value: |at| at.latency_quantile(0.9),
             ..QUANTILE
         },
         Quantity {
             name: "latency_p99",
             words: "99th percentile of packet latency",
-            about: "So many percent of the recorded packets took at most this long.",
+            about: "99 percent of the recorded packets took at most this long.",
             rank: Some(9),
             heading: Some("p99"),
             value: |at| at.latency_quantile(0.99),
@@ -143,14 +143,14 @@ impl Counts for Latency {
         Quantity {
             name: "latency_p999",
             words: "99.9th percentile of packet latency",
-            about: "So many percent of the recorded packets took at most this long.",
+            about: "99.9 percent of the recorded packets took at most this long.",
             value: |at| at.latency_quantile(0.999),
             ..QUANTILE
         },
         Quantity {
             name: "latency_max",
             words: "largest packet latency",
-            about: "The longest that a recorded packet took.",
+            about: "Longest latency of a recorded packet.",
             value: |at| json!(at.counters.latency.histogram.as_ref().filter(|h| !h.is_empty()).map(|h| h.max())),
             ..QUANTILE
         },
@@ -167,7 +167,7 @@ impl Counts for Latency {
         Quantity {
             name: "network_latency_mean",
             words: "mean latency in the network",
-            about: "The part of the mean latency after the head has left its injection queue.",
+            about: "Mean network latency: the time after the head has left its injection queue.",
             rank: Some(10),
             value: |at| json!(at.network_latency_mean()),
             ..LATENCY

@@ -1,4 +1,4 @@
-//! How much links are used.
+//! Utilisation of links.
 
 use super::Counts;
 use crate::measure::Reading;
@@ -9,7 +9,7 @@ use crate::topology::Peer;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-/// Counts nothing: utilisation is the difference of what the kernel has put on the wire of each port.
+/// Has no counters: utilisation is a difference of the kernel's counts of phits on the wire of each port.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Links;
 
@@ -26,8 +26,8 @@ pub(super) struct Link {
 }
 
 impl Reading<'_> {
-    /// Every port, router by router, with what it has carried before and after the measured time; the routers of each
-    /// plane are numbered on after those of the plane before.
+    /// Every port, router by router, with the phits it had carried before and after the measured time. Routers of each
+    /// plane are numbered after the routers of the plane before.
     pub(super) fn ports(&self) -> impl Iterator<Item = ((u32, u16), (&u64, &u64))> + '_ {
         let of_plane = move |plane| {
             let first = plane * self.topology.routers();
@@ -71,13 +71,13 @@ impl Reading<'_> {
     }
 }
 
-/// How much the links of a class are used together.
+/// Utilisation of all links of a class.
 #[derive(Clone, Copy, Default)]
 struct Sum {
     links: u64,
     used: f64,
     max: f64,
-    /// Router and port of the link that is used most, the first of several.
+    /// Router and port of the busiest link; the first, if several are equal.
     busiest: (u32, u16),
 }
 
@@ -95,9 +95,9 @@ impl Counts for Links {
         name: "link_utilisation",
         words: "link utilisation",
         unit: unit::CAPACITY,
-        about: "For each class of links, the endpoints' among them, the share of the capacity that packets took in the \
-                measured time: phits are counted as they are on the wire, so that no link exceeds 1. Every direction \
-                of a link counts by itself.",
+        about: "For each class of links, including the endpoints', the share of the capacity that packets took in the \
+                measured time. Phits on the wire are counted, so no link exceeds 1. Each direction of a link counts \
+                separately.",
         shape: Shape::PartsByClass(&[
             Part {
                 name: "mean",
@@ -109,13 +109,13 @@ impl Counts for Links {
                 name: "max",
                 words: "largest link utilisation",
                 unit: unit::CAPACITY,
-                about: "The largest of a link of the class.",
+                about: "The largest over the links of the class.",
             },
             Part {
                 name: "busiest",
                 words: "busiest link",
                 unit: unit::NONE,
-                about: "The link of which that is, by its router and port, in networks that have names for routers.",
+                about: "The link with the largest utilisation, by router and port, in networks with names for routers.",
             },
         ]),
         value: |at| at.utilisation_by_class(),
@@ -124,8 +124,8 @@ impl Counts for Links {
 
     const TABLES: &'static [Table] = &[Table {
         name: "links",
-        about: "One row for each direction of a link, and for each link to an endpoint. With `planes` the routers of \
-                each plane are numbered on after those of the plane before.",
+        about: "One row for each direction of a link, and for each link to an endpoint. With `planes`, the routers of \
+                each plane are numbered after the routers of the plane before.",
         there: When::Some("with `measure.links`"),
         asked: |at| at.links,
         columns: &[
@@ -133,7 +133,7 @@ impl Counts for Links {
                 name: "router",
                 words: "router",
                 unit: unit::NONE,
-                about: "The router that sends over it.",
+                about: "The router that sends over the link.",
                 cell: Cell::Whole,
                 values: |at| list(at.links().map(|link| link.router)),
             },
@@ -142,7 +142,7 @@ impl Counts for Links {
                 name: "port",
                 words: "port",
                 unit: unit::NONE,
-                about: "That router's port.",
+                about: "Port of that router.",
                 cell: Cell::Whole,
                 values: |at| list(at.links().map(|link| link.port)),
             },
@@ -151,7 +151,7 @@ impl Counts for Links {
                 name: "class",
                 words: "class of links",
                 unit: unit::NONE,
-                about: "Its class.",
+                about: "Class of the link.",
                 cell: Cell::Text,
                 values: |at| list(at.links().map(|link| at.topology.classes()[link.class as usize].as_str())),
             },
@@ -159,7 +159,7 @@ impl Counts for Links {
                 name: "to",
                 words: "far end",
                 unit: unit::NONE,
-                about: "What is at its far end, as `router 3` or `endpoint 12`.",
+                about: "Router or endpoint at the far end, as `router 3` or `endpoint 12`.",
                 cell: Cell::Text,
                 values: |at| {
                     list(at.links().map(|link| match link.peer {
@@ -172,7 +172,7 @@ impl Counts for Links {
             Column {
                 name: "to_name",
                 words: "name of the far end",
-                about: "Name of what is at its far end, in networks that have names.",
+                about: "Name of the router or endpoint at the far end, in networks that have names.",
                 values: |at| {
                     let (words, routers) = (at.topology.words(), at.topology.routers());
                     let name = |link: Link| match link.peer {
@@ -188,7 +188,7 @@ impl Counts for Links {
                 name: "utilisation",
                 words: "link utilisation",
                 unit: unit::CAPACITY,
-                about: "Share of its capacity that packets took in the measured time.",
+                about: "Share of the link's capacity that packets took in the measured time.",
                 cell: Cell::Number,
                 values: |at| list(at.links().map(|link| link.used)),
             },

@@ -1,4 +1,4 @@
-//! Loads: what is offered and what is accepted.
+//! Loads: offered and accepted.
 
 use super::{Counts, Delivery};
 use crate::measure::declare::{NUMBER, Of, Quantity, When, unit};
@@ -28,7 +28,7 @@ impl Counts for Load {
             name: "accepted_load",
             words: "accepted load",
             unit: unit::LOAD,
-            about: "Phits delivered in the measured time, whenever they were generated.",
+            about: "Phits delivered in the measured time, no matter when they were generated.",
             interval: Some("accepted_ci"),
             rank: Some(5),
             steady: true,

@@ -1,11 +1,11 @@
-//! How a run was executed, and what it cost.
+//! Execution and cost of a run.
 
 use super::Counts;
 use crate::measure::declare::{NUMBER, Of, Quantity, Shape, When, unit};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Counts nothing: the run and its caller know it.
+/// Has no counters: the run and its caller provide the values.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machinery;
 

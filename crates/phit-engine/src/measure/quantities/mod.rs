@@ -1,8 +1,7 @@
-//! What a run counts and what follows from it: one file per idea.
+//! Counters of a run and the quantities that follow from them: one file per idea.
 //!
-//! A file holds a struct of counters, which hears of the events it needs, and the quantities and tables that are
-//! computed from them. A `mod` line and a line in the list below make it part of every run, of the summary, and of
-//! the catalogue.
+//! A file holds a struct of counters, which receives the events it needs, and declares the quantities and tables
+//! computed from them. A `mod` line and a line in the list below add it to every run, the summary and the catalogue.
 
 use super::collector::Window;
 use super::declare::{Quantity, Table};
@@ -48,7 +47,7 @@ pub use workload::{MessageRow, OperationRow, PhaseRow, Programs, RankRow, TrackR
 pub(super) struct Delivery<'a> {
     /// The packet.
     pub packet: &'a Packet,
-    /// When.
+    /// The present tick.
     pub now: Tick,
     /// Cycles since it was generated.
     pub latency: u64,
@@ -56,7 +55,7 @@ pub(super) struct Delivery<'a> {
     pub network_latency: u64,
     /// Its size.
     pub phits: u64,
-    /// Ticks from the start of the window until now, if this is in the window.
+    /// Ticks since the start of the window, if the present is in the window.
     pub in_window: Option<Tick>,
     /// Whether it was generated in the window.
     pub born_in_window: bool,
@@ -64,11 +63,11 @@ pub(super) struct Delivery<'a> {
 
 /// Counters of one partition: integers, so that merging them in any order gives the same result.
 ///
-/// All events are empty by default, and are compiled into one function for all counters.
+/// Every event does nothing by default. All counters' events are compiled into one function.
 pub(super) trait Counts: Default {
-    /// What the summary has of it, in order.
+    /// Its quantities in the summary, in order.
     const QUANTITIES: &'static [Quantity] = &[];
-    /// What tables have of it.
+    /// Its tables.
     const TABLES: &'static [Table] = &[];
 
     /// Nothing counted.
@@ -80,11 +79,11 @@ pub(super) trait Counts: Default {
     #[inline]
     fn generated(&mut self, _phits: u16) {}
 
-    /// A packet has been dropped at its source; whether it was generated in the window.
+    /// A packet has been dropped at its source. `in_window`: it was generated in the window.
     #[inline]
     fn dropped(&mut self, _in_window: bool) {}
 
-    /// `packet` is lost at tick `now`; whether it was generated in the window.
+    /// `packet` is lost at tick `now`. `in_window`: it was generated in the window.
     #[inline]
     fn lost(&mut self, _packet: &Packet, _now: Tick, _in_window: bool) {}
 
@@ -92,7 +91,7 @@ pub(super) trait Counts: Default {
     #[inline]
     fn delivered(&mut self, _it: &Delivery<'_>) {}
 
-    /// A packet is delivered that is recorded: it counts `when` ticks after the start of the window. Comes after
+    /// A recorded packet is delivered; it counts `when` ticks after the start of the window. Called after
     /// [`Self::delivered`].
     #[inline]
     fn recorded(&mut self, _it: &Delivery<'_>, _when: Tick) {}
@@ -100,14 +99,14 @@ pub(super) trait Counts: Default {
     /// Adds what another partition has counted.
     fn merge(&mut self, _other: &Self) {}
 
-    /// Bytes held outside the struct. Counters that hold memory do not compile without a count of their own.
+    /// Bytes of memory outside the struct. The default compiles only for counters that hold no such memory.
     fn bytes(&self) -> usize {
         const { assert!(!std::mem::needs_drop::<Self>(), "counters with tables say how many bytes these hold") };
         0
     }
 }
 
-/// Composes the counters of all files, and lists what they declare.
+/// Composes the counters of all files, and lists their declarations.
 macro_rules! counters {
     ($(#[$meta:meta])* $vis:vis struct $name:ident { $($(#[$doc:meta])* $field:ident: $counts:ty,)+ }) => {
         $(#[$meta])*
@@ -170,17 +169,17 @@ macro_rules! counters {
 }
 
 counters! {
-    /// Everything that a partition counts. The order is that of the summary.
+    /// All counters of a partition, in the order of the summary.
     pub struct Counters {
         /// Programs.
         programs: workload::Programs,
         /// Loads.
         load: load::Load,
-        /// What a cycle stands for.
+        /// Length of a cycle.
         units: units::Units,
         /// Batches and their intervals.
         batches: batches::Batches,
-        /// Batches of a run that is to be precise.
+        /// Batches of a run that has a requested precision.
         precision: precision::Precisions,
         /// Latency.
         latency: latency::Latency,
@@ -192,17 +191,17 @@ counters! {
         misrouting: misrouting::Misrouting,
         /// Packets.
         packets: packets::Packets,
-        /// What routers have moved.
+        /// Work of the routers.
         work: work::Work,
-        /// How long the run took.
+        /// Length of the run.
         time: time::Time,
         /// Saturation.
         saturation: saturation::Saturation,
-        /// How endpoints are served.
+        /// Service of endpoints.
         endpoints: endpoints::Endpoints,
-        /// How much links are used.
+        /// Utilisation of links.
         links: links::Links,
-        /// What probes have recorded.
+        /// Records of probes.
         probes: probes::Records,
         /// Packets out of order.
         order: order::Order,
@@ -212,18 +211,18 @@ counters! {
         classes: classes::Classes,
         /// Requests and their replies.
         transactions: transactions::Transactions,
-        /// What a managed queue organisation counts.
+        /// Totals of a managed queue organisation.
         queueing: queueing::Queueing,
         /// Control messages.
         control: control::Control,
-        /// How the run was executed.
+        /// Execution of the run.
         machine: machine::Machinery,
-        /// What the run itself goes by.
+        /// Counters for the control of the run.
         flow: flow::Flow,
     }
 }
 
-/// The bin at `index`; bins before it are made if they are not there.
+/// The bin at `index`. Missing bins before it are added.
 #[inline]
 fn slot<B: Clone + Default>(bins: &mut Vec<B>, index: u32) -> &mut B {
     let index = index as usize;

@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::HashMap;
 
-/// Packets that were overtaken, if the run watches for them.
+/// Packets that were overtaken, if the run watches the order.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Order {
     watched: bool,
-    /// Packets delivered after one of the same source and destination that was generated later, since the start of
-    /// the run.
+    /// Packets delivered after a later-generated packet from the same source to the same destination, since the start
+    /// of the run.
     pub overtaken: u64,
     /// Tick of generation of the latest packet of each source and destination.
     #[serde(skip)]
@@ -35,8 +35,8 @@ impl Counts for Order {
     const QUANTITIES: &'static [Quantity] = &[Quantity {
         name: "out_of_order",
         words: "packets out of order",
-        about: "Packets delivered after one of the same source and destination that was generated later, since the \
-                start of the run.",
+        about: "Packets delivered after a later-generated packet from the same source to the same destination, since \
+                the start of the run.",
         there: When::Some("with `measure.order`"),
         value: |at| json!(at.window.order.then_some(at.counters.order.overtaken)),
         ..WHOLE
@@ -53,12 +53,12 @@ impl Counts for Order {
         }
     }
 
-    /// Packets of one destination are delivered in one partition, so that what was latest stays with it.
+    /// All packets to a destination are delivered in one partition, so `latest` stays with that partition.
     fn merge(&mut self, Self { watched: _, overtaken, latest: _ }: &Self) {
         self.overtaken += overtaken;
     }
 
-    /// With the byte of each place of a hash table.
+    /// A hash table needs one byte more for each place.
     fn bytes(&self) -> usize {
         let Self { watched: _, overtaken: _, latest } = self;
         latest.capacity() * (size_of::<((u32, u32), Tick)>() + 1)

@@ -7,27 +7,27 @@ use crate::packet::{DETOURED, Packet};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Packets.
+/// Numbers of packets.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Packets {
-    /// Recorded.
+    /// Recorded packets.
     pub recorded: u64,
-    /// Phits of the recorded ones.
+    /// Phits of the recorded packets.
     pub recorded_phits: u64,
-    /// Lost since the start of the run.
+    /// Packets lost since the start of the run.
     pub lost: u64,
-    /// Phits of the lost ones.
+    /// Phits of the lost packets.
     pub lost_phits: u64,
-    /// Sent again since the start of the run.
+    /// Packets sent again since the start of the run.
     pub repeated: u64,
-    /// Phits of these.
+    /// Phits of the packets sent again.
     pub repeated_phits: u64,
-    /// Recorded ones that took a detour around a fault.
+    /// Recorded packets that took a detour around a fault.
     pub detoured: u64,
 }
 
 impl Packets {
-    /// A packet of so many phits is sent again.
+    /// A packet of `phits` is sent again.
     pub fn sent_again(&mut self, phits: u16) {
         self.repeated += 1;
         self.repeated_phits += u64::from(phits);
@@ -39,8 +39,9 @@ impl Counts for Packets {
         Quantity {
             name: "packets",
             words: "packets measured",
-            about: "Recorded packets, which the latencies, hops and shares are about: those delivered in the measured \
-                    time, or, with `measure.count = \"generated\"`, those generated in it that have been delivered.",
+            about: "Recorded packets: the packets that latencies, hops and shares describe. They are the packets \
+                    delivered in the measured time, or, with `measure.count = \"generated\"`, the packets generated in \
+                    it and delivered.",
             rank: Some(13),
             value: |at| json!(at.counters.packets.recorded),
             ..WHOLE
@@ -48,15 +49,15 @@ impl Counts for Packets {
         Quantity {
             name: "packets_lost",
             words: "packets lost",
-            about: "Packets lost since the start of the run: on links that broke, at endpoints that failed, and \
-                    where no way was left. Where sources send packets again, those that were given up.",
+            about: "Packets lost since the start of the run: on broken links, at failed endpoints, and where no route \
+                    was left. Where sources send packets again, only packets that were given up count.",
             value: |at| json!(at.counters.packets.lost),
             ..WHOLE
         },
         Quantity {
             name: "packets_retransmitted",
             words: "packets sent again",
-            about: "How often sources have sent a packet again that was lost, since the start of the run.",
+            about: "Number of times that sources have sent a lost packet again, since the start of the run.",
             value: |at| json!(at.counters.packets.repeated),
             ..WHOLE
         },

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 /// Hops of the recorded packets.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Paths {
-    /// By class of links.
+    /// Hops by class of links.
     pub hops: [u64; 8],
 }
 
@@ -32,8 +32,8 @@ impl Counts for Paths {
             name: "hops",
             words: "mean hops by class of links",
             unit: unit::LINKS,
-            about: "For each class of links but the endpoints', the mean over the recorded packets of the links of the \
-                    class that they took; `null` without packets.",
+            about: "For each class of links between routers, the mean number of its links that a recorded packet took; \
+                    `null` without packets.",
             shape: Shape::ByClass,
             value: |at| {
                 let classes = at.topology.classes().iter().enumerate().skip(1);

@@ -1,4 +1,4 @@
-//! How precisely means are known: `measure.precision`.
+//! Precision of means: `measure.precision`.
 
 use super::{Counts, Delivery, merge_bins, slot};
 use crate::engine::{Bytes, Tick, bytes_of};
@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// How precisely means are to be known: half widths of their intervals relative to the means, each more than 0 and less
+/// Requested precision of means. Each value is the half-width of an interval relative to its mean, more than 0 and less
 /// than 1. The level of the intervals is `measure.confidence`.
 ///
 /// ```toml
@@ -23,41 +23,42 @@ use serde_json::json;
 #[serde(deny_unknown_fields, default)]
 #[schemars(inline)]
 pub struct Precision {
-    /// Of the mean packet latency. If left out, it is not asked for.
+    /// Precision of the mean packet latency. If left out, none is required.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
     pub latency_mean: Option<f64>,
-    /// Of the part of it after the head has left its injection queue. If left out, it is not asked for.
+    /// Precision of the mean network latency: the time after the head has left its injection queue. If left out, none
+    /// is required.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
     pub network_latency_mean: Option<f64>,
-    /// Of the accepted load. If left out, it is not asked for.
+    /// Precision of the accepted load. If left out, none is required.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
     pub accepted_load: Option<f64>,
-    /// Of the mean number of hops. If left out, it is not asked for.
+    /// Precision of the mean number of hops. If left out, none is required.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
     pub hops_mean: Option<f64>,
 }
 
-/// The batches of a run that is to be precise; empty of any other.
+/// Batches of a run with a requested precision; empty otherwise.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Precisions {
-    /// What the bins are; `None` if nobody asks.
+    /// How the window is divided into bins; `None` if no precision is requested.
     division: Option<Division>,
-    /// In their order; the last may not have ended.
+    /// Bins in order of time; the last may be incomplete.
     pub bins: Vec<Sums>,
 }
 
-/// What a batch has counted.
+/// Sums of a batch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sums {
     /// Recorded packets.
     packets: u64,
     /// Sum of their latencies in cycles.
     latency: u64,
-    /// The same from their injection on.
+    /// Sum of their network latencies in cycles.
     network: u64,
     /// Sum of their hops.
     hops: u64,
@@ -75,13 +76,13 @@ impl Sums {
     }
 }
 
-/// A mean whose precision may be asked for.
+/// A mean whose precision can be requested.
 struct Mean {
     /// Its name in the summary.
     name: &'static str,
-    /// What is asked for.
+    /// The requested precision.
     aim: fn(&Precision) -> Option<f64>,
-    /// What it is the mean of, of a batch of so many ticks.
+    /// The values that the mean is taken of, for a batch of the given number of ticks.
     batch: fn(&Sums, u64) -> Batch,
 }
 
@@ -108,7 +109,7 @@ const MEANS: &[Mean] = &[
     },
 ];
 
-/// How precisely a mean is known.
+/// The precision that a mean has reached.
 struct Reached {
     name: &'static str,
     aim: f64,
@@ -126,8 +127,8 @@ impl Reached {
 }
 
 impl Precisions {
-    /// Counts a recorded packet. What few runs ask for is kept out of the function that counts everything, here and
-    /// in the next; values are handed on one by one, so that the delivery itself need not be laid out.
+    /// Counts a recorded packet. Few runs need it, so it is kept out of the function that counts everything. Values are
+    /// passed one by one, so that the caller need not store the delivery in memory.
     #[inline(never)]
     fn add(&mut self, packet: &Packet, latency: u64, network: u64, batch: u32) {
         let bin = slot(&mut self.bins, batch);
@@ -142,11 +143,11 @@ impl Precisions {
         slot(&mut self.bins, division.place(at)).phits += phits;
     }
 
-    /// What is reached after so many measured cycles, of all that is asked for.
+    /// The precision reached after `cycles` measured cycles, for all requested means.
     fn reached(&self, window: &Window, cycles: u32, asked: &Precision, confidence: f64) -> Vec<Reached> {
         let Some(division) = self.division else { return Vec::new() };
         let ticks = cycles * window.ticks_per_cycle;
-        // A batch in which nothing was delivered at the end of the window is not there, but counts.
+        // Empty bins at the end of the window are not stored, but they count.
         let bin = |place: usize| self.bins.get(place).copied().unwrap_or_default();
         let of = |mean: &Mean| {
             let aim = (mean.aim)(asked)?;
@@ -158,7 +159,7 @@ impl Precisions {
         MEANS.iter().filter_map(of).collect()
     }
 
-    /// True if all means are known as precisely as asked for.
+    /// True if all means have the requested precision.
     pub(crate) fn met(counters: &Counters, window: &Window, cycles: u32, asked: &Precision, confidence: f64) -> bool {
         let reached = counters.precision.reached(window, cycles, asked, confidence);
         reached.iter().all(Reached::met)
@@ -199,7 +200,7 @@ impl Counts for Precisions {
                 name: "reached",
                 words: "relative half width reached",
                 unit: unit::NONE,
-                about: "The same as it is at the end of the run; its level is `measure.confidence`.",
+                about: "Relative half width at the end of the run; its level is `measure.confidence`.",
                 cell: Cell::Number,
                 values: |at| list(at.precision().iter().map(|one| json!(one.interval().map(|i| i.relative())))),
             },
@@ -207,7 +208,7 @@ impl Counts for Precisions {
                 name: "met",
                 words: "met",
                 unit: unit::NONE,
-                about: "Whether there is an interval, as narrow as asked for.",
+                about: "Whether the mean has an interval that is as narrow as requested.",
                 cell: Cell::Flag,
                 values: |at| list(at.precision().iter().map(Reached::met)),
             },

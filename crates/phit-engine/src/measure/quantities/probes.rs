@@ -1,4 +1,4 @@
-//! What probes have recorded: typed rows, of which number, sum and largest are kept for every look.
+//! Records of probes: typed rows with the number, sum and maximum of the values at each look.
 
 use super::Counts;
 use crate::engine::Tick;
@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What a value is about. What is left out is not told apart: such values are kept together.
+/// The place that a value belongs to. Values that differ only in a missing field are tallied together.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Place {
     /// Class of links.
@@ -22,13 +22,13 @@ pub struct Place {
     pub port: Option<u16>,
     /// Virtual channel of the port.
     pub vc: Option<u16>,
-    /// Whatever else a mechanism numbers its counters by: a port, a link of the group, a destination.
+    /// Any other number by which a mechanism distinguishes its counters: a port, a link of the group, a destination.
     pub index: Option<u16>,
     /// Line of a managed queue organisation.
     pub line: Option<Arc<Line>>,
 }
 
-/// A line in use, which isolates packets of some destinations.
+/// A line in use, which isolates packets to some destinations.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Line {
     /// True at an input, false at an output.
@@ -37,7 +37,7 @@ pub struct Line {
     pub hops: u8,
     /// Number of the line in its memory.
     pub number: u8,
-    /// True if it is held back.
+    /// True if the line is stopped.
     pub stopped: bool,
     /// Destinations, ascending.
     pub destinations: Vec<u32>,
@@ -59,16 +59,16 @@ impl Place {
         Self { class: Some(class), ..Self::default() }
     }
 
-    /// True if values of all routers and ports, or of those of a class of links, are kept together.
+    /// True for a tally over all routers and ports, or over all links of one class.
     fn is_everywhere(&self) -> bool {
         *self == Self { class: self.class, ..Self::default() }
     }
 }
 
-/// Takes what a probe sees: a quantity that it declares, what the value is about, and the value.
+/// Accepts an observation of a probe: a declared quantity, its place and its value.
 pub type Record<'a> = &'a mut dyn FnMut(&'static Observable, Place, u32);
 
-/// Number, sum and largest of some values.
+/// Number, sum and maximum of some values.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Tally {
     /// Values.
@@ -87,20 +87,20 @@ impl Tally {
     }
 }
 
-/// What the probes of a run have recorded.
+/// The records of a run's probes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Records {
-    /// By probe, name of the quantity, place and tick.
+    /// Tallies by probe, name of the quantity, place and tick.
     #[serde(with = "rows")]
     tallies: BTreeMap<Key, Tally>,
 }
 
 type Key = (usize, &'static str, Place, Tick);
 
-/// A row of the table: the number of the probe, the name of the quantity, what it is about, when, and the values.
+/// A row of the table: number of the probe, name of the quantity, place, tick and tally.
 type Row<'a> = (usize, &'static str, &'a Place, Tick, Tally);
 
-/// Tallies as they are written for another process.
+/// The form in which tallies are sent to another process.
 mod rows {
     use super::{BTreeMap, Key, Place, Tally, Tick};
     use crate::engine::named;
@@ -118,9 +118,9 @@ mod rows {
 }
 
 impl Records {
-    /// Takes in what probe number `probe` records at tick `now`.
+    /// Records the observations of probe number `probe` at tick `now`.
     pub fn note(&mut self, probe: usize, now: Tick, look: impl FnOnce(Record<'_>)) {
-        // What is kept for all routers together comes once for each of their queues: it is added up first.
+        // A tally over all routers gets a value from each of their queues, so the values are added up first.
         let mut everywhere: Vec<(&'static str, Place, Tally)> = Vec::new();
         let tallies = &mut self.tallies;
         look(&mut |Observable { name, .. }, place, value| {
@@ -145,7 +145,7 @@ impl Records {
         self.tallies.iter().map(|((probe, name, place, tick), tally)| (*probe, *name, place, *tick, *tally))
     }
 
-    /// Means over the measured time of what is kept for all routers together, by name.
+    /// Means over the measured time of the tallies over all routers, by name.
     fn means(&self, classes: &[String]) -> Value {
         let mut tallies: BTreeMap<String, (u64, u64)> = BTreeMap::new();
         for (_, quantity, place, _, tally) in self.rows().filter(|(_, _, place, ..)| place.is_everywhere()) {
@@ -177,8 +177,8 @@ impl Counts for Records {
     const QUANTITIES: &'static [Quantity] = &[Quantity {
         name: "probes",
         words: "what probes saw",
-        about: "Means over the measured time of what probes recorded of all routers together, by name, with the class \
-                of links after it where classes are told apart.",
+        about: "Means over the measured time of the probes' records of all routers together, by name. Where classes of \
+                links are recorded separately, the class follows the name.",
         shape: Shape::NumbersByName,
         value: |at| at.counters.probes.means(at.topology.classes()),
         ..NUMBER
@@ -186,8 +186,8 @@ impl Counts for Records {
 
     const TABLES: &'static [Table] = &[Table {
         name: "probes",
-        about: "What probes recorded: one row for each quantity, place and look. A place that is not told is not told \
-                apart: the row is about all routers, ports, ... together.",
+        about: "Records of probes: one row for each quantity, place and look. An empty part of a place means all: a \
+                row without a router is about all routers together.",
         there: When::Some("with `measure.probes`"),
         asked: |at| !at.probes.is_empty(),
         columns: &[
@@ -203,7 +203,7 @@ impl Counts for Records {
                 name: "quantity",
                 words: "quantity",
                 unit: unit::NONE,
-                about: "What was recorded, as declared by the probe.",
+                about: "The recorded quantity, as declared by the probe.",
                 cell: Cell::Text,
                 values: |at| at.probed(|(_, quantity, ..)| quantity),
             },
@@ -265,7 +265,7 @@ impl Counts for Records {
                 name: "index",
                 words: "index",
                 unit: unit::NONE,
-                about: "Number of what a routing mechanism's counter is about: a port, a link, a destination.",
+                about: "Index of a routing mechanism's counter: a port, a link or a destination.",
                 cell: Cell::Whole,
                 values: |at| at.probed(|(_, _, place, ..)| place.index),
             },
@@ -273,7 +273,7 @@ impl Counts for Records {
                 name: "side",
                 words: "side",
                 unit: unit::NONE,
-                about: "Of a line: whether it is at an `input` or an `output`.",
+                about: "Whether the line is at an `input` or an `output`.",
                 cell: Cell::Text,
                 values: |at| at.lines(|line| if line.input { "input" } else { "output" }),
             },
@@ -289,7 +289,7 @@ impl Counts for Records {
                 name: "hops",
                 words: "links to the congested point",
                 unit: unit::LINKS,
-                about: "Of a line: links to the congested point.",
+                about: "Links from the line to the congested point.",
                 cell: Cell::Whole,
                 values: |at| at.lines(|line| line.hops),
             },
@@ -297,7 +297,7 @@ impl Counts for Records {
                 name: "stopped",
                 words: "stopped",
                 unit: unit::NONE,
-                about: "Of a line: whether it is held back.",
+                about: "Whether the line is stopped.",
                 cell: Cell::Flag,
                 values: |at| at.lines(|line| line.stopped),
             },
@@ -305,7 +305,7 @@ impl Counts for Records {
                 name: "destinations",
                 words: "destinations",
                 unit: unit::NONE,
-                about: "Of a line: the endpoints whose packets it isolates, ascending.",
+                about: "Endpoints whose packets the line isolates, ascending.",
                 cell: Cell::Wholes,
                 values: |at| at.lines(|line| json!(line.destinations)),
             },
@@ -321,7 +321,7 @@ impl Counts for Records {
                 name: "mean",
                 words: "mean",
                 unit: unit::NONE,
-                about: "Their mean, in the unit of the quantity.",
+                about: "Mean of the values, in the unit of the quantity.",
                 cell: Cell::Number,
                 values: |at| at.probed(|(.., tally)| json!(ratio(tally.sum, tally.count))),
             },
@@ -329,7 +329,7 @@ impl Counts for Records {
                 name: "max",
                 words: "largest",
                 unit: unit::NONE,
-                about: "The largest of them.",
+                about: "Largest of the values.",
                 cell: Cell::Whole,
                 values: |at| at.probed(|(.., tally)| tally.max),
             },

@@ -1,11 +1,11 @@
-//! What a managed queue organisation counts.
+//! Totals of a managed queue organisation.
 
 use super::Counts;
 use crate::measure::declare::{Quantity, Shape, WHOLE};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-/// Counts nothing: the organisation does.
+/// Has no counters: the organisation counts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Queueing;
 
@@ -13,8 +13,8 @@ impl Counts for Queueing {
     const QUANTITIES: &'static [Quantity] = &[Quantity {
         name: "queueing",
         words: "queue organisation",
-        about: "What a managed queue organisation has counted in the measured time, and what it has all the time, by \
-                name; empty for the others.",
+        about: "Totals of a managed queue organisation, by name: its counts in the measured time and its fixed sizes. \
+                Empty for other organisations.",
         shape: Shape::WholesByName,
         value: |at| {
             let before = |name: &str| at.before.queueing.get(name).map_or(0, |(_, count)| *count);

@@ -5,10 +5,10 @@ use crate::measure::declare::{Quantity, Shape, WHOLE};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// A run is saturated if it accepts less than this share of the load offered in the measured time.
+/// A run is saturated if its accepted load is less than this share of the offered load, in the measured time.
 pub(crate) const SATURATED_BELOW: f64 = 0.97;
 
-/// Counts nothing.
+/// Has no counters.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Saturation;
 
@@ -16,7 +16,7 @@ impl Counts for Saturation {
     const QUANTITIES: &'static [Quantity] = &[Quantity {
         name: "saturated",
         words: "saturated",
-        about: "Whether less than a share of 0.97 of the load offered in the measured time was accepted in it.",
+        about: "Whether the accepted load is less than 0.97 of the offered load, in the measured time.",
         shape: Shape::Flag,
         rank: Some(16),
         heading: Some("saturated"),

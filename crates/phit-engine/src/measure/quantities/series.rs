@@ -14,9 +14,9 @@ use serde_json::json;
 pub struct Series {
     /// Ticks of a bin, if a series is asked for.
     width: Option<Tick>,
-    /// True: packets are counted at the time of their generation; false: of their delivery.
+    /// True: packets are counted at the time of their generation; false: at the time of their delivery.
     by_generation: bool,
-    /// In their order.
+    /// Bins in order of time.
     pub bins: Vec<Bin>,
 }
 
@@ -33,9 +33,9 @@ pub struct Bin {
     pub misrouted: u64,
     /// Packets misrouted globally.
     pub misrouted_globally: u64,
-    /// Phits delivered in this time, whenever generated.
+    /// Phits delivered in this time, no matter when they were generated.
     pub phits: u64,
-    /// Packets lost in this time, whenever generated.
+    /// Packets lost in this time, no matter when they were generated.
     pub lost: u64,
 }
 
@@ -60,7 +60,7 @@ impl Reading<'_> {
 
     /// The bins that are shown.
     fn series(&self) -> &[Bin] {
-        // Bins by generation after the window's end miss the packets that are still on their way.
+        // Bins by generation after the end of the window lack the packets that are still in the network.
         let by_generation = self.window.by_generation && self.window.series_by_generation;
         let after = if by_generation { 0 } else { self.drain_cycles };
         let last = (self.warmup_cycles + self.cycles + after).div_ceil(self.bin_cycles());
@@ -70,8 +70,8 @@ impl Reading<'_> {
 }
 
 impl Series {
-    /// Counts a delivered packet in bins of `width`: out of the function that counts everything, as few runs ask for
-    /// it; and its values one by one, so that the delivery need not be laid out.
+    /// Counts a delivered packet in bins of `width`. Few runs need it, so it is kept out of the function that counts
+    /// everything. Values are passed one by one, so that the caller need not store the delivery in memory.
     #[inline(never)]
     fn add(&mut self, packet: &Packet, now: Tick, latency: u64, network_latency: u64, width: Tick) {
         let at = if self.by_generation { packet.birth } else { now } / width;
@@ -120,7 +120,7 @@ impl Counts for Series {
                 name: "network_latency_mean",
                 words: "mean latency in the network",
                 unit: unit::CYCLES,
-                about: "The part of it after the heads have left their injection queues.",
+                about: "Mean network latency of these packets: the time after the head has left its injection queue.",
                 cell: Cell::Number,
                 values: |at| list(at.series().iter().map(|bin| json!(ratio(bin.network_latency, bin.packets)))),
             },
@@ -144,7 +144,7 @@ impl Counts for Series {
                 name: "accepted_load",
                 words: "accepted load",
                 unit: unit::LOAD,
-                about: "Phits delivered in the bin, whenever they were generated.",
+                about: "Phits delivered in the bin, no matter when they were generated.",
                 cell: Cell::Number,
                 values: |at| {
                     let per_cycle = f64::from(at.bin_cycles()) * at.window.load.of_all();
@@ -155,7 +155,7 @@ impl Counts for Series {
                 name: "lost",
                 words: "packets lost",
                 unit: unit::NONE,
-                about: "Packets lost in the bin, whenever they were generated: see `packets_lost`.",
+                about: "Packets lost in the bin, no matter when they were generated: see `packets_lost`.",
                 cell: Cell::Whole,
                 values: |at| list(at.series().iter().map(|bin| bin.lost)),
             },

@@ -1,4 +1,5 @@
-//! What is declared is there, what is there is declared, and merging is counting together.
+//! Every declared quantity is in the result, every quantity of the result is declared, and merged counts equal common
+//! counts.
 
 use super::probes::Place;
 use super::*;
@@ -30,7 +31,7 @@ fn window(by_generation: bool) -> Window {
 
 const SEEN: Observable = Observable { name: "seen", words: "seen", unit: "", about: "Seen." };
 
-/// Something happens in partition `number`, at tick `now`: all that a partition can count.
+/// Every kind of event that a partition can count happens in partition `number`, at tick `now`.
 fn happen(collector: &mut Collector, number: u32, now: Tick) {
     let mut packet = Packet::new(number, now % 3);
     packet.birth = now - now * 37 % 70;
@@ -54,8 +55,8 @@ fn happen(collector: &mut Collector, number: u32, now: Tick) {
     probes.note(now as usize % 2, now - now % 10, |record| record(&SEEN, Place::port(now % 2, 3), now));
 }
 
-/// Counting in parts and merging them, in any order, gives what counting in one place gives: so no field of any
-/// file's counters is left out of its `merge`.
+/// Counting in parts and merging them in any order equals counting in one place. So no counter is missing from a
+/// `merge`.
 #[test]
 fn merging_is_counting_together() {
     for by_generation in [false, true] {
@@ -72,13 +73,13 @@ fn merging_is_counting_together() {
         for order in [[0, 1, 2], [2, 0, 1]] {
             let mut merged = new();
             order.into_iter().for_each(|part: usize| merged.merge(&parts[part]));
-            // What was latest of a source and a destination stays where it is.
+            // `latest` is not merged: all packets to a destination arrive in one partition.
             let order = std::mem::take(&mut merged.counters.order);
             assert_eq!(order.overtaken, whole.counters.order.overtaken);
             assert!(order.overtaken > 0);
             assert_eq!(merged.counters, Counters { order: Default::default(), ..whole.counters.clone() });
         }
-        // Nothing that is compared is still at its beginning.
+        // No compared counter still has its initial value.
         let Counters {
             load,
             batches,
@@ -172,7 +173,7 @@ fn everything() -> Vec<Outcome> {
             },
             "workload": { "kind": "collective", "collective": "broadcast", "bytes": 9 },
         })),
-        // What is lost is sent once more, and lost again while routing does not know.
+        // A lost packet is sent again, and is lost again until routing learns of the fault.
         outcome(json!({
             "topology": {
                 "kind": "torus", "dims": [4], "faults": {
@@ -209,7 +210,7 @@ fn is_of(shape: Shape, value: &Value) -> bool {
     let table = |holds: &dyn Fn(&Value) -> bool| value.as_object().is_some_and(|t| t.values().all(holds));
     let number = |v: &Value| v.is_f64() || v.is_null();
     let parts = |parts: &[crate::measure::declare::Part], v: &Value| {
-        // What a link is called is there in networks that have names.
+        // Names of links appear in networks that have names.
         let there = |t: &Map<String, Value>| -> Vec<&str> {
             parts.iter().map(|part| part.name).filter(|name| *name != "busiest" || t.contains_key(*name)).collect()
         };
@@ -254,7 +255,7 @@ fn tables_have_what_is_declared_and_nothing_else() {
         for (name, columns) in &tables {
             let table = Counters::tables().find(|table| table.name == name).unwrap_or_else(|| panic!("{name}"));
             let columns = columns.as_object().unwrap();
-            // Names are there in networks that have them.
+            // Names appear in networks that have them.
             let there = |name: &&str| !name.ends_with("_name") || columns.contains_key(*name);
             assert!(columns.keys().eq(table.columns.iter().map(|column| column.name).filter(there)), "{name}");
             let lengths: BTreeSet<usize> = columns.values().map(rows).collect();
@@ -306,8 +307,7 @@ fn probes_and_queue_organisations_tell_what_is_declared() {
     }
 }
 
-/// No router, port or other number becomes part of a name, so that the table of runs has the same columns whatever
-/// the size of the network.
+/// No number of a router or port becomes part of a name. So the table of runs has equal columns for every network size.
 #[test]
 fn names_in_summaries_have_no_numbers_of_places() {
     for outcome in everything() {

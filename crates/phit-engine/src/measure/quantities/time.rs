@@ -1,11 +1,11 @@
-//! How long a run took, in cycles.
+//! The length of a run in cycles.
 
 use super::Counts;
 use crate::measure::declare::{Quantity, Shape, TEXT, WHOLE, When, unit};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Counts nothing: the run knows it.
+/// Has no counters: the run provides the values.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Time;
 
@@ -47,9 +47,9 @@ impl Counts for Time {
         Quantity {
             name: "converged",
             words: "converged",
-            about: "Whether the run has got as far as it was asked to: the intervals are as narrow as `measure.until` \
-                    or `measure.precision` asks for, all packets that count have been delivered or lost, a program \
-                    has ended. False of a run that was stopped.",
+            about: "Whether the run reached its goal: the intervals are as narrow as `measure.until` or \
+                    `measure.precision` asks for, all recorded packets were delivered or lost, the program ended. \
+                    False for a run that was stopped.",
             shape: Shape::Flag,
             there: When::Some("if the run was asked for one of these, or was stopped"),
             value: |at| json!(at.converged),

@@ -6,36 +6,36 @@ use crate::measure::declare::{NUMBER, Quantity, WHOLE, When, ratio, unit};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Requests and their replies; endpoints count them themselves.
+/// Counts of requests and replies, made by the endpoints.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Transactions {
     /// Requests generated since the start of the run.
     pub requests: u64,
-    /// Replies that have come since the start of the run.
+    /// Replies received since the start of the run.
     pub replies: u64,
-    /// Requests that were given up: they were lost, or their replies were, once too often.
+    /// Requests given up: they or their replies were lost more often than may be repeated.
     pub given_up: u64,
-    /// Replies that came in the measured time.
+    /// Replies received in the measured time.
     pub recorded: u64,
-    /// Ticks from the generation of their requests, added up.
+    /// Sum of their round trips in ticks, from the generation of the request.
     pub round_trip: u64,
-    /// Most requests of an endpoint at one time.
+    /// Most outstanding requests of an endpoint at one time.
     pub most: u64,
-    /// Endpoints of which all requests have been answered that they ever have.
+    /// Endpoints that have finished: all their requests are answered, and they generate no more.
     pub done: u64,
-    /// Cycle in which the last of them was.
+    /// Cycle in which the latest of them finished.
     pub last: u32,
 }
 
 impl Transactions {
-    /// An endpoint has generated a request: with it there are so many without a reply.
+    /// An endpoint has generated a request, and now has `under_way` outstanding requests.
     pub fn requested(&mut self, under_way: u64) {
         self.requests += 1;
         self.most = self.most.max(under_way);
     }
 
-    /// A reply has come so many ticks after the generation of its request; in the measured time, `recorded`; `done`:
-    /// it was the last of its endpoint, in this cycle.
+    /// A reply arrives, `ticks` after the generation of its request. `recorded`: it arrives in the measured time.
+    /// `done`: it is the last of its endpoint, in this cycle.
     pub fn answered(&mut self, ticks: Tick, recorded: bool, done: Option<u32>) {
         self.replies += 1;
         if recorded {
@@ -59,7 +59,7 @@ impl Transactions {
     }
 }
 
-/// Of what has a value only where packets are requests.
+/// Condition of quantities that exist only for requests.
 const REQUESTS: When = When::Some("of traffic whose packets are requests");
 
 impl Counts for Transactions {
@@ -75,7 +75,7 @@ impl Counts for Transactions {
         Quantity {
             name: "replies",
             words: "replies",
-            about: "Replies that have come to the endpoints that had asked, since the start of the run.",
+            about: "Replies that have reached the endpoints that asked, since the start of the run.",
             there: REQUESTS,
             value: |at| json!(at.requests.then_some(at.counters.transactions.replies)),
             ..WHOLE
@@ -83,8 +83,8 @@ impl Counts for Transactions {
         Quantity {
             name: "requests_given_up",
             words: "requests given up",
-            about: "Requests that were lost once too often to be sent again, or whose replies were, since the start of \
-                    the run: there will be no reply.",
+            about: "Requests that will have no reply: the request or the reply was lost more often than it may be sent \
+                    again, since the start of the run.",
             there: When::Some("of traffic whose requests were given up"),
             value: |at| {
                 let given_up = at.counters.transactions.given_up;
@@ -96,7 +96,7 @@ impl Counts for Transactions {
             name: "transaction_rate",
             words: "answered requests",
             unit: "1/(endpoint·cycle)",
-            about: "Replies that came to the endpoints that had asked in the measured time.",
+            about: "Replies that reached the endpoints that asked, in the measured time.",
             rank: Some(18),
             steady: true,
             there: REQUESTS,
@@ -107,7 +107,7 @@ impl Counts for Transactions {
             name: "round_trip_mean",
             words: "mean round trip",
             unit: unit::CYCLES,
-            about: "Mean time from the generation of a request to the last phit of its reply, of the replies that came \
+            about: "Mean time from the generation of a request to the last phit of its reply, for replies that arrived \
                     in the measured time.",
             rank: Some(19),
             heading: Some("round trip"),
@@ -125,8 +125,8 @@ impl Counts for Transactions {
         Quantity {
             name: "outstanding_max",
             words: "most outstanding requests",
-            about: "Most requests that an endpoint had sent, or was about to send, and had no reply of, at any time of \
-                    the run.",
+            about: "Most requests without a reply that an endpoint had at any time of the run, sent or about to be \
+                    sent.",
             there: REQUESTS,
             value: |at| json!(at.requests.then_some(at.counters.transactions.most)),
             ..WHOLE
@@ -135,8 +135,8 @@ impl Counts for Transactions {
             name: "requests_completion",
             words: "completion of all requests",
             unit: unit::CYCLES,
-            about: "Cycles until the last reply came, where `traffic.requests.count` ends the requests and all have \
-                    been answered.",
+            about: "Cycles until the last reply arrived, if `traffic.requests.count` limits the requests and all were \
+                    answered.",
             time: true,
             there: When::Some("of traffic with a number of requests that have all been answered"),
             value: |at| {

@@ -1,11 +1,11 @@
-//! What a cycle stands for.
+//! The length of a cycle.
 
 use super::Counts;
 use crate::measure::declare::{NUMBER, Of, Quantity, When, unit};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Counts nothing.
+/// Has no counters.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Units;
 

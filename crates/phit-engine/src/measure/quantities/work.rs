@@ -1,16 +1,16 @@
-//! Work: what the routers have moved, by which the speed of a run is measured.
+//! Work of the routers, against which the speed of a run is measured.
 
 use super::Counts;
 use crate::measure::declare::{Quantity, WHOLE};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// What routers have granted since the start of the run. The kernels count it themselves.
+/// Grants of all routers since the start of the run. The kernels count them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Work {
-    /// Heads.
+    /// Granted heads.
     pub packet_hops: u64,
-    /// Flits.
+    /// Granted flits.
     pub flit_hops: u64,
 }
 
@@ -19,14 +19,14 @@ impl Counts for Work {
         Quantity {
             name: "packet_hops",
             words: "hops of packets",
-            about: "How often a router has sent a packet on, since the start of the run.",
+            about: "Number of times that routers have forwarded a packet, since the start of the run.",
             value: |at| json!(at.counters.work.packet_hops),
             ..WHOLE
         },
         Quantity {
             name: "flit_hops",
             words: "hops of flits",
-            about: "How often a router has sent a flit on, since the start of the run.",
+            about: "Number of times that routers have forwarded a flit, since the start of the run.",
             value: |at| json!(at.counters.work.flit_hops),
             ..WHOLE
         },

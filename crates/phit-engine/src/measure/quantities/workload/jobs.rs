@@ -1,4 +1,4 @@
-//! Jobs, and what has come to their endpoints.
+//! Jobs, and the packets and messages received by their endpoints.
 
 use super::{NUMBERED, TIME};
 use crate::engine::Tick;
@@ -9,36 +9,35 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// A job, and what has come to its endpoints.
+/// A job, and the packets and messages received by its endpoints.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobRow {
     /// Its name.
     pub name: Arc<str>,
-    /// Cycle in which it began.
+    /// Cycle in which it started.
     pub start: u32,
-    /// Its endpoints: by rank and rail, or as its traffic counts them.
+    /// Its endpoints: by rank and rail, or in the order of its traffic.
     pub endpoints: Arc<[u32]>,
-    /// It has traffic in place of a program.
+    /// True for a job of traffic, false for a program.
     pub traffic: bool,
-    /// Packets that have come to its endpoints.
+    /// Packets received by its endpoints.
     pub packets: u64,
     /// Their phits.
     pub phits: u64,
-    /// Ticks from their generation to the arrival of their last phits, added up.
+    /// Sum of these packets' latencies in ticks, from generation to the arrival of the last phit.
     pub latency: u64,
-    /// How these are distributed, if that is asked for.
+    /// Histogram of these latencies, if asked for.
     pub latencies: Option<Histogram>,
-    /// Messages that have come to its ranks from others.
+    /// Messages received by its ranks from other ranks.
     pub messages: u64,
-    /// Ticks from the leaving of their first byte to the arrival of the last, added up.
+    /// Sum of these messages' latencies in ticks: from the departure of the first byte to the arrival of the last.
     pub message_latency: u64,
-    /// How these are distributed, if that is asked for.
+    /// Histogram of these latencies, if asked for.
     pub message_latencies: Option<Histogram>,
 }
 
 impl JobRow {
-    /// The jobs of a workload that have names, to which nothing has come yet. `distributed`: it is asked for how
-    /// latencies are distributed.
+    /// The named jobs of a workload, with all counts 0. `distributed`: histograms of latencies are asked for.
     pub(super) fn of(workload: &Workload, distributed: bool) -> Vec<Self> {
         let row = |(number, job): (u32, &MadeJob)| {
             let endpoints = match workload.traffic.iter().find(|beside| beside.job == number) {
@@ -69,7 +68,7 @@ impl JobRow {
         (0..).zip(&workload.jobs).filter_map(row).collect()
     }
 
-    /// A packet has come, so many ticks after its generation.
+    /// A packet arrives, `ticks` after its generation.
     pub(super) fn came(&mut self, phits: u16, ticks: Tick) {
         self.packets += 1;
         self.phits += u64::from(phits);
@@ -79,7 +78,7 @@ impl JobRow {
         }
     }
 
-    /// A message has come, so many ticks after its first byte left its host.
+    /// A message arrives, `ticks` after its first byte left its host.
     pub(super) fn message_came(&mut self, ticks: u64) {
         self.messages += 1;
         self.message_latency += ticks;
@@ -88,12 +87,12 @@ impl JobRow {
         }
     }
 
-    /// Bytes of its histograms.
+    /// Bytes of memory in its histograms.
     pub(super) fn bytes(&self) -> usize {
         [&self.latencies, &self.message_latencies].into_iter().flatten().map(Histogram::bytes).sum()
     }
 
-    /// Adds what has come in another part of the network.
+    /// Adds the counts of another part of the network.
     pub(super) fn add(&mut self, part: &Self) {
         self.packets += part.packets;
         self.phits += part.phits;
@@ -114,7 +113,7 @@ impl Reading<'_> {
         list(self.programs().jobs.iter().map(value))
     }
 
-    /// A mean of the jobs, of ticks that are added up.
+    /// A mean for each job, of a sum in ticks and its count.
     fn mean_of_jobs(&self, sum: impl Fn(&JobRow) -> (u64, u64)) -> Value {
         let cycle = f64::from(self.window.ticks_per_cycle);
         self.of_jobs(|job| {
@@ -137,7 +136,7 @@ impl Reading<'_> {
         own.filter_map(|rank| self.finish(rank)).max()
     }
 
-    /// Phits that came to the endpoints of a job in a cycle, from its start until its program ended, or the run.
+    /// Phits per cycle received by a job's endpoints, from its start until its program or the run ended.
     fn load_of(&self, job: &JobRow) -> Option<f64> {
         let cycle = f64::from(self.window.ticks_per_cycle);
         let end = self.finish_of(job).map_or(f64::from(self.cycles), |ticks| ticks as f64 / cycle);
@@ -148,7 +147,7 @@ impl Reading<'_> {
 
 pub(super) const TABLE: Table = Table {
     name: "jobs",
-    about: "One row for each job of a workload that has several, of programs and of traffic.",
+    about: "One row for each job, of a program or of traffic, in a workload with several jobs.",
     there: When::Some("of workloads with jobs"),
     asked: |at| !at.programs().jobs.is_empty(),
     columns: &[
@@ -156,7 +155,7 @@ pub(super) const TABLE: Table = Table {
             name: "job",
             words: "job",
             unit: unit::NONE,
-            about: "Its name.",
+            about: "Name of the job.",
             cell: Cell::Text,
             values: |at| at.of_jobs(|job| job.name.to_string()),
         },
@@ -179,14 +178,14 @@ pub(super) const TABLE: Table = Table {
         Column {
             name: "start",
             words: "start",
-            about: "When it began.",
+            about: "When the job began.",
             values: |at| at.of_jobs(|job| job.start),
             ..TIME
         },
         Column {
             name: "finish",
             words: "finish",
-            about: "When its last rank had finished; `null` of traffic, which goes on as long as the run, and if the \
+            about: "When the job's last rank finished; `null` for traffic, which lasts as long as the run, and if the \
                     run was stopped before the program ended.",
             values: |at| at.of_jobs(|job| at.finish_of(job).map_or(Value::Null, |ticks| at.in_cycles(ticks))),
             ..TIME
@@ -194,7 +193,7 @@ pub(super) const TABLE: Table = Table {
         Column {
             name: "packets",
             words: "packets",
-            about: "Packets that came to its endpoints.",
+            about: "Packets that arrived at the job's endpoints.",
             values: |at| at.of_jobs(|job| job.packets),
             ..NUMBERED
         },
@@ -202,8 +201,7 @@ pub(super) const TABLE: Table = Table {
             name: "accepted_load",
             words: "accepted load",
             unit: unit::LOAD,
-            about: "Phits that came to its endpoints, from its start until it had finished, or until the run \
-                    ended.",
+            about: "Phits that arrived at the job's endpoints, from its start until it finished or the run ended.",
             values: |at| at.of_jobs(|job| json!(at.load_of(job))),
             ..TIME
         },
@@ -217,29 +215,28 @@ pub(super) const TABLE: Table = Table {
         Column {
             name: "latency_p50",
             words: "median packet latency",
-            about: "Half of these packets took at most this long; with `measure.histogram`, as all percentiles of \
-                    jobs.",
+            about: "Half of these packets took at most this long. All percentiles of jobs need `measure.histogram`.",
             values: |at| at.quantile_of_jobs(|job| &job.latencies, 0.5),
             ..TIME
         },
         Column {
             name: "latency_p99",
             words: "99th percentile of packet latency",
-            about: "So many percent of these packets took at most this long.",
+            about: "99 percent of these packets took at most this long.",
             values: |at| at.quantile_of_jobs(|job| &job.latencies, 0.99),
             ..TIME
         },
         Column {
             name: "latency_p999",
             words: "99.9th percentile of packet latency",
-            about: "So many percent of these packets took at most this long.",
+            about: "99.9 percent of these packets took at most this long.",
             values: |at| at.quantile_of_jobs(|job| &job.latencies, 0.999),
             ..TIME
         },
         Column {
             name: "latency_max",
             words: "largest packet latency",
-            about: "The longest that one of these packets took.",
+            about: "Longest latency of these packets.",
             values: |at| at.quantile_of_jobs(|job| &job.latencies, 1.0),
             ..TIME
         },
@@ -253,7 +250,7 @@ pub(super) const TABLE: Table = Table {
         Column {
             name: "message_latency_mean",
             words: "mean message latency",
-            about: "Mean time of these messages from the leaving of their first byte to the arrival of the last.",
+            about: "Mean time of these messages from the departure of the first byte to the arrival of the last.",
             values: |at| at.mean_of_jobs(|job| (job.message_latency, job.messages)),
             ..TIME
         },
@@ -267,14 +264,14 @@ pub(super) const TABLE: Table = Table {
         Column {
             name: "message_latency_p99",
             words: "99th percentile of message latency",
-            about: "So many percent of these messages took at most this long.",
+            about: "99 percent of these messages took at most this long.",
             values: |at| at.quantile_of_jobs(|job| &job.message_latencies, 0.99),
             ..TIME
         },
         Column {
             name: "message_latency_max",
             words: "largest message latency",
-            about: "The longest that one of these messages took.",
+            about: "Longest latency of these messages.",
             values: |at| at.quantile_of_jobs(|job| &job.message_latencies, 1.0),
             ..TIME
         },

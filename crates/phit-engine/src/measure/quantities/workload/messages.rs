@@ -1,4 +1,4 @@
-//! Messages that have come.
+//! Messages that have arrived.
 
 use super::{NUMBERED, TIME};
 use crate::measure::Reading;
@@ -8,7 +8,7 @@ use phit_workload::rails::Rails;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// A message that has come, in ticks.
+/// A message that has arrived, with times in ticks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageRow {
     /// The rank that sent it.
@@ -21,22 +21,22 @@ pub struct MessageRow {
     pub bytes: u64,
     /// Tag.
     pub tag: u32,
-    /// The rail that it took, if ranks have several.
+    /// Its rail, if ranks have several.
     pub rail: Option<u8>,
     /// When its first byte left the host.
     pub posted: u64,
-    /// When the first of its packets left an injection queue; nothing of a message of a rank to itself.
+    /// When the first of its packets left an injection queue; `None` for a message from a rank to itself.
     pub injected: Option<u64>,
     /// When its first phit reached the endpoint.
     pub first: Option<u64>,
-    /// When its last phit did.
+    /// When its last phit reached the endpoint.
     pub last: Option<u64>,
-    /// When a receive had it.
+    /// When a receive matched it.
     pub matched: Option<u64>,
 }
 
 impl MessageRow {
-    /// A message that has not gone anywhere yet, of ranks that have rails or not.
+    /// A message before its departure. `rails`: the rails of its ranks, if they have several.
     pub fn new(message: &Message, rails: Option<Rails>) -> Self {
         let &Message { source, destination, number: send, bytes, tag, nic, left: posted, .. } = message;
         let (rail, injected, first, last, matched) = (rails.map(|_| nic), None, None, None, None);
@@ -56,21 +56,21 @@ impl Reading<'_> {
 
 pub(super) const TABLE: Table = Table {
     name: "messages",
-    about: "One row for each message of a workload that has come, in the order in which they were posted.",
+    about: "One row for each message of a workload that has arrived, in the order of posting.",
     there: When::Some("with `measure.messages`"),
     asked: |at| at.messages,
     columns: &[
         Column {
             name: "source",
             words: "source",
-            about: "The rank that sent it.",
+            about: "The rank that sent the message.",
             values: |at| at.of_messages(|row| row.source),
             ..NUMBERED
         },
         Column {
             name: "destination",
             words: "destination",
-            about: "The rank that it went to.",
+            about: "The rank that the message is for.",
             values: |at| at.of_messages(|row| row.destination),
             ..NUMBERED
         },
@@ -85,15 +85,21 @@ pub(super) const TABLE: Table = Table {
             name: "bytes",
             words: "size",
             unit: unit::BYTES,
-            about: "Its size.",
+            about: "Size of the message.",
             values: |at| at.of_messages(|row| row.bytes),
             ..NUMBERED
         },
-        Column { name: "tag", words: "tag", about: "Its tag.", values: |at| at.of_messages(|row| row.tag), ..NUMBERED },
+        Column {
+            name: "tag",
+            words: "tag",
+            about: "Tag of the message.",
+            values: |at| at.of_messages(|row| row.tag),
+            ..NUMBERED
+        },
         Column {
             name: "rail",
             words: "rail",
-            about: "The rail that it took; `null` where ranks have one endpoint each.",
+            about: "Rail of the message; `null` where each rank has one endpoint.",
             values: |at| at.of_messages(|row| json!(row.rail)),
             ..NUMBERED
         },
@@ -107,16 +113,15 @@ pub(super) const TABLE: Table = Table {
         Column {
             name: "injected",
             words: "injected",
-            about: "When the first of its packets left an injection queue; `null` of a message that a rank \
-                    sent to itself.",
+            about: "When the first of its packets left an injection queue; `null` for a message from a rank to itself.",
             values: |at| at.message_times(|row| row.injected),
             ..TIME
         },
         Column {
             name: "first",
             words: "first phit",
-            about: "When its first phit reached the endpoint. Of packets of several flits, the time at which \
-                    the first would have if all had followed without a gap.",
+            about: "When its first phit reached the endpoint. For packets of several flits, this is computed back from \
+                    the tail as if the phits had followed without a gap.",
             values: |at| at.message_times(|row| row.first),
             ..TIME
         },
@@ -130,7 +135,7 @@ pub(super) const TABLE: Table = Table {
         Column {
             name: "matched",
             words: "matched",
-            about: "When a receive had it.",
+            about: "When a receive matched the message.",
             values: |at| at.message_times(|row| row.matched),
             ..TIME
         },

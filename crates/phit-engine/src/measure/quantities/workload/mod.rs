@@ -1,4 +1,4 @@
-//! Programs: when they end, what ranks did until then, their messages and operations.
+//! Programs: their end, and the activity, messages and operations of their ranks.
 
 mod jobs;
 mod messages;
@@ -23,8 +23,8 @@ use phit_workload::host::Usage;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// What is known of a program when it has ended, or was stopped: of all ranks, and of messages, operations and CPUs if
-/// asked for.
+/// The record of a program that has ended or was stopped: of all ranks, and of messages, operations and CPUs if asked
+/// for.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Programs {
     /// Ranks.
@@ -33,9 +33,9 @@ pub struct Programs {
     pub messages: Vec<MessageRow>,
     /// Operations.
     pub operations: Vec<OperationRow>,
-    /// Jobs, if there are such.
+    /// Jobs, if there are several.
     pub jobs: Vec<JobRow>,
-    /// What CPUs did.
+    /// Activity of CPUs.
     pub tracks: Vec<TrackRow>,
     /// Phases that ranks have ended.
     pub phases: Vec<PhaseRow>,
@@ -44,27 +44,26 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// Names the jobs of a workload, to which nothing has come yet. `distributed`: it is asked for how latencies are
-    /// distributed.
+    /// Names the jobs of a workload, with all counts 0. `distributed`: histograms of latencies are asked for.
     pub fn expect(&mut self, workload: &Workload, distributed: bool) {
         self.jobs = JobRow::of(workload, distributed);
     }
 
-    /// A packet has come to an endpoint of a job, so many ticks after its generation.
+    /// A packet arrives at an endpoint of a job, `ticks` after its generation.
     pub fn came(&mut self, job: u32, phits: u16, ticks: Tick) {
         if let Some(job) = self.jobs.get_mut(job as usize) {
             job.came(phits, ticks);
         }
     }
 
-    /// A message has come to a rank of a job, so many ticks after its first byte left its host.
+    /// A message arrives at a rank of a job, `ticks` after its first byte left its host.
     pub fn message_came(&mut self, job: u32, ticks: u64) {
         if let Some(job) = self.jobs.get_mut(job as usize) {
             job.message_came(ticks);
         }
     }
 
-    /// Adds what one part of the network knows.
+    /// Adds the record of another part of the network.
     pub fn add(&mut self, part: Self) {
         let Self { ranks, messages, operations, jobs, tracks, phases, stopped } = part;
         self.stopped |= stopped;
@@ -80,7 +79,7 @@ impl Programs {
         self.jobs.iter_mut().zip(jobs).for_each(|(job, part)| job.add(&part));
     }
 
-    /// Puts everything in its order, which does not depend on the parts that it came from.
+    /// Sorts all rows, so that their order does not depend on the parts that they came from.
     pub fn sort(&mut self) {
         self.ranks.sort_unstable_by_key(|row| row.rank);
         self.messages.sort_by_key(|row| (row.posted, row.source, row.injected, row.last, row.destination, row.send));
@@ -89,7 +88,7 @@ impl Programs {
         self.phases.sort_by_key(|row| (row.rank, row.number));
     }
 
-    /// When the last rank has finished, in ticks; nothing of a program that was stopped.
+    /// When the last rank has finished, in ticks; `None` if the program was stopped.
     pub fn completion(&self) -> Option<u64> {
         (!self.stopped).then(|| self.ranks.iter().map(|row| row.finish).max().unwrap_or(0))
     }
@@ -100,7 +99,7 @@ impl Reading<'_> {
         &self.counters.programs
     }
 
-    /// When a rank has finished, in ticks; nothing of a program that was stopped.
+    /// When a rank has finished, in ticks; `None` if the program was stopped.
     fn finish(&self, row: &RankRow) -> Option<u64> {
         (!self.programs().stopped).then_some(row.finish)
     }
@@ -114,7 +113,7 @@ impl Reading<'_> {
         }
     }
 
-    /// The mean over the ranks of a part of the time until the program has ended.
+    /// The mean over ranks of a kind of time, as a share of the time until completion.
     fn share(&self, part: impl Fn(&Usage) -> u64) -> Value {
         let programs = self.programs();
         let all = programs.completion().unwrap_or(0) as f64 * programs.ranks.len() as f64;
@@ -127,7 +126,7 @@ const TIME: Column =
     Column { name: "", words: "", unit: unit::CYCLES, about: "", cell: Cell::Number, values: |_| Value::Null };
 const NUMBERED: Column = Column { unit: unit::NONE, cell: Cell::Whole, ..TIME };
 
-/// Of what has a value in runs of a program only.
+/// Condition of quantities that exist only for programs.
 const WORKLOADS: When = When::Some("of runs of a workload");
 
 impl Counts for Programs {
@@ -152,7 +151,7 @@ impl Counts for Programs {
             name: "calculating",
             words: "time in calculations",
             unit: "share of completion",
-            about: "Share of the time until completion in which ranks calculated, their mean.",
+            about: "Share of the time until completion in which ranks calculated; mean over ranks.",
             rank: Some(2),
             there: WORKLOADS,
             value: |at| at.share(|usage| usage.calc),
@@ -162,8 +161,8 @@ impl Counts for Programs {
             name: "blocked",
             words: "time blocked on the network",
             unit: "share of completion",
-            about: "Share of the time until completion in which ranks had nothing to do until a message came that was \
-                    on its way, their mean.",
+            about: "Share of the time until completion in which ranks were idle until a message arrived that was on \
+                    its way; mean over ranks.",
             rank: Some(3),
             there: WORKLOADS,
             value: |at| at.share(|usage| usage.blocked),

@@ -8,7 +8,7 @@ use phit_workload::host::Span;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// An operation that has been performed, in ticks.
+/// An operation that has been performed, with times in ticks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OperationRow(pub Span);
 
@@ -34,8 +34,8 @@ pub(super) const TABLE: Table = Table {
         Column {
             name: "operation",
             words: "operation",
-            about: "Number of the operation within its rank. Of a program that is made while it runs the \
-                    numbers of operations that have ended are given again.",
+            about: "Number of the operation within its rank. In a program that is generated during the run, numbers of \
+                    ended operations are used again.",
             values: |at| at.of_operations(|span| span.number),
             ..NUMBERED
         },
@@ -56,7 +56,7 @@ pub(super) const TABLE: Table = Table {
         Column {
             name: "peer",
             words: "peer",
-            about: "The rank at the other end; `null` of a calculation, and of a receive from any rank.",
+            about: "The rank at the other end; `null` for a calculation, and for a receive from any rank.",
             values: |at| {
                 at.of_operations(|span| match span.operation.action {
                     Action::Send(transfer) | Action::Recv(transfer) if transfer.peer != phit_workload::ANY => {
@@ -71,7 +71,7 @@ pub(super) const TABLE: Table = Table {
             name: "bytes",
             words: "size",
             unit: unit::BYTES,
-            about: "Bytes of its message; `null` of a calculation.",
+            about: "Bytes of the message; `null` for a calculation.",
             values: |at| {
                 at.of_operations(|span| match span.operation.action {
                     Action::Send(transfer) | Action::Recv(transfer) => json!(transfer.bytes),
@@ -90,8 +90,8 @@ pub(super) const TABLE: Table = Table {
         Column {
             name: "end",
             words: "end",
-            about: "When it ended; `null` of a send that nobody has taken, and of what was under way when the run was \
-                    stopped.",
+            about: "When it ended; `null` for a send without a matching receive, and for operations under way when the \
+                    run was stopped.",
             values: |at| at.of_operations(|span| span.end.map_or(Value::Null, |end| at.in_cycles(end))),
             ..TIME
         },

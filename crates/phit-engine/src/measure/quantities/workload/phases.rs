@@ -7,19 +7,19 @@ use phit_workload::Phase;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A phase of a program that a rank has ended, in ticks.
+/// A phase of a program that a rank has ended, with times in ticks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PhaseRow {
     /// The rank.
     pub rank: u32,
     /// The number of the phase.
     pub number: u32,
-    /// What it was, from when until when.
+    /// Its kind, start and end.
     #[serde(with = "written")]
     pub phase: Phase,
 }
 
-/// A phase as it is written for another process.
+/// The form in which a phase is sent to another process.
 mod written {
     use super::Phase;
     use crate::engine::named;
@@ -50,8 +50,8 @@ impl Reading<'_> {
 
 pub(super) const TABLE: Table = Table {
     name: "phases",
-    about: "One row for each phase that a rank of a workload has ended: each step of a sequence, each of \
-            several times, the calculation between them. Programs that are read from files have none.",
+    about: "One row for each phase that a rank of a workload has ended: each step of a sequence, each repetition of a \
+            step, and the calculations between them. Programs that are read from files have no phases.",
     there: When::Some("with `measure.phases`"),
     asked: |at| at.phases,
     columns: &[
@@ -73,14 +73,14 @@ pub(super) const TABLE: Table = Table {
             name: "kind",
             words: "kind",
             unit: unit::NONE,
-            about: "What it is: `calc`, `collective`, `halo`, ...",
+            about: "Kind of the phase: `calc`, `collective`, `halo`, ...",
             cell: Cell::Text,
             values: |at| at.of_phases(|row| row.phase.name),
         },
         Column {
             name: "start",
             words: "start",
-            about: "When the rank began it: when it had ended the one before.",
+            about: "When the rank began the phase: when the phase before had ended.",
             values: |at| at.of_phases(|row| at.in_cycles(row.phase.start)),
             ..TIME
         },

@@ -1,4 +1,4 @@
-//! How ranks have fared.
+//! Ranks: their endpoints, their completion and the use of their CPUs.
 
 use super::{NUMBERED, TIME, WORKLOADS};
 use crate::measure::Reading;
@@ -8,18 +8,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// How a rank has fared, in ticks.
+/// The record of a rank, with times in ticks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RankRow {
     /// Its number.
     pub rank: u32,
-    /// The job that it takes part in, beside others.
+    /// Its job, if there are several.
     pub job: Option<Arc<str>>,
-    /// Its endpoint, or that of its first rail.
+    /// Its endpoint, or its first rail's endpoint.
     pub endpoint: u32,
     /// When its last operation ended.
     pub finish: u64,
-    /// What its CPUs did.
+    /// Times of its CPUs by activity.
     pub usage: Usage,
 }
 
@@ -31,8 +31,8 @@ impl Reading<'_> {
 
 pub(super) const TABLE: Table = Table {
     name: "ranks",
-    about: "One row for each rank of a workload. With one CPU a rank's times in calculations, in overhead, \
-            waiting and blocked come to its finish.",
+    about: "One row for each rank of a workload. With one CPU, the rank's times in calculations, in overhead, waiting \
+            and blocked add up to its finish.",
     there: WORKLOADS,
     asked: |at| at.workload,
     columns: &[
@@ -47,14 +47,14 @@ pub(super) const TABLE: Table = Table {
             name: "job",
             words: "job",
             unit: unit::NONE,
-            about: "The job that it takes part in; `null` of a program that is alone.",
+            about: "Job of the rank; `null` if there is only one program.",
             cell: Cell::Text,
             values: |at| at.of_ranks(|row| row.job.as_deref().map_or(Value::Null, Value::from)),
         },
         Column {
             name: "endpoint",
             words: "endpoint",
-            about: "The endpoint that it stands at; the first of them, if it has several rails.",
+            about: "Endpoint of the rank; the first one, if it has several rails.",
             values: |at| at.of_ranks(|row| row.endpoint),
             ..NUMBERED
         },
@@ -76,22 +76,22 @@ pub(super) const TABLE: Table = Table {
         Column {
             name: "overhead",
             words: "time in overhead",
-            about: "Time in which its CPUs sent messages or took them in.",
+            about: "Time in which its CPUs were busy with sending or receiving messages.",
             values: |at| at.of_ranks(|row| at.in_cycles(row.usage.overhead)),
             ..TIME
         },
         Column {
             name: "waiting",
             words: "time waiting",
-            about: "Time in which its CPUs had nothing to do, and nothing that they waited for was on its way; \
-                    or in which an interface was taken.",
+            about: "Time in which its CPUs were idle and waited for nothing on its way, or for a busy network \
+                    interface.",
             values: |at| at.of_ranks(|row| at.in_cycles(row.usage.waiting)),
             ..TIME
         },
         Column {
             name: "blocked",
             words: "time blocked on the network",
-            about: "Time in which its CPUs had nothing to do until a message came that was on its way.",
+            about: "Time in which its CPUs were idle until a message arrived that was on its way.",
             values: |at| at.of_ranks(|row| at.in_cycles(row.usage.blocked)),
             ..TIME
         },

@@ -1,4 +1,4 @@
-//! What the CPUs of ranks did, and when.
+//! Activity of the CPUs of ranks over time.
 
 use super::{NUMBERED, TIME};
 use crate::measure::Reading;
@@ -7,7 +7,7 @@ use phit_workload::host::{Doing, Stretch};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A time in which a CPU of a rank did one thing, in ticks.
+/// An interval, in ticks, in which a CPU of a rank had one activity.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrackRow(pub Stretch);
 
@@ -19,9 +19,9 @@ impl Reading<'_> {
 
 pub(super) const TABLE: Table = Table {
     name: "tracks",
-    about: "One row for each time in which a CPU of a rank did one thing, CPU by CPU in the order of time. \
-            They follow one another without a gap until the CPU has nothing left to do; those of a rank come \
-            to its times in the table `ranks`.",
+    about: "One row for each interval in which a CPU of a rank had one activity, CPU by CPU in the order of time. The \
+            intervals of a CPU have no gaps until it has nothing left to do. Those of a rank add up to its times in \
+            the table `ranks`.",
     there: When::Some("with `measure.tracks`"),
     asked: |at| at.tracks,
     columns: &[
@@ -59,7 +59,7 @@ pub(super) const TABLE: Table = Table {
         Column {
             name: "start",
             words: "start",
-            about: "When it began.",
+            about: "When the interval began.",
             values: |at| at.of_tracks(|stretch| at.in_cycles(stretch.start)),
             ..TIME
         },
