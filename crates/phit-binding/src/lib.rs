@@ -1,7 +1,28 @@
-//! What the Python extension `phit._phit` consists of: JSON in, JSON out, as thin as possible.
+//! The Python extension `phit._phit`: JSON in, JSON out, as thin as possible.
 //!
-//! An extension with kinds of its own adds them to the engine (`RoutingKind::add` and its like), and then [`fill`]s its
-//! module: it can do whatever Phit's own can. `phit new-mechanism` writes such a crate.
+//! ```text
+//!  phit (Python) ── JSON text ──► _phit.run, _phit.schema, ... ── Value ──► phit_engine
+//!                ◄─ JSON text ──                               ◄─ Value ──
+//! ```
+//!
+//! An extension with its own mechanisms adds them to the engine (`RoutingKind::add` and its like) and then [`fill`]s
+//! its module. It then has all functions of Phit's own extension:
+//!
+//! ```ignore
+//! #[pymodule]
+//! fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
+//!     RoutingKind::add::<MyRouting>("my_routing");
+//!     phit_binding::fill(module)
+//! }
+//! ```
+//!
+//! `phit new-mechanism` writes such a crate, complete with tests; `make test-crate` builds it.
+//!
+//! # Promises
+//!
+//! * A function accepts and returns JSON text, or plain numbers and strings. It holds no logic of the simulation.
+//! * An error of the engine becomes an exception of `phit.errors` with the message, path, value and expectation.
+//! * Long runs release Python's lock, and check for Ctrl-C several times a second.
 
 mod foreign;
 mod peers;

@@ -1,4 +1,4 @@
-//! What a link carries in a cycle.
+//! Bandwidth: the number of phits that a link carries in a cycle.
 
 use crate::engine::Tick;
 use schemars::JsonSchema;
@@ -8,42 +8,42 @@ use serde_json::json;
 use std::cmp::Ordering;
 use std::fmt;
 
-/// What links of a class carry. Phits on the wire are counted in parts of a phit, of which a link carries a whole
-/// number in a tick: so that no rounding makes a link carry more than it can.
+/// The unit in which phits on a wire are counted. It is a fraction of a phit that makes a link's phits per tick a whole
+/// number. So no rounding makes a link carry more than it can.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rate {
-    /// Parts of a phit.
+    /// Number of parts in a phit.
     pub per_phit: u64,
     /// Parts that a link carries in a tick.
     pub per_tick: u64,
 }
 
 impl Rate {
-    /// The parts of so many phits.
+    /// The parts of `phits` phits.
     pub fn parts(self, phits: u64) -> u64 {
         phits.saturating_mul(self.per_phit)
     }
 
-    /// The parts of so many phits that a link carries in the first `ticks` ticks: as many as it can. A link takes whole
-    /// cycles for a flit, at whose end it may idle; or the flit starts between two ticks: `early` parts of a tick, of
-    /// which there are 65536, before these ticks.
+    /// The parts of a flit that a link has carried in the first `ticks` ticks: as many as it can. A link takes whole
+    /// cycles for a flit, and may idle at its end. Or the flit starts between two ticks, `early` 65536ths of a tick
+    /// before these ticks.
     ///
-    /// Of what a link carries in a part of a tick only whole parts of phits count. The count of all flits is then what
-    /// the link has carried, rounded down: as it carries a whole number in a tick, no window of whole ticks has more
-    /// than that, wherever flits start.
+    /// In a fraction of a tick, only whole parts count. So the count over all flits is the carried amount, rounded
+    /// down. A link carries a whole number of parts in a tick. So no window of whole ticks counts more than that,
+    /// wherever flits start.
     pub fn sent(self, phits: u32, ticks: u32, early: u16) -> u64 {
         let more = (u128::from(early) * u128::from(self.per_tick)) >> u16::BITS;
         self.parts(phits.into()).min(self.capacity(ticks.into()).saturating_add(more as u64))
     }
 
-    /// The parts that a link can carry in so many ticks.
+    /// The parts that a link can carry in `ticks` ticks.
     pub fn capacity(self, ticks: u64) -> u64 {
         ticks.saturating_mul(self.per_tick)
     }
 }
 
-/// Phits per cycle: a ratio of whole numbers in lowest terms, so that a link may be slower than a phit in a cycle, or
-/// carry two in three.
+/// Phits per cycle: a ratio of whole numbers in lowest terms. So a link may be slower than a phit per cycle, or carry
+/// two phits in three cycles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bandwidth {
     phits: u32,
@@ -53,10 +53,10 @@ pub struct Bandwidth {
 impl Bandwidth {
     /// A phit in each cycle.
     pub const ONE: Self = Self { phits: 1, cycles: 1 };
-    /// More than any link carries.
+    /// More than any link can carry.
     pub(crate) const UNLIMITED: Self = Self { phits: u32::MAX, cycles: 1 };
     const LARGEST: u32 = 1_000_000_000;
-    /// Most cycles of a ratio: the ratios of all links that are sold have fewer.
+    /// Most cycles of a ratio. The ratios of real links have fewer.
     pub(crate) const MOST_CYCLES: u32 = 1_000_000;
 
     fn new(phits: u64, cycles: u32) -> Option<Self> {
@@ -64,10 +64,11 @@ impl Bandwidth {
         whole(cycles).filter(|_| (1..=u64::from(Self::LARGEST) * u64::from(cycles)).contains(&phits))
     }
 
-    /// The ratio of the fewest cycles that is this number.
+    /// The ratio with the fewest cycles that equals this number.
     fn of_number(number: f64) -> Option<Self> {
-        // Decimals are no binary fractions: what is meant is the ratio that is written alike. It is one of the
-        // convergents of the number's continued fraction (Legendre), as long as it has so few cycles.
+        // A decimal number is usually not a binary fraction. The intended ratio is the one that is written as this
+        // decimal. It is one of the convergents of the number's continued fraction (Legendre), as long as its cycles
+        // are few.
         let (mut before, mut ratio, mut rest) = ((1.0, 0.0), (number.floor(), 1.0), number);
         while ratio.1 <= f64::from(Self::MOST_CYCLES) && ratio.0.is_finite() {
             if ratio.0 / ratio.1 == number {
@@ -80,12 +81,12 @@ impl Bandwidth {
         None
     }
 
-    /// So many phits in each cycle, at least one.
+    /// `phits` phits in each cycle, at least one.
     pub(crate) fn whole(phits: u32) -> Self {
         Self { phits: phits.max(1), cycles: 1 }
     }
 
-    /// Cycles that so many phits take: whole ones.
+    /// Cycles that `phits` phits take, rounded up.
     #[inline]
     pub fn cycles(self, phits: u32) -> u32 {
         match self.cycles {
@@ -94,23 +95,23 @@ impl Bandwidth {
         }
     }
 
-    /// The same of the phits of a whole message.
+    /// Cycles that the phits of a whole message take, rounded up.
     #[inline]
     pub(crate) fn cycles_of_message(self, phits: u64) -> u64 {
         phits.saturating_mul(self.cycles.into()).div_ceil(self.phits.into())
     }
 
-    /// Phits in so many cycles.
+    /// The ratio as (phits, cycles).
     pub(crate) fn ratio(self) -> (u32, u32) {
         (self.phits, self.cycles)
     }
 
-    /// How phits are counted that cross a link of this bandwidth, whose cycles have so many ticks.
+    /// The counting unit for phits on a link of this bandwidth, if a cycle has `ticks_per_cycle` ticks.
     pub(crate) fn rate(self, ticks_per_cycle: Tick) -> Rate {
         Rate { per_phit: u64::from(self.cycles) * u64::from(ticks_per_cycle), per_tick: self.phits.into() }
     }
 
-    /// That of so many links together.
+    /// The bandwidth of `links` such links together.
     pub(crate) fn times(self, links: u32) -> Self {
         let common = gcd(links, self.cycles);
         Self { phits: self.phits.saturating_mul(links / common), cycles: self.cycles / common }
@@ -155,7 +156,7 @@ impl Serialize for Bandwidth {
     }
 }
 
-/// Reads one of the two: numbers, and for [`Injection`] a word.
+/// Reads a bandwidth or an [`Injection`]: a number, or a word for the latter.
 struct Visitor {
     may_be_infinite: bool,
 }
@@ -213,17 +214,17 @@ impl JsonSchema for Bandwidth {
     }
 }
 
-/// What goes from an endpoint into its router.
+/// Bandwidth from an endpoint into its router.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Injection {
-    /// Like a link.
+    /// The bandwidth of a link.
     Finite(Bandwidth),
     /// A packet in each cycle, whatever its size.
     Infinite,
 }
 
 impl Injection {
-    /// As of a link; `None` if there is no limit.
+    /// The bandwidth; `None` if there is no limit.
     pub(crate) fn finite(self) -> Option<Bandwidth> {
         match self {
             Self::Finite(bandwidth) => Some(bandwidth),
@@ -268,7 +269,7 @@ mod tests {
     }
 
     proptest! {
-        /// Every ratio of small numbers is read as itself, whichever way it is written, and written as it was.
+        /// Every ratio of small numbers is read exactly, in each notation, and written as it was.
         #[test]
         fn ratios_are_exact(phits in 1..5_000_000u32, cycles in 1..=Bandwidth::MOST_CYCLES, size in 0..100_000u32) {
             let number = f64::from(phits) / f64::from(cycles);

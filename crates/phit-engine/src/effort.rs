@@ -1,24 +1,25 @@
-//! How much work a run is, told before it runs: for whoever shares out many runs among processes.
+//! The expected work of a run, estimated before it: for programs that distribute many runs among processes.
 
 use crate::error::ScenarioError;
 use crate::fabric::{Blueprint, FabricParams, GOLDEN};
 use crate::run::prepare;
 use crate::scenario::{Scenario, Warmup};
 
-/// Endpoints whose traffic is drawn to stand for that of all.
+/// Number of endpoints whose traffic is sampled.
 const SAMPLED: u32 = 64;
 
-/// Packets drawn in all, as many of each endpoint; those after them are taken to be alike. Chance makes a hundredth of
-/// so many, and a sweep asks for thousands of points.
+/// Number of packets drawn in total, equally many for each sampled endpoint; later packets are assumed to be alike. The
+/// error is about 1 percent, and a sweep needs estimates for thousands of points.
 const DRAWN: u32 = 8192;
 
-/// Flit-hops that a run is expected to make: of all packets generated in its warm-up and measured cycles, over minimal
-/// routes, the hop into the destination endpoint included. Drawn from the traffic itself, of a sample of the endpoints;
-/// nonminimal routes make a run longer, and saturation cuts it short.
+/// Expected flit-hops of a run: of all packets generated in its warm-up and measured cycles, over minimal routes,
+/// including the hop into the destination endpoint. They are drawn from the traffic of a sample of the endpoints.
+/// Nonminimal routes make a run longer, and saturation makes it shorter.
 pub fn expected_hops(scenario: &Scenario) -> Result<f64, ScenarioError> {
     let blueprint = prepare(scenario)?;
     if let Some(workload) = &blueprint.workload {
-        // Operations are what is known of any program before it runs; of one that is made as it runs, the ranks.
+        // The number of operations is known for every program before it runs, except for generated ones: they count
+        // ranks.
         let operations = workload.program.operations().unwrap_or(u64::from(workload.program.ranks()));
         return Ok(operations as f64 * f64::from(1 + blueprint.topology.diameter()));
     }
@@ -39,7 +40,7 @@ pub fn expected_hops(scenario: &Scenario) -> Result<f64, ScenarioError> {
     Ok(hops * f64::from(endpoints) / f64::from(sampled))
 }
 
-/// Flit-hops of the packets that one endpoint generates before cycle `end`, of which so many are drawn.
+/// Flit-hops of the packets that one endpoint generates before cycle `end`, extrapolated from `drawn` packets.
 fn endpoint_hops(blueprint: &Blueprint, router: &dyn FabricParams, endpoint: u32, end: u64, drawn: u32) -> f64 {
     let Blueprint { topology, traffic, .. } = blueprint;
     let from = topology.attachment(endpoint).0;
@@ -68,7 +69,7 @@ mod tests {
         expected_hops(&Scenario::from_value(scenario).unwrap()).unwrap()
     }
 
-    /// A ring of 8 whose packets, of 8 phits, all go 3 hops (tornado) and out.
+    /// A ring of 8 routers. All packets have 8 phits, and take 3 hops (tornado) and the hop to their endpoint.
     fn torus(cycles: u32) -> Value {
         json!({
             "topology": { "kind": "torus", "dims": [8] },

@@ -1,4 +1,4 @@
-//! Errors that a user can cause: always the key, the value, what was expected and the nearest valid name.
+//! Errors that a user can cause. Each has the key, the value, the expectation and the nearest valid name.
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -12,11 +12,11 @@ pub struct ScenarioError {
     pub path: String,
     /// The offending value as the user wrote it, if there is one.
     pub value: Option<String>,
-    /// What is wrong and what was expected, one sentence without a full stop.
+    /// The problem and the expectation, as one sentence without a full stop.
     pub expected: String,
     /// The nearest valid name, for a misspelt key or kind.
     pub nearest: Option<String>,
-    /// What else is wrong, each by itself: these have no others.
+    /// Further errors of the document. They have no `others` themselves.
     pub others: Vec<ScenarioError>,
 }
 
@@ -34,7 +34,7 @@ impl ScenarioError {
         Self { path: path.into(), value: None, expected: expected.into(), nearest: None, others: Vec::new() }
     }
 
-    /// An error about a name that is not among `known`; suggests the nearest.
+    /// An error about a name that is not in `known`. It suggests the nearest name.
     pub fn unknown<'a>(
         path: impl Into<String>,
         name: &str,
@@ -60,14 +60,14 @@ impl ScenarioError {
         self
     }
 
-    /// This error and the others, each by itself.
+    /// This error and all others, each by itself.
     pub fn each(mut self) -> Vec<Self> {
         let others = std::mem::take(&mut self.others);
         std::iter::once(self).chain(others).collect()
     }
 
-    /// True if this one says no more than `before` does: about the same key, or that a key is missing which `before`
-    /// has misspelt, or in which something is wrong.
+    /// True if this error adds nothing to `before`. It is about the same key, or about a missing key that `before`
+    /// found misspelt or wrong inside.
     fn follows_from(&self, before: &Self) -> bool {
         let meant = before.nearest.as_ref().map(|name| match before.path.rsplit_once('.') {
             Some((table, _)) => join(table, name),
@@ -78,12 +78,12 @@ impl ScenarioError {
     }
 }
 
-/// What is wrong with a document, in the order in which it was found.
+/// The errors of a document, in the order in which they were found.
 #[derive(Debug, Default)]
 pub struct Findings(Vec<ScenarioError>);
 
 impl Findings {
-    /// Adds an error, and those that came with it, but those that follow from others.
+    /// Adds an error and its `others`, except errors that follow from earlier ones.
     pub fn add(&mut self, error: ScenarioError) {
         for error in error.each() {
             if !self.0.iter().any(|before| error.follows_from(before)) {
@@ -92,12 +92,12 @@ impl Findings {
         }
     }
 
-    /// What was read; its errors are added.
+    /// The value that was read. If there are errors instead, they are added.
     pub fn take<T>(&mut self, read: Result<T, ScenarioError>) -> Option<T> {
         read.map_err(|error| self.add(error)).ok()
     }
 
-    /// What was read last, unless there is an error.
+    /// The value that was read last, unless there is any error.
     pub fn and<T>(self, read: Result<T, ScenarioError>) -> Result<T, ScenarioError> {
         match read {
             Ok(read) => self.into_result().map(|()| read),
@@ -105,13 +105,13 @@ impl Findings {
         }
     }
 
-    /// The first error, with the others, of which `last` is the last.
+    /// The first error; the others, of which `last` is the last, are attached to it.
     fn ending_with(mut self, last: ScenarioError) -> ScenarioError {
         self.add(last.clone());
         self.into_result().err().unwrap_or(last)
     }
 
-    /// The first error, with the others; nothing if there are none.
+    /// The first error, with the others attached; `Ok` if there are none.
     pub fn into_result(self) -> Result<(), ScenarioError> {
         let mut all = self.0.into_iter();
         match all.next() {
@@ -121,7 +121,7 @@ impl Findings {
     }
 }
 
-/// `read`, with what else is wrong.
+/// `read`, with these other errors attached.
 pub fn joined<T>(read: Result<T, ScenarioError>, others: Vec<ScenarioError>) -> Result<T, ScenarioError> {
     match read {
         Ok(read) => gathered(None, others).into_result().map(|()| read),
@@ -140,7 +140,7 @@ fn steps(path: &str) -> impl DoubleEndedIterator<Item = &str> {
     path.split(['.', '[']).map(|step| step.strip_suffix(']').unwrap_or(step)).filter(|step| !step.is_empty())
 }
 
-/// What stands at a path below `value`.
+/// The value at a path below `value`.
 pub fn at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
     steps(path).try_fold(value, |value, step| match value {
         Value::Array(items) => items.get(step.parse::<usize>().ok()?),
@@ -148,8 +148,8 @@ pub fn at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
     })
 }
 
-/// Takes the key at a path out of its table; a list as a whole if the path leads into one whose element is no table.
-/// False if there is nothing to take out.
+/// Removes the key at a path from its table. If the path leads into a list whose element is no table, removes the whole
+/// list. False if there is nothing to remove.
 pub fn remove(value: &mut Value, path: &str) -> bool {
     let mut steps: Vec<&str> = steps(path).collect();
     while let Some(last) = steps.pop() {
@@ -182,15 +182,15 @@ impl fmt::Display for ScenarioError {
     }
 }
 
-/// Most characters of a value, of a path and of what was expected that a message shows: documents may come from
-/// anybody.
+/// Most characters of a value, a path and an expectation that a message shows. Documents may come from anybody, so they
+/// may be long.
 const LONGEST_VALUE: usize = 200;
 const LONGEST_PATH: usize = 300;
 const LONGEST_TEXT: usize = 1500;
 
-/// `text` with at most so many characters: what is left out is out of its middle.
+/// `text` with at most `most` characters. Longer texts lose their middle.
 pub fn shortened(text: &str, most: usize) -> Cow<'_, str> {
-    // Bytes are no fewer than characters.
+    // A text has at least as many bytes as characters.
     if text.len() <= most || text.chars().count() <= most {
         return Cow::Borrowed(text);
     }
@@ -210,7 +210,7 @@ pub fn join(prefix: &str, path: &str) -> String {
     }
 }
 
-/// The name in `known` most like `name`, if any is close enough to be a likely slip.
+/// The name in `known` that is most like `name`, if it is close enough for a likely typing error.
 pub fn nearest(name: &str, known: &[&str]) -> Option<String> {
     known
         .iter()
@@ -220,10 +220,11 @@ pub fn nearest(name: &str, known: &[&str]) -> Option<String> {
         .map(|(_, k)| k.to_owned())
 }
 
-/// Reads a value of type `T` found at `path`. An error names key, value and expectation, and comes with all others that
-/// are independent of it.
+/// Reads a value of type `T` found at `path`. An error names key, value and expectation, and includes all independent
+/// errors.
 ///
-/// This is compiled for every table that there is: what need not know the table's type stands in functions of its own.
+/// This function is compiled for every type of table. So code that does not depend on the type is in separate
+/// functions.
 pub fn read<T: DeserializeOwned>(path: &str, value: &Value) -> Result<T, ScenarioError> {
     let attempt = |value: &Value| {
         serde_path_to_error::deserialize::<_, T>(value)
@@ -232,13 +233,13 @@ pub fn read<T: DeserializeOwned>(path: &str, value: &Value) -> Result<T, Scenari
     attempt(value).map_err(|first| refused(path, value, first, &|left| attempt(left).err()))
 }
 
-/// What serde says: a path, "." for the whole, and a message.
+/// An error of serde: a path ("." for the whole) and a message.
 struct Refusal {
     at: String,
     message: String,
 }
 
-/// What is wrong with `value`, at which a reader has stopped for the reason `first`; `again` reads what is left of it.
+/// The errors in `value`. A reader has stopped with error `first`; `again` reads the remainder of the value.
 fn refused(path: &str, value: &Value, first: Refusal, again: &dyn Fn(&Value) -> Option<Refusal>) -> ScenarioError {
     let mut found = Findings::default();
     let mut left = Cow::Borrowed(value);
@@ -246,7 +247,8 @@ fn refused(path: &str, value: &Value, first: Refusal, again: &dyn Fn(&Value) -> 
     loop {
         let inner = if refusal.at == "." { "" } else { &refusal.at };
         let error = from_serde(inner, &left, &refusal.message);
-        // The reader stops at the first error: without that key, or the table that lacks one, it finds the next.
+        // The reader stops at the first error. Without that key, or without the table that lacks one, it finds the next
+        // error.
         let mut more = false;
         for one in error.clone().each() {
             let key = if one.value.is_some() { one.path.as_str() } else { table_of(&one.path) };
@@ -260,15 +262,15 @@ fn refused(path: &str, value: &Value, first: Refusal, again: &dyn Fn(&Value) -> 
     }
 }
 
-/// For `serde::de::Error::custom`: an error that a reader of a table within another has found, as a text for [`read`]
-/// of the outer one.
+/// Turns the error of a nested table into a text for `serde::de::Error::custom`, from which [`read`] of the outer table
+/// restores it.
 pub fn carried(error: &ScenarioError) -> String {
     let parts = (&error.path, &error.value, &error.expected, &error.nearest);
     let others: Vec<String> = error.others.iter().map(carried).collect();
     format!("{CARRIED}{}", serde_json::json!([parts, others]))
 }
 
-/// A character that no message has.
+/// A character that occurs in no message.
 const CARRIED: char = '\u{1f}';
 
 fn uncarried(text: &str) -> Option<ScenarioError> {
@@ -279,7 +281,7 @@ fn uncarried(text: &str) -> Option<ScenarioError> {
     Some(ScenarioError { path, value, expected, nearest, others })
 }
 
-/// What is expected of a key that is not there.
+/// The expectation for a missing key.
 pub(crate) const REQUIRED: &str = "this key is required";
 
 /// The path of the table that has the key at `path`.
@@ -313,7 +315,7 @@ fn from_serde(inner: &str, root: &Value, message: &str) -> ScenarioError {
         return ScenarioError::missing(join(inner, name), REQUIRED);
     }
     let expected = match message.split_once(", expected ") {
-        // A whole number that is refused all the same is too large for its type.
+        // A whole number that is still refused is too large for its type.
         Some((_, expected)) if found.is_some_and(Value::is_u64) && most(expected).is_some() => {
             format!("expected a whole number of at most {}", most(expected).unwrap_or_default())
         }
@@ -327,10 +329,10 @@ fn from_serde(inner: &str, root: &Value, message: &str) -> ScenarioError {
     ScenarioError { value: found.map(Value::to_string), ..ScenarioError::missing(inner, expected) }
 }
 
-/// What to write for a whole number that has a decimal point or an exponent, which make it another type.
+/// The correct notation for a whole number with a decimal point or an exponent, which is not accepted.
 fn whole(value: &Value) -> Option<String> {
     let number = value.as_f64().filter(|number| value.is_f64() && number.fract() == 0.0)?;
-    // Up to there all whole numbers are exact.
+    // Below this limit all whole numbers are exact.
     (0.0..9e15).contains(&number).then(|| format!(", without a decimal point or an exponent: write {number:.0}"))
 }
 

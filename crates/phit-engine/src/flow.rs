@@ -1,5 +1,5 @@
-//! What bounds of the throughput are computed from: links with their bandwidth, where the packets of every endpoint go,
-//! and the ports of minimal routes.
+//! Input for bounds of the throughput: links with their bandwidth, the destinations of every endpoint's packets, and
+//! the ports of minimal routes.
 
 use crate::bandwidth::Bandwidth;
 use crate::engine::poll;
@@ -12,19 +12,19 @@ use crate::traffic::{Destinations, LoadUnit, WeightedPattern};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 
-/// The network of a scenario and what it is asked to carry, as
+/// The network of a scenario and its demand, as a table:
 ///
 /// * `classes`: names of the link classes;
 /// * `routers`: their number;
 /// * `attachment`: the router of every endpoint;
-/// * `links`: links between routers, those of all planes as one, each as `[router, port, router at the other end,
-///   class, phits per cycle]`;
-/// * `injection` and `ejection`: phits per cycle between an endpoint and its router, the first `null` if unlimited, as
-///   the class of endpoints' links says;
-/// * `endpoints`: the same of every endpoint, and as `load` phits per cycle of a load of 1;
-/// * `demand`: of every endpoint the [`Destinations`] of its packets.
+/// * `links`: links between routers, parallel planes merged into one link, each as `[router, port, router at the other
+///   end, class, phits per cycle]`;
+/// * `injection` and `ejection`: phits per cycle between an endpoint and its router, by the class of endpoints' links.
+///   `injection` is `null` if unlimited;
+/// * `endpoints`: `injection` and `ejection` of every endpoint, and `load`, its phits per cycle at a load of 1;
+/// * `demand`: the [`Destinations`] of every endpoint's packets.
 ///
-/// Refuses traffic that has no such distribution: a trace, a pattern that changes, one that does not say.
+/// Refuses traffic without such a distribution: a trace, a pattern that changes, or a pattern that does not know it.
 pub fn network(scenario: &Scenario) -> Result<Value, ScenarioError> {
     let topology = scenario.network()?;
     let links = LinkClasses::new(
@@ -94,7 +94,7 @@ fn demand(scenario: &Scenario, topology: &dyn Topology) -> Result<Vec<Destinatio
         let mut ways: Vec<(f64, Destinations)> = patterns.iter().map(of).collect::<Option<_>>()?;
         match ways.len() {
             1 => ways.pop().map(|(_, way)| way),
-            // An endpoint that is silent in one class sends no more of the others.
+            // An endpoint that is silent in one class does not send more packets of the others.
             _ if ways.iter().any(|(_, way)| *way == Destinations::Nothing) => None,
             _ => Some(Destinations::Mix(ways.into_iter().filter(|(weight, _)| *weight > 0.0).collect())),
         }
@@ -106,8 +106,8 @@ fn demand(scenario: &Scenario, topology: &dyn Topology) -> Result<Vec<Destinatio
     })
 }
 
-/// The ports that minimal routes may take: for every router that has endpoints, or more, a list of `[router, ports]` of
-/// the routers on minimal routes towards it, `null` for a router that is never a destination.
+/// The ports that minimal routes may take. For every router with endpoints, or more, there is a list of `[router,
+/// ports]` of the routers on minimal routes towards it. It is `null` for a router that is never a destination.
 ///
 /// Time and memory grow with the square of the number of routers.
 pub fn minimal_ports(scenario: &Scenario) -> Result<Value, ScenarioError> {
@@ -124,7 +124,7 @@ pub fn minimal_ports(scenario: &Scenario) -> Result<Value, ScenarioError> {
 fn ports_towards(topology: &dyn Topology, to: u32, vcs: &[u8]) -> Vec<(u32, Vec<u16>)> {
     const WHOLE: Leg = Leg { index: 0, of: 1, to_group: false };
     let mut ports = vec![vec![]; topology.routers() as usize];
-    // Everything that a hop may depend on: where the packet is, how it came, and its hops so far.
+    // A hop may depend on the packet's router, the way that it came, and its hops so far.
     let mut open: Vec<(u32, u8, u8, Hops)> =
         topology.hosts().filter(|&from| from != to).map(|from| (from, 0, 0, Hops::default())).collect();
     let mut seen: HashSet<_> = open.iter().copied().collect();

@@ -1,9 +1,9 @@
-//! Functions that somebody else has compiled, called through C pointers: how a function in Python becomes a mechanism.
+//! Functions compiled by the caller and called through C pointers: the way in which a Python function becomes a
+//! mechanism.
 //!
-//! A document names such a function by what it is for, its name and its source text, and never by an address. The
-//! program that has compiled this text [`register`]s what came of it before a network with it is built. What a function
-//! sees is laid out here, in structs as C has them; where their fields lie is told to the compiler of the functions by
-//! [`layout`].
+//! A document names such a function by its role, name and source text, never by an address. The program that compiles
+//! the text [`register`]s the result before a network with it is built. This module defines the C structs that a
+//! function sees. [`layout`] tells the functions' compiler where their fields are.
 
 use crate::engine::{Rng, Tick};
 use crate::error::{ScenarioError, join};
@@ -15,21 +15,21 @@ use std::mem::offset_of;
 use std::ptr;
 use std::sync::{LazyLock, PoisonError, RwLock};
 
-/// What a function is for.
+/// The role of a function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// It says when a packet leaves its minimal route.
+    /// Decides when a packet leaves its minimal route.
     Trigger,
-    /// It says over which port a packet goes on.
+    /// Decides over which port a packet goes on.
     Rule,
-    /// It says where a packet goes.
+    /// Decides the destination of a packet.
     Pattern,
-    /// It looks at the ports of routers.
+    /// Observes the ports of routers.
     Probe,
 }
 
 impl Role {
-    /// All of them.
+    /// All roles.
     pub const ALL: [Self; 4] = [Self::Trigger, Self::Rule, Self::Pattern, Self::Probe];
 
     /// The `kind` of tables that name such functions.
@@ -48,10 +48,10 @@ impl Role {
     }
 }
 
-/// What tells one function from another.
+/// The identity of a function.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Name {
-    /// What it is for.
+    /// Its role.
     pub role: Role,
     /// Its name in the source text.
     pub function: String,
@@ -75,21 +75,21 @@ impl Name {
 /// Numbers for the parameters of a function, by their names.
 pub type Parameters = BTreeMap<String, f64>;
 
-/// The same in the order of their names, as functions see them.
+/// The parameters' values in the order of their names, as functions see them.
 pub(crate) fn values(parameters: &Parameters) -> Vec<f64> {
     parameters.values().copied().collect()
 }
 
-/// What a function of a routing mechanism sees of a router.
+/// A routing mechanism's function sees a router through this struct.
 ///
-/// Numbers go to its calls and come back as whole numbers of 64 bits; those that stand for nothing in the network get
-/// -1 for an answer.
+/// Arguments and results of its calls are whole numbers of 64 bits. A call with a number that does not exist in the
+/// network returns -1.
 #[repr(C)]
 pub struct RouterSeen<'a> {
     calls: *const RouterCalls,
-    /// What the calls look at, a thing of the engine's own.
+    /// The object behind the calls, opaque to functions.
     view: *const (),
-    /// The router's random stream; null where nothing may be drawn from it.
+    /// The router's random stream; null where no random draws are allowed.
     rng: *mut Rng,
     parameters: *const f64,
     heads: *const u16,
@@ -101,16 +101,16 @@ pub struct RouterSeen<'a> {
     pub ports: u16,
     /// Input port at which the packet stands.
     pub port: u16,
-    /// Its queue there.
+    /// Its queue at that port.
     pub queue: u16,
-    /// Links that a packet may take after the next one.
+    /// Number of links that the packet may take after the next one.
     pub left: u32,
     parameter_count: u32,
     lifetime: PhantomData<&'a ()>,
 }
 
 impl<'a> RouterSeen<'a> {
-    /// `heads` has one counter for each of the ports, or more.
+    /// A view of a router. `heads` has at least one counter for each port.
     pub(crate) fn new(
         calls: &'static RouterCalls,
         view: *const (),
@@ -138,17 +138,17 @@ impl<'a> RouterSeen<'a> {
         }
     }
 
-    /// The same for the packet at the head of a queue of an input port, and its minimal output port.
+    /// This view for the packet at the head of a queue of an input port, with its minimal output port.
     pub(crate) fn of_head(self, minimal: u16, port: u16, queue: u16) -> Self {
         Self { minimal, port, queue, ..self }
     }
 
-    /// The same for a packet that may take so many links after the next one, with a random stream to draw from.
+    /// This view for a packet that may take `left` links after the next one, with a random stream.
     pub(crate) fn of_route(self, left: u32, rng: &'a mut Rng) -> Self {
         Self { left, rng: ptr::from_mut(rng), ..self }
     }
 
-    /// What the calls look at.
+    /// The object behind the calls.
     pub(crate) fn view(&self) -> *const () {
         self.view
     }
@@ -158,30 +158,30 @@ impl<'a> RouterSeen<'a> {
         self.rng
     }
 
-    /// The numbers that the document hands over, in the order of their names.
+    /// The parameters given in the document, in the order of their names.
     #[allow(unsafe_code)]
     pub fn parameters(&self) -> &'a [f64] {
-        // SAFETY: `new` is the only maker. It took pointer and length from one slice, which outlives `'a`.
+        // SAFETY: only `new` makes this struct. It took pointer and length from one slice, which outlives `'a`.
         unsafe { std::slice::from_raw_parts(self.parameters, self.parameter_count as usize) }
     }
 
-    /// Heads that want each output port.
+    /// Number of heads that want each output port.
     #[allow(unsafe_code)]
     pub fn heads(&self) -> &'a [u16] {
-        // SAFETY: `new` is the only maker. The slice that it took the pointer from outlives `'a` and has at least
-        // `ports` elements.
+        // SAFETY: only `new` makes this struct. The slice behind the pointer outlives `'a` and has at least `ports`
+        // elements.
         unsafe { std::slice::from_raw_parts(self.heads, self.ports.into()) }
     }
 
-    /// What can be asked of the router.
+    /// The questions that can be asked about the router.
     #[allow(unsafe_code)]
     pub fn calls(&self) -> &'static RouterCalls {
-        // SAFETY: `new` is the only maker, and took the pointer from a reference that lives for ever.
+        // SAFETY: only `new` makes this struct, and it took the pointer from a reference that lives for ever.
         unsafe { &*self.calls }
     }
 }
 
-/// A call with no number, or with some.
+/// Calls without arguments, and with one to three numbers.
 type Ask0 = unsafe extern "C" fn(*const RouterSeen<'_>) -> i64;
 type Ask1 = unsafe extern "C" fn(*const RouterSeen<'_>, i64) -> i64;
 type Ask2 = unsafe extern "C" fn(*const RouterSeen<'_>, i64, i64) -> i64;
@@ -190,22 +190,22 @@ type Draw = unsafe extern "C" fn(*const RouterSeen<'_>) -> f64;
 type Permits = unsafe extern "C" fn(*const RouterSeen<'_>, *const Packet, i64) -> i64;
 type OfPacket = unsafe extern "C" fn(*const RouterSeen<'_>, *const Packet, i64) -> f64;
 
-/// What can be asked of a router.
+/// The questions that a function can ask about a router.
 #[repr(C)]
 pub struct RouterCalls {
     /// Class of the link at a port.
     pub link_class: Ask1,
     /// Virtual channels of a port.
     pub vcs: Ask1,
-    /// Phits of the buffer behind a virtual channel of a port.
+    /// Size in phits of the buffer behind a virtual channel of a port.
     pub capacity: Ask1,
-    /// Phits charged against a virtual channel (second) of an output port (first).
+    /// Phits charged against a virtual channel (second argument) of an output port (first).
     pub occupancy: Ask2,
-    /// The same of all virtual channels together.
+    /// Phits charged against all virtual channels of an output port.
     pub port_occupancy: Ask1,
     /// Whether a port's side of the crossbar is free now.
     pub idle: Ask1,
-    /// Whether a virtual channel (second) of an output port (first) takes so many phits (third) now.
+    /// Whether a virtual channel (second argument) of an output port (first) accepts this number of phits (third) now.
     pub takes: Ask3,
     /// The router behind a port, or -1.
     pub neighbour: Ask1,
@@ -215,21 +215,22 @@ pub struct RouterCalls {
     pub group: Ask1,
     /// Number of routers.
     pub routers: Ask0,
-    /// A number from 0 to 1 of a packet at this router, the same whenever it is asked for; so many streams (256).
+    /// A number from 0 to 1 for a packet at this router, constant for each of 256 streams.
     pub draw: OfPacket,
-    /// Whether a packet may go on over a port: a minimal route from behind it is not too long.
+    /// Whether a packet may go on over a port: the minimal route from there must not be too long.
     pub permits: Permits,
-    /// A number from 0 to 1 of the router's random stream; 0 without one.
+    /// A number from 0 to 1 from the router's random stream; 0 without one.
     pub random: Draw,
-    /// A whole number of the same below another.
+    /// A whole number below the argument, from the router's random stream.
     pub below: Ask1,
 }
 
-/// Whether a packet should not take its minimal output.
+/// Whether a packet should leave its minimal output.
 pub type Fires = unsafe extern "C" fn(*const RouterSeen<'_>, *const Packet) -> u8;
-/// Whether it may take another output port instead.
+/// Whether a packet may take another output port instead.
 pub type Admits = unsafe extern "C" fn(*const RouterSeen<'_>, *const Packet, i64) -> u8;
-/// Whether the step of an output port's (first) counter between a number of heads (second) and one less means anything.
+/// Whether it matters that an output port's (first argument) counter steps between a number of heads (second) and one
+/// less.
 pub type Minds = unsafe extern "C" fn(*const RouterSeen<'_>, i64, i64) -> u8;
 
 /// The functions of a trigger.
@@ -237,17 +238,17 @@ pub type Minds = unsafe extern "C" fn(*const RouterSeen<'_>, i64, i64) -> u8;
 pub struct TriggerFunctions {
     /// The trigger.
     pub fires: Fires,
-    /// Which outputs it leaves for; all if there is none.
+    /// The outputs that it leaves for; all if there is no such function.
     pub admits: Option<Admits>,
-    /// Which steps of counters it minds; all if there is none.
+    /// The steps of counters that matter to it; all if there is no such function.
     pub minds: Option<Minds>,
-    /// They read counters of heads.
+    /// True if they read counters of heads.
     pub reads_heads: bool,
-    /// They read the state of outputs.
+    /// True if they read the state of outputs.
     pub reads_outputs: bool,
 }
 
-/// The output port over which a packet goes on; less than 0 for none yet.
+/// Returns the output port of a packet; less than 0 for none yet.
 pub type Decides = unsafe extern "C" fn(*const RouterSeen<'_>, *const Packet) -> i64;
 
 /// The functions of a rule.
@@ -255,11 +256,11 @@ pub type Decides = unsafe extern "C" fn(*const RouterSeen<'_>, *const Packet) ->
 pub struct RuleFunctions {
     /// The rule.
     pub decides: Decides,
-    /// It reads counters of heads.
+    /// True if it reads counters of heads.
     pub reads_heads: bool,
 }
 
-/// What a function of a traffic pattern sees.
+/// A traffic pattern's function sees a source through this struct.
 #[repr(C)]
 pub struct SourceSeen<'a> {
     calls: *const SourceCalls,
@@ -273,7 +274,7 @@ pub struct SourceSeen<'a> {
     pub routers: u32,
     /// Endpoint that generates the packet.
     pub source: u32,
-    /// Messages that it has generated before.
+    /// Number of messages that it has generated before.
     pub number: u32,
     lifetime: PhantomData<&'a ()>,
 }
@@ -306,31 +307,31 @@ impl<'a> SourceSeen<'a> {
         self.rng
     }
 
-    /// What can be drawn.
+    /// The random draws on offer.
     #[allow(unsafe_code)]
     pub fn calls(&self) -> &'static SourceCalls {
-        // SAFETY: `new` is the only maker, and took the pointer from a reference that lives for ever.
+        // SAFETY: only `new` makes this struct, and it took the pointer from a reference that lives for ever.
         unsafe { &*self.calls }
     }
 }
 
-/// What can be drawn for a packet.
+/// The random draws on offer for a packet.
 #[repr(C)]
 pub struct SourceCalls {
-    /// A number from 0 to 1 of the source's random stream.
+    /// A number from 0 to 1 from the source's random stream.
     pub random: unsafe extern "C" fn(*const SourceSeen<'_>) -> f64,
-    /// A whole number of the same below another.
+    /// A whole number below the argument, from the source's random stream.
     pub below: unsafe extern "C" fn(*const SourceSeen<'_>, i64) -> i64,
 }
 
-/// The endpoint to which a packet goes; less than 0 for none.
+/// Returns the destination endpoint of a packet; less than 0 for none.
 pub type Chooses = unsafe extern "C" fn(*const SourceSeen<'_>) -> i64;
 
-/// What a probe's function sees of a port.
+/// A probe's function sees a port through this struct.
 #[repr(C)]
 pub struct PortSeen<'a> {
     calls: *const PortCalls,
-    /// What the calls look at, a thing of the engine's own.
+    /// The object behind the calls, opaque to functions.
     at: *const (),
     parameters: *const f64,
     /// Router of the port.
@@ -347,7 +348,7 @@ pub struct PortSeen<'a> {
 }
 
 impl<'a> PortSeen<'a> {
-    /// A port of a router; `at` is what the calls look at.
+    /// A view of a router's port. `at` is the object behind the calls.
     pub(crate) fn new(
         calls: &'static PortCalls,
         at: *const (),
@@ -360,15 +361,15 @@ impl<'a> PortSeen<'a> {
         Self { calls, at, parameters, router, port, link_class, queues, neighbour, lifetime: PhantomData }
     }
 
-    /// What the calls look at.
+    /// The object behind the calls.
     pub(crate) fn at(&self) -> *const () {
         self.at
     }
 
-    /// What can be asked of the port.
+    /// The questions that can be asked about the port.
     #[allow(unsafe_code)]
     pub fn calls(&self) -> &'static PortCalls {
-        // SAFETY: `new` is the only maker, and took the pointer from a reference that lives for ever.
+        // SAFETY: only `new` makes this struct, and it took the pointer from a reference that lives for ever.
         unsafe { &*self.calls }
     }
 }
@@ -376,21 +377,21 @@ impl<'a> PortSeen<'a> {
 /// A question about a queue of a port.
 type OfQueue = unsafe extern "C" fn(*const PortSeen<'_>, i64) -> i64;
 
-/// What can be asked of a port.
+/// The questions that a function can ask about a port.
 #[repr(C)]
 pub struct PortCalls {
     /// Phits in an input queue.
     pub input_phits: OfQueue,
     /// Phits charged against a virtual channel of the output; -1 if it leads to no router.
     pub output_phits: OfQueue,
-    /// Heads that have entered an input queue in this cycle and have not left it.
+    /// Heads that have entered an input queue in this cycle and are still in it.
     pub arrivals: OfQueue,
 }
 
-/// The value of a port; less than 0 for none.
+/// Returns the value of a port; less than 0 for none.
 pub type Looks = unsafe extern "C" fn(*const PortSeen<'_>) -> i64;
 
-/// The functions that were compiled of one source text.
+/// The functions compiled from one source text.
 #[derive(Debug, Clone, Copy)]
 pub enum Functions {
     /// Of a trigger.
@@ -405,21 +406,20 @@ pub enum Functions {
 
 static REGISTERED: LazyLock<RwLock<HashMap<Name, Functions>>> = LazyLock::new(RwLock::default);
 
-/// Makes functions known under a name. The last that were registered under it count, for networks that are built from
-/// then on.
+/// Registers functions under a name. Networks that are built later use the latest registration.
 ///
 /// # Safety
 ///
-/// For the rest of the process every pointer must be that of a function of its type, which may be called from any
-/// thread, several at a time. A function may read through the pointers that it is given while it runs, as far as
-/// [`layout`] says what is there, may call the calls of what it sees with the pointers that it was given, and must do
-/// nothing else with memory that is not its own. It returns, and does not unwind.
+/// For the rest of the process, every pointer must point to a function of its type that may be called from any thread,
+/// several at a time. While a function runs, it may read through its argument pointers, within the fields that
+/// [`layout`] describes. It may call the calls of its arguments with the pointers that it was given. It must not access
+/// other memory that it does not own. It returns, and does not unwind.
 #[allow(unsafe_code)]
 pub unsafe fn register(name: Name, functions: Functions) {
     REGISTERED.write().unwrap_or_else(PoisonError::into_inner).insert(name, functions);
 }
 
-/// The functions of that name, if somebody has registered them.
+/// The functions registered under that name, if any.
 pub fn find(name: &Name) -> Option<Functions> {
     REGISTERED.read().unwrap_or_else(PoisonError::into_inner).get(name).copied()
 }
@@ -456,7 +456,7 @@ macro_rules! fields {
     }};
 }
 
-/// Where calls lie in a struct.
+/// The positions of calls in a struct.
 macro_rules! calls {
     ($of:ty { $($name:ident),+ $(,)? }) => {{
         let calls = [$((stringify!($name), offset_of!($of, $name))),+];
@@ -464,8 +464,8 @@ macro_rules! calls {
     }};
 }
 
-/// Where what functions see lies in memory: of each struct the fields, with offset and type, and the calls, with the
-/// offset of their pointer.
+/// The memory layout of the structs that functions see. For each struct: the fields with offset and type, and the calls
+/// with the offset of their pointer.
 pub fn layout() -> Value {
     json!({
         "packet": { "fields": fields!(Packet {

@@ -1,7 +1,7 @@
-//! What is counted and made of it: collectors, histograms, confidence intervals, warm-up, fairness.
+//! Measurement: collectors, histograms, confidence intervals, warm-up and fairness.
 //!
-//! A kernel tells a collector what happens; when a run ends, the quantities are computed from what the collectors of
-//! all partitions have counted. Come here for a new column of the results (`quantities/`).
+//! A kernel reports events to a collector. When a run ends, the quantities are computed from the merged counts of all
+//! partitions. Come here for a new column of the results (`quantities/`).
 
 mod collector;
 mod confidence;

@@ -1,7 +1,7 @@
-//! What a run takes in memory, told before its network is built: so that what the machine does not have is refused.
+//! The expected memory of a run, estimated before its network is built. A run that the machine cannot hold is refused.
 //!
-//! Of the graph itself its parameters say what it takes ([`TopologyParams::needs`](crate::topology::TopologyParams)),
-//! of everything else the kernel ([`FabricParams::needs`]).
+//! The graph's parameters estimate the graph ([`TopologyParams::needs`](crate::topology::TopologyParams)); the kernel
+//! estimates the rest ([`FabricParams::needs`]).
 
 use crate::error::ScenarioError;
 use crate::fabric::{Blueprint, FabricParams, Load, Ways, spread};
@@ -9,32 +9,32 @@ use crate::scenario::Scenario;
 use crate::traffic::Traffic;
 use std::collections::BTreeMap;
 
-/// Endpoints whose traffic is drawn to see how far packets go.
+/// Number of endpoints whose traffic is sampled, to estimate the length of routes.
 const SAMPLED: u32 = 64;
 
-/// Packets drawn of each.
+/// Packets drawn for each of them.
 const DRAWN: usize = 8;
 
-/// How much longer packets are on their way than in an empty network.
+/// Factor by which packets take longer than in an empty network.
 const QUEUEING: f64 = 1.2;
 
-/// How much longer routes are that may go by way of somewhere else.
+/// Factor by which routes are longer if they may be nonminimal.
 const DETOURS: f64 = 1.4;
 
-/// Bytes of a row of a table of the result: its values, and their text.
+/// Bytes of a row of a result table: its values, and their text.
 const ROW: f64 = 700.0;
 
-/// Bytes that any run takes.
+/// Bytes that every run needs.
 const LEAST: f64 = 1_000_000.0;
 
-/// What every process has all of, however many there are.
+/// The parts that every process holds in full, however many processes there are.
 const WHOLE: [&str; 7] =
     ["graph", "anything", "routing tables", "program", "rows of links", "rows of endpoints", "layout"];
 
-/// What a run is expected to take.
+/// The expected memory of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Needs {
-    /// Bytes, by what takes them.
+    /// Bytes by part.
     pub parts: BTreeMap<&'static str, f64>,
     /// Endpoints of the network.
     pub endpoints: u32,
@@ -43,19 +43,19 @@ pub struct Needs {
 }
 
 impl Needs {
-    /// Bytes of all.
+    /// Sum of all bytes.
     pub fn bytes(&self) -> f64 {
         self.parts.values().sum()
     }
 
-    /// Bytes of one of so many processes that run the network together.
+    /// Bytes of each of `processes` processes that run the network together.
     pub(crate) fn of_each(&self, processes: usize) -> f64 {
         let shared = |what: &str| !WHOLE.contains(&what);
         let bytes = |&(what, bytes): &(&&str, &f64)| if shared(what) { bytes / processes as f64 } else { *bytes };
         self.parts.iter().map(|part| bytes(&part)).sum()
     }
 
-    /// Refuses what takes more than `memory` bytes in each of so many processes.
+    /// Refuses a run that needs more than `memory` bytes in each of `processes` processes.
     pub(crate) fn within(
         &self,
         scenario: &Scenario,
@@ -78,7 +78,7 @@ impl Needs {
     }
 }
 
-/// A number with its thousands apart.
+/// A number with separated thousands.
 fn grouped(number: u32) -> String {
     let digits = number.to_string();
     let first = digits.len() % 3;
@@ -87,7 +87,7 @@ fn grouped(number: u32) -> String {
     parts.collect::<Vec<_>>().join(",")
 }
 
-/// Bytes for people.
+/// Bytes in a readable unit.
 fn shown(bytes: f64) -> String {
     let (unit, size) = match bytes {
         _ if bytes >= 1e12 => ("TB", 1e12),
@@ -97,7 +97,7 @@ fn shown(bytes: f64) -> String {
     format!("{:.1} {unit}", bytes / size)
 }
 
-/// What the graph of a scenario takes by its parameters, before it is built.
+/// Bytes of a scenario's graph, estimated from its parameters before it is built.
 pub(crate) fn of_graph(scenario: &Scenario, memory: Option<u64>) -> Result<f64, ScenarioError> {
     let bytes = scenario.topology.params().needs();
     match memory {
@@ -113,7 +113,7 @@ pub(crate) fn of_graph(scenario: &Scenario, memory: Option<u64>) -> Result<f64, 
     }
 }
 
-/// What the run of a scenario takes that is built from this.
+/// Bytes of a scenario's run with this blueprint.
 pub(crate) fn of_run(scenario: &Scenario, blueprint: &Blueprint, graph: f64) -> Needs {
     let (topology, router) = (&*blueprint.topology, scenario.router.params());
     let load = match blueprint.workload {
@@ -145,8 +145,8 @@ pub(crate) fn of_run(scenario: &Scenario, blueprint: &Blueprint, graph: f64) -> 
     Needs { parts, endpoints: topology.endpoints(), routers: topology.routers() }
 }
 
-/// Packets in the network at once: as many as are generated in the time that one is on its way, but no more than have
-/// room.
+/// Number of packets in the network at once: those generated during the time in which one is under way, limited by the
+/// available room.
 fn in_flight(scenario: &Scenario, blueprint: &Blueprint, router: &dyn FabricParams) -> Load {
     let of_class = |traffic: &Traffic| in_flight_of(traffic, scenario, blueprint, router);
     blueprint
@@ -157,7 +157,7 @@ fn in_flight(scenario: &Scenario, blueprint: &Blueprint, router: &dyn FabricPara
         .fold(Load::default(), |all, own| Load { packets: all.packets + own.packets, flits: all.flits + own.flits })
 }
 
-/// The same of the packets of one class.
+/// The number for the packets of one class.
 fn in_flight_of(traffic: &Traffic, scenario: &Scenario, blueprint: &Blueprint, router: &dyn FabricParams) -> Load {
     let topology = &blueprint.topology;
     let (topology, cycle) = (&**topology, f64::from(blueprint.links.ticks_per_cycle));
@@ -183,14 +183,14 @@ fn in_flight_of(traffic: &Traffic, scenario: &Scenario, blueprint: &Blueprint, r
     let load = std::iter::once(0).chain(changes).map(|cycle| traffic.expected_load(cycle)).fold(0.0, f64::max);
     let size = traffic.mean_packet_size();
     let detours = if scenario.routing.params().proof().is_minimal() { 1.0 } else { DETOURS };
-    // A link that is busy for all of a packet holds it, too.
+    // A link that is busy with a packet also holds it for that time.
     let time = (ticks / drawn / cycle + hops / drawn * size * QUEUEING) * detours;
     let packets = load / size * time * f64::from(topology.endpoints());
     let flits = size / f64::from(router.flit(size.ceil() as u32)).max(1.0);
     Load { packets: packets.min(room(blueprint, size)), flits: packets * flits.max(1.0) }
 }
 
-/// Packets for which there is room in buffers and on links.
+/// Number of packets for which there is room in buffers and on links.
 fn room(blueprint: &Blueprint, size: f64) -> f64 {
     let (topology, links) = (&*blueprint.topology, &blueprint.links);
     let some = spread(SAMPLED, topology.routers());

@@ -1,15 +1,14 @@
-//! The order of modules is law: no module uses one that comes after it.
+//! The order of modules: no module uses a module that comes after it.
 //!
-//! The order is that of the groups of `mod` lines, with empty lines between them, in `lib.rs` and in every `mod.rs`
-//! whose documentation says "stand in order". A module may use those of the groups before its own; those of one group
-//! know nothing of each other. What stands in such a `mod.rs` itself comes right after the last group that it uses.
-//! Tests may look anywhere.
+//! The order is given by the groups of `mod` lines, separated by empty lines, in `lib.rs` and in every `mod.rs` whose
+//! documentation says "stand in order". A module may use modules of earlier groups. Modules of one group do not use
+//! each other. Code in such a `mod.rs` itself comes right after the last group that it uses. Tests may use everything.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Source text without comments and without its modules for tests, which stand last in a file.
+/// Source text without comments and without its test modules, which stand last in a file.
 fn code(text: &str) -> String {
     let opens = |at: &usize| text[*at..].lines().nth(1).is_some_and(|line| line.ends_with('{'));
     let end = text.match_indices("#[cfg(test)]\nmod ").map(|(at, _)| at).find(opens).unwrap_or(text.len());
@@ -17,7 +16,7 @@ fn code(text: &str) -> String {
     code.collect::<Vec<_>>().join("\n")
 }
 
-/// The names of a `{...}` list, as far as its first level goes.
+/// The names on the first level of a `{...}` list.
 fn names(list: &str) -> Vec<&str> {
     let (mut depth, mut found, mut start) = (0, vec![], 0);
     for (at, letter) in list.char_indices() {
@@ -38,8 +37,8 @@ fn names(list: &str) -> Vec<&str> {
     found.into_iter().map(str::trim).filter(|name| !name.is_empty()).collect()
 }
 
-/// All paths below the crate's root that `text`, of the module `here`, names, as far as a list of names lets them be
-/// followed.
+/// All paths below the crate's root in `text`, which is the source of module `here`. Lists of names are followed one
+/// level deep.
 fn paths(text: &str, here: &[String]) -> BTreeSet<Vec<String>> {
     let mut found = BTreeSet::new();
     let mut open: Vec<(Vec<String>, String)> = vec![];
@@ -84,7 +83,7 @@ fn paths(text: &str, here: &[String]) -> BTreeSet<Vec<String>> {
     found
 }
 
-/// The groups of modules that a `lib.rs` or `mod.rs` declares, those for tests left out.
+/// The groups of modules that a `lib.rs` or `mod.rs` declares, without test modules.
 fn groups(text: &str) -> Vec<Vec<String>> {
     let mut groups: Vec<Vec<String>> = vec![vec![]];
     let mut for_tests = false;
@@ -123,15 +122,15 @@ fn module(root: &Path, file: &Path) -> Vec<String> {
     parts
 }
 
-/// The place of the module named by the next part of `path` in the order of `parent`; of the parent itself if it is
-/// none of its modules.
+/// The place, in the order of `parent`, of the module named by the next part of `path`. If it is none of the parent's
+/// modules, the place of the parent's own code.
 fn place(groups: &[Vec<String>], own: usize, next: Option<&String>) -> (usize, Option<String>) {
     let at = next.and_then(|next| groups.iter().position(|group| group.contains(next)));
-    // Twice, so that the parent's own things have a place between two groups.
+    // Doubled, so that the parent's own code has a place between two groups.
     at.map_or((own, None), |at| (2 * at, next.cloned()))
 }
 
-/// Uses that go upwards in the order that stands in `declared`, the module `parent`.
+/// Uses that go upwards in the order that `declared`, the source of module `parent`, gives.
 fn upwards(parent: &[String], declared: &str, sources: &[(Vec<String>, String)]) -> Vec<String> {
     let groups = groups(declared);
     let below = |path: &[String]| path.starts_with(parent);
@@ -156,7 +155,7 @@ fn upwards(parent: &[String], declared: &str, sources: &[(Vec<String>, String)])
 
 #[test]
 fn no_module_uses_one_that_comes_after_it() {
-    // The package that is tested may be the engine or the one of its unit tests, in a folder below.
+    // The tests run in the engine's package or in the package of its unit tests, which is a folder below.
     let mut folders = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().map(|folder| folder.join("src"));
     let root = folders.find(|folder| folder.join("order.rs").exists()).expect("the engine's source");
     let is_test = |file: &Path| {

@@ -1,6 +1,6 @@
-//! Packets, and the arena that holds those of one partition.
+//! Packets, and the arena that holds the packets of one partition.
 //!
-//! What a packet carries besides its destination is here: legs, hops by class, and the fields that belong to its
+//! A packet carries its destination, legs, hops by class, and fields for its routing mechanism.
 //! routing mechanism.
 
 use crate::engine::{NONE, Rng, Table, Tick, reserve_gently};
@@ -17,39 +17,38 @@ pub const MISROUTED_LOCALLY: u8 = 2;
 /// In [`Packet::misrouted`]: left its minimal route at the head of an injection queue.
 pub const MISROUTED_AT_INJECTION: u8 = 4;
 
-/// In [`Packet::misrouted`]: took a detour around something that does not work.
+/// In [`Packet::misrouted`]: took a detour around a fault.
 pub const DETOURED: u8 = 8;
 
-/// The lowest bit of those of [`Packet::misrouted`] that count how often the packet has been sent again.
+/// In [`Packet::misrouted`]: the lowest of the bits that count how often the packet has been sent again.
 const REPEATED: u32 = 4;
 
 /// Most times that a packet is sent again, which the bits of the count can hold.
 pub const MOST_REPEATS: u8 = 7;
 
-/// Most classes of packets, whose number is in these bits where nothing is sent again.
+/// Most classes of packets. A class's number takes the bits of that count, where packets are not sent again.
 pub const MOST_TRAFFIC_CLASSES: usize = 1 + MOST_REPEATS as usize;
 
 /// In [`Packet::misrouted`]: it answers a request.
 pub const REPLY: u8 = 1 << 7;
 
-/// What [`Packet::misrouted`] is of a packet that is sent again for the given time, up to [`MOST_REPEATS`].
+/// The value of [`Packet::misrouted`] for a packet that is sent again for the given time, up to [`MOST_REPEATS`].
 pub const fn repeated(times: u8) -> u8 {
     (times & MOST_REPEATS) << REPEATED
 }
 
-/// What [`Packet::misrouted`] is of a packet of the given class, of traffic that has classes: below
-/// [`MOST_TRAFFIC_CLASSES`].
+/// The value of [`Packet::misrouted`] for a packet of the given class, below [`MOST_TRAFFIC_CLASSES`].
 pub const fn classified(class: u8) -> u8 {
     repeated(class)
 }
 
-/// A packet on its way: one cache line.
+/// A packet under way, one cache line long.
 #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, Immutable)]
 #[repr(C, align(64))]
 pub struct Packet {
-    /// Next packet of the queue in which the tail stands (engine).
+    /// Next packet of the queue that holds the tail (for the engine).
     pub next: u32,
-    /// Tick at which the head entered the queue it stands in (engine).
+    /// Tick at which the head entered its queue (for the engine).
     pub entry: Tick,
     /// Tick of generation.
     pub birth: Tick,
@@ -83,18 +82,18 @@ pub struct Packet {
     pub leg: u8,
     /// Legs of the route.
     pub legs: u8,
-    /// How it was misrouted so far: a sum of [`MISROUTED_GLOBALLY`], [`MISROUTED_LOCALLY`] and
-    /// [`MISROUTED_AT_INJECTION`]; besides, [`DETOURED`], how often it has been sent again ([`repeated`]) or its class
-    /// ([`classified`]), and [`REPLY`] of a reply.
+    /// Flags of misrouting: a sum of [`MISROUTED_GLOBALLY`], [`MISROUTED_LOCALLY`] and [`MISROUTED_AT_INJECTION`]. In
+    /// the other bits: [`DETOURED`]; the number of times that it has been sent again ([`repeated`]), or its class
+    /// ([`classified`]); and [`REPLY`] for a reply.
     pub misrouted: u8,
-    /// Free for the routing mechanism; with tables that have layers, that of the route.
+    /// Free for the routing mechanism. With layered tables, it holds the layer of the route.
     pub flags: u8,
 }
 
 const _: () = assert!(size_of::<Packet>() == 64);
 
 impl Packet {
-    /// A packet of one phit that has not been anywhere, on a route of one leg.
+    /// A packet of one phit before its first hop, on a route of one leg.
     #[inline]
     pub const fn new(source: u32, destination: u32) -> Self {
         Self {
@@ -121,30 +120,30 @@ impl Packet {
         }
     }
 
-    /// How it was misrouted so far, whatever else is noted there.
+    /// Its flags of misrouting, without the other bits.
     #[inline]
     pub fn detours(&self) -> u8 {
         self.misrouted & (MISROUTED_GLOBALLY | MISROUTED_LOCALLY | MISROUTED_AT_INJECTION)
     }
 
-    /// How often it has been sent again after it was lost.
+    /// Number of times that it has been sent again after a loss.
     pub fn repeats(&self) -> u8 {
         self.misrouted >> REPEATED & MOST_REPEATS
     }
 
-    /// Its class, of traffic that has classes.
+    /// Its class, if traffic has classes.
     #[inline]
     pub fn class(&self) -> u8 {
         self.repeats()
     }
 
-    /// The current leg as the topology's hop rule wants it.
+    /// The current leg, as an argument of the topology's hop rule.
     #[inline]
     pub fn current_leg(&self, to_group: bool) -> Leg {
         Leg { index: self.leg, of: self.legs, to_group }
     }
 
-    /// A stream of random numbers of the packet at `router`, the same whenever it is asked for: for choices that a
+    /// A stream of random numbers for the packet at `router`, with equal numbers at every call. For choices that a
     /// blocked packet keeps, such as one of several parallel links.
     #[inline]
     pub fn rng(&self, router: u32) -> Rng {
@@ -158,7 +157,7 @@ impl Packet {
         Rng::keyed(packet ^ u64::from(number) << 56, router)
     }
 
-    /// What the topology's hop rule may read.
+    /// The packet's state, as an argument of the topology's hop rule.
     #[inline]
     pub fn hop_state(&self) -> HopState {
         HopState {
@@ -181,15 +180,15 @@ pub struct Leg {
 }
 
 impl Leg {
-    /// That of a route of one leg.
+    /// The leg of a route of one leg.
     pub const ONLY: Self = Self { index: 0, of: 1, to_group: false };
 
     /// The second leg of a Valiant route.
     pub const SECOND: Self = Self { index: 1, of: 2, to_group: false };
 
-    /// The leg's part of `vcs` virtual channels divided evenly among the legs of the route, as (first, number): what a
-    /// topology gives a leg whose hops must never wait for an earlier leg's. With fewer VCs than legs, late legs share
-    /// the last one (a valid range, but no longer free of deadlock).
+    /// The leg's part of `vcs` virtual channels, divided evenly among the legs of the route, as (first, number). A
+    /// topology uses it for legs that must never wait for an earlier leg. With fewer VCs than legs, late legs share the
+    /// last one: this is a valid range, but no longer free of deadlock.
     #[inline]
     pub fn share(self, vcs: u8) -> (u8, u8) {
         if self.of <= 1 {
@@ -202,7 +201,7 @@ impl Leg {
     }
 }
 
-/// What a hop may read of the packet that takes it.
+/// The state of a packet that its next hop may depend on.
 #[derive(Debug, Clone, Copy)]
 pub struct HopState {
     /// Class of the link by which the packet came (0: injected here).
@@ -213,10 +212,10 @@ pub struct HopState {
     pub leg_hops: Hops,
 }
 
-/// Link classes that a network may have: a packet counts the hops of each in a byte of one word.
+/// Most link classes of a network: a packet counts the hops of each class in a byte of one word.
 pub const MOST_CLASSES: usize = 8;
 
-/// Hops by link class: of each up to 255, packed in one word.
+/// Hops by link class, up to 255 of each, packed in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, FromBytes, IntoBytes, Immutable)]
 #[repr(transparent)]
 pub struct Hops(pub u64);
@@ -234,7 +233,7 @@ impl Hops {
         self.0 += 1 << (8 * class);
     }
 
-    /// One more hop over a link of `class`: none for class 0, that of endpoints.
+    /// One more hop over a link of `class`. Hops of class 0, the endpoints' links, are not counted.
     #[inline]
     pub fn add_link(&mut self, class: u8) {
         const ONE: [u64; MOST_CLASSES] = [0, 1 << 8, 1 << 16, 1 << 24, 1 << 32, 1 << 40, 1 << 48, 1 << 56];
@@ -248,8 +247,8 @@ impl Hops {
     }
 }
 
-/// Packets by 32-bit index. The free places stand in a list of their own, so that a place can be handed out without
-/// reading it: it has often left the cache, and then nothing waits for it to come back.
+/// Packets by 32-bit index. Free places are kept in a separate list, so that a place can be handed out without reading
+/// it. Its content has often left the cache, and nothing should wait for it.
 #[derive(Debug, Default)]
 pub struct Arena {
     packets: Table<Packet>,
@@ -276,7 +275,7 @@ impl Arena {
         self.free.push(index);
     }
 
-    /// Of each place, whether a packet is in it.
+    /// For each place, whether it holds a packet.
     pub fn lives(&self) -> Vec<bool> {
         let mut lives = vec![true; self.packets.len()];
         self.free.iter().for_each(|&index| lives[index as usize] = false);
@@ -294,12 +293,12 @@ impl Arena {
         self.packets.prefetch(index);
     }
 
-    /// Brings them into the cache, see `Table::fetch`.
+    /// Brings the packets into the cache, see `Table::fetch`.
     pub fn fetch(&self) {
         self.packets.fetch();
     }
 
-    /// Bytes held.
+    /// Bytes of memory in use.
     pub fn bytes(&self) -> usize {
         self.packets.bytes() + self.free.capacity() * 4
     }

@@ -13,7 +13,7 @@ macro_rules! registry {
         #[derive(Debug, Clone, PartialEq)]
         $vis enum $name {
             $(#[doc = concat!("`kind = \"", $kind, "\"`")] $variant($params),)+
-            /// One that is not registered; see [`Self::custom`].
+            /// Parameters of a kind that is not registered; see [`Self::custom`].
             Custom($crate::registry::Custom<dyn $as + Send + Sync>),
         }
 
@@ -21,8 +21,8 @@ macro_rules! registry {
             /// Names accepted as `kind`.
             pub const KINDS: &'static [&'static str] = &[$($kind),+];
 
-            /// Parameters that are not registered, under a name of the caller's: put into a scenario in place of what
-            /// was read, they take part in a run as if they were. A document cannot name them.
+            /// Parameters that are not registered, under a name of the caller's choice. Put into a scenario in place of
+            /// the parameters from the document, they act like registered ones. A document cannot name them.
             pub fn custom<T>(kind: &'static str, params: T) -> Self
             where
                 T: $as + serde::Serialize + Send + Sync + 'static,
@@ -31,15 +31,15 @@ macro_rules! registry {
                 Self::Custom($crate::registry::Custom::new(kind, value, std::sync::Arc::new(params)))
             }
 
-            /// The kinds that [`Self::add`] has added.
+            /// The kinds added by [`Self::add`].
             fn added() -> &'static $crate::registry::Shelf<dyn $as + Send + Sync> {
                 static ADDED: $crate::registry::Shelf<dyn $as + Send + Sync> = $crate::registry::Shelf::new();
                 &ADDED
             }
 
-            /// Adds a kind: from now on documents may name it, and everything that is listed of kinds has it. For
-            /// programs that bring mechanisms of their own, before they read the first document. A name that is there
-            /// already is left as it is, and false is returned.
+            /// Adds a kind: from now on documents may name it, and all lists of kinds include it. For programs with
+            /// their own mechanisms, before they read the first document. If the name exists already, nothing changes
+            /// and false is returned.
             pub fn add<T>(kind: &'static str) -> bool
             where
                 T: $as + serde::Serialize + serde::de::DeserializeOwned + schemars::JsonSchema + Send + Sync + 'static,
@@ -61,7 +61,7 @@ macro_rules! registry {
                 !Self::KINDS.contains(&kind) && Self::added().put(new)
             }
 
-            /// All names accepted as `kind`, those that were added last.
+            /// All names accepted as `kind`, added kinds last.
             pub fn kinds() -> Vec<&'static str> {
                 let mut kinds = Self::KINDS.to_vec();
                 kinds.extend(Self::added().each(|added| added.kind));
@@ -76,7 +76,7 @@ macro_rules! registry {
                 }
             }
 
-            /// The parameters, as what this concept asks of them.
+            /// The parameters, as this concept's trait.
             pub fn params(&self) -> &dyn $as {
                 match self {
                     $(Self::$variant(params) => params,)+
@@ -84,7 +84,7 @@ macro_rules! registry {
                 }
             }
 
-            /// The parameters, shared, to be kept by what is built from them.
+            /// The parameters, shared, for objects built from them to keep.
             pub fn shared(&self) -> std::sync::Arc<dyn $as + Send + Sync> {
                 match self {
                     $(Self::$variant(params) => std::sync::Arc::new(params.clone()),)+
@@ -92,8 +92,8 @@ macro_rules! registry {
                 }
             }
 
-            /// Reads the table found at `path`, and checks it against the bounds of its schema; a bare string stands
-            /// for a table with only `kind`.
+            /// Reads the table found at `path`, and checks it against the bounds of its schema. A bare string is a
+            /// table with only `kind`.
             pub fn from_value(path: &str, value: &serde_json::Value) -> Result<Self, $crate::error::ScenarioError> {
                 let (kind, rest) = $crate::registry::split_kind(path, value, $what, &Self::kinds())
                     .map_err(|error| $crate::registry::with_kinds_of(error, value, Self::schemas))?;
@@ -106,7 +106,7 @@ macro_rules! registry {
                 }
             }
 
-            /// What breaks a bound of the schema: for parameters that a program has set.
+            /// The broken bounds of the schema. A program may have set parameters that no document could hold.
             pub fn broken(&self, path: &str) -> Vec<$crate::error::ScenarioError> {
                 match self {
                     $(Self::$variant(params) => {
@@ -120,7 +120,7 @@ macro_rules! registry {
                 }
             }
 
-            /// As [`Self::from_value`], but for the bounds: those of a table within another are checked with that.
+            /// [`Self::from_value`] without checking bounds: nested tables are checked with their outer table.
             fn unbounded(path: &str, value: &serde_json::Value) -> Result<Self, $crate::error::ScenarioError> {
                 let (kind, rest) = $crate::registry::split_kind(path, value, $what, &Self::kinds())
                     .map_err(|error| $crate::registry::with_kinds_of(error, value, Self::schemas))?;
@@ -191,7 +191,7 @@ use serde_json::{Map, Value, json};
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// Parameters that are not registered, with their name: what lets a program run a mechanism of its own.
+/// Parameters that are not registered, with their name: these let a program run its own mechanism.
 pub struct Custom<P: ?Sized> {
     kind: &'static str,
     value: Value,
@@ -199,7 +199,7 @@ pub struct Custom<P: ?Sized> {
 }
 
 impl<P: ?Sized> Custom<P> {
-    /// `params` under the name `kind`; `value` is their table, as a result shows it.
+    /// `params` under the name `kind`. `value` is their table, for results.
     pub fn new(kind: &'static str, value: Value, params: Arc<P>) -> Self {
         Self { kind, value, params }
     }
@@ -232,13 +232,14 @@ type Read<P> = fn(&'static str, &str, &Value, bool) -> Result<Custom<P>, Scenari
 pub(crate) struct Added<P: ?Sized> {
     /// Its name.
     pub(crate) kind: &'static str,
-    /// Reads its table, which is found at a path, and checks it against the bounds of its schema if it is to.
+    /// Reads its table, which is found at a path. If the last argument is true, checks it against the bounds of its
+    /// schema.
     pub(crate) read: Read<P>,
-    /// The schema of its table, whole.
+    /// The complete schema of its table.
     pub(crate) schema: fn() -> Schema,
-    /// The same within a document.
+    /// The schema of its table within a document.
     pub(crate) inner: fn(&mut SchemaGenerator) -> Schema,
-    /// What breaks a bound of the schema.
+    /// The broken bounds of the schema.
     pub(crate) check: fn(&str, &Value) -> Vec<ScenarioError>,
 }
 
@@ -259,12 +260,12 @@ impl<P: ?Sized> Clone for Added<P> {
 pub(crate) struct Shelf<P: ?Sized>(RwLock<Vec<Added<P>>>);
 
 impl<P: ?Sized> Shelf<P> {
-    /// With none.
+    /// Without any kinds.
     pub(crate) const fn new() -> Self {
         Self(RwLock::new(Vec::new()))
     }
 
-    /// Adds one; false if there is one of that name.
+    /// Adds a kind; false if its name exists already.
     pub(crate) fn put(&self, new: Added<P>) -> bool {
         let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
         let is_new = all.iter().all(|added| added.kind != new.kind);
@@ -274,19 +275,19 @@ impl<P: ?Sized> Shelf<P> {
         is_new
     }
 
-    /// What `of` makes of each.
+    /// The results of `of` for each kind.
     pub(crate) fn each<T>(&self, of: impl FnMut(&Added<P>) -> T) -> Vec<T> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).iter().map(of).collect()
     }
 
-    /// The one of that name.
+    /// The kind of that name.
     pub(crate) fn find(&self, kind: &str) -> Option<Added<P>> {
         let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
         all.iter().find(|added| added.kind == kind).cloned()
     }
 }
 
-/// The kind of a concept that was chosen, where what it is chosen from must not be known.
+/// A chosen kind of a concept, for code that must not know the list of kinds.
 pub trait Chosen<P: ?Sized> {
     /// The parameters of the kind that was chosen.
     fn shared(&self) -> Arc<P>;
@@ -310,7 +311,7 @@ impl<P: ?Sized> PartialEq for Custom<P> {
     }
 }
 
-/// An error about a table without `kind`, with the kinds that have the keys of the table.
+/// An error about a table without `kind`. It names the kinds that have the keys of the table.
 pub(crate) fn with_kinds_of(
     error: ScenarioError,
     value: &Value,
@@ -336,7 +337,7 @@ pub(crate) fn with_kinds_of(
     }
 }
 
-/// Most kinds that such a message names.
+/// Most kinds that this error names.
 const MOST_KINDS: usize = 4;
 
 /// Splits a table into its `kind` and the rest.
@@ -366,8 +367,8 @@ pub(crate) fn unknown(path: &str, kind: &str, what: &str, kinds: &[&'static str]
     ScenarioError::unknown(join(path, "kind"), kind, what, kinds.iter().copied())
 }
 
-/// The schema of a table whose `kind` selects one of several sets of keys, or of the bare name of a kind that needs no
-/// other key.
+/// The schema of a table whose `kind` selects one of several sets of keys. It also accepts the bare name of a kind
+/// without required keys.
 pub(crate) fn one_of(what: &str, tables: Vec<(&'static str, schemars::Schema)>) -> schemars::Schema {
     let mut bare = Vec::new();
     let mut alternatives = vec![Value::Null];

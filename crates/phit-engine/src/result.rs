@@ -1,5 +1,4 @@
-//! The result of a run: a summary and tables, as JSON values. What they consist of is declared in
-//! `measure::quantities`.
+//! The result of a run: a summary and tables, as JSON values. Their contents are declared in `measure::quantities`.
 
 use crate::fabric::LinkClasses;
 use crate::measure::{Collector, Cost, Counters, Machine, Of, Quantity, Reading, Snapshot};
@@ -8,7 +7,7 @@ use crate::topology::Topology;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// All that a run has counted.
+/// All counts of a run.
 #[derive(Debug)]
 pub struct Outcome {
     pub(crate) collector: Collector,
@@ -58,22 +57,22 @@ impl Outcome {
         self.read(Cost::default(), |at| at.latency_mean())
     }
 
-    /// True if the run was stopped before it had measured all that it should.
+    /// True if the run was stopped before its measurement was complete.
     pub fn stopped(&self) -> bool {
         self.stopped
     }
 
-    /// The summary, without what depends on the machine.
+    /// The summary, without values that depend on the machine.
     pub fn summary(&self) -> Map<String, Value> {
         self.quantities(Cost::default(), |quantity| quantity.of != Of::Machine)
     }
 
-    /// What depends on how the run was executed: the rest of the summary. `cost` is what the caller has measured.
+    /// The rest of the summary: values that depend on execution. `cost` is measured by the caller.
     pub fn execution(&self, cost: Cost) -> Map<String, Value> {
         self.quantities(cost, |quantity| quantity.of == Of::Machine)
     }
 
-    /// The tables that the scenario asks for: columns by name, by table.
+    /// The tables that the scenario asks for, by name: their columns by name.
     pub fn tables(&self) -> Map<String, Value> {
         self.read(Cost::default(), |at| {
             let tables = Counters::tables().filter(|table| (table.asked)(at));
@@ -93,9 +92,9 @@ impl Outcome {
         })
     }
 
-    /// Calls `see` with all that quantities are computed from.
+    /// Calls `see` with the source of all quantities.
     fn read<T>(&self, cost: Cost, see: impl FnOnce(&Reading<'_>) -> T) -> T {
-        // Phits per cycle of a load of 1, the mean of endpoints.
+        // Phits per cycle at a load of 1, as the mean over endpoints.
         let one = self.collector.window().load.of_all() / f64::from(self.topology.endpoints());
         let bandwidth = |router, port| self.links.of_port(&*self.topology, router, port).to_f64();
         let rate = |router, port| self.links.rate_of_port(&*self.topology, router, port);

@@ -1,5 +1,4 @@
-//! One run: check, build, warm up, measure, drain. The entrance for a program that has a scenario and wants its
-//! results.
+//! One run: check, build, warm up, measure, drain. A program that has a scenario and wants its results starts here.
 
 use crate::engine::{Parted, Team, Tick};
 use crate::error::ScenarioError;
@@ -29,14 +28,14 @@ pub use crate::fabric::Options;
 pub use prepare::{check_seeds, needs, prepare};
 pub use verify::{channels, routes, verify};
 
-/// Told how far a run is; returns false to stop it.
+/// Receives the progress of a run; returns false to stop it.
 pub type Progress<'a> = &'a mut dyn FnMut(u32, u32) -> bool;
 
 /// A run was stopped from outside.
 #[derive(Debug, thiserror::Error)]
 #[error("the run was stopped")]
 pub struct Stopped {
-    /// What had been measured by then, if anything.
+    /// The results up to then, if there are any.
     pub partial: Option<Box<Outcome>>,
 }
 
@@ -50,7 +49,7 @@ pub struct Simulation {
     team: Option<Team>,
     now: Tick,
     watchdog: Watchdog,
-    /// Times that links have broken and that routing has got to know of it, in turns.
+    /// Number of changes seen: each failure counts when links break, and once more when routing learns of it.
     breakdowns_seen: usize,
     pace: Pace,
 }
@@ -61,13 +60,13 @@ impl Simulation {
         Self::within(scenario, options, None)
     }
 
-    /// The same, unless more than `memory` bytes are expected to be needed.
+    /// [`Self::new`], unless more than `memory` bytes are expected to be needed.
     pub fn within(scenario: &Scenario, options: Options, memory: Option<u64>) -> Result<Self, ScenarioError> {
         Self::among(scenario, options, memory, None)
     }
 
-    /// The same, of this process's share where the processes of `team` run the network together, each with so many
-    /// threads and within so many bytes. All of them make the same calls.
+    /// [`Self::within`] for this process's share, where the processes of `team` run the network together. Each has its
+    /// own number of threads and limit of memory. All of them must make the same calls.
     pub fn among(
         scenario: &Scenario,
         options: Options,
@@ -94,7 +93,7 @@ impl Simulation {
             }
         };
         if let Some(faulty) = blueprint.topology.faulty().filter(|faulty| !faulty.off().is_empty()) {
-            // What does not work from the start.
+            // Faults from the start.
             let graph = &blueprint.topology;
             let dead: Vec<_> = faulty.off().iter().map(|&endpoint| graph.attachment(endpoint)).collect();
             fabric.break_links(&dead, &[]);
@@ -129,7 +128,7 @@ impl Simulation {
         self.fabric.as_any().downcast_ref()
     }
 
-    /// The partitions of a network of input-queued routers, for tests that put something of their own into them.
+    /// The partitions of a network of input-queued routers, for tests that insert objects of their own.
     #[cfg(test)]
     pub(crate) fn parts_mut(&mut self) -> &mut [crate::fabric::input_queued::Partition] {
         let network = self.fabric.as_any_mut().downcast_mut::<crate::fabric::input_queued::InputQueued>();
@@ -142,7 +141,7 @@ impl Simulation {
         self.kernel::<crate::fabric::input_queued::InputQueued>().expect("input-queued routers").parts().0
     }
 
-    /// What the network was built from.
+    /// The blueprint of the network.
     pub fn blueprint(&self) -> &Blueprint {
         &self.blueprint
     }
@@ -164,18 +163,18 @@ impl Simulation {
         self.run_to(end);
     }
 
-    /// Runs some ticks, at most `most`, before `end`: about as many as take a tenth of a second.
+    /// Runs some ticks, at most `most`, before `end`: as many as take about a tenth of a second.
     fn step_towards(&mut self, end: Tick, most: Tick) -> Step {
         let (from, start) = (self.now, Instant::now());
         self.advance_to(end.min(from.saturating_add(self.pace.next(most))));
         Step { ticks: self.now - from, time: start.elapsed() }
     }
 
-    /// True if after this step no process wants the run to stop, of which `progress` asks.
+    /// True if no process wants the run to stop after this step. `progress` is asked.
     fn goes_on(&mut self, step: Step, progress: Progress<'_>, done: u32, planned: u32) -> bool {
         let mut agreed = (step.time, progress(done, planned));
         if let Some(team) = &self.team {
-            // One round for both.
+            // One exchange answers both questions.
             for (time, goes_on) in team.each(agreed) {
                 agreed = (agreed.0.max(time), agreed.1 && goes_on);
             }
@@ -191,7 +190,7 @@ impl Simulation {
         }
     }
 
-    /// The next tick in which links break, or, with `true`, in which routing gets to know of it.
+    /// The next tick in which links break, or (with `true`) in which routing learns of it.
     fn next_breakdown(&self) -> Option<(Tick, Breakdown, bool)> {
         let cycle = self.blueprint.links.ticks_per_cycle;
         let breakdowns = self.blueprint.topology.breakdowns();
@@ -201,19 +200,19 @@ impl Simulation {
         Some((cycles * cycle, breakdown.clone(), known))
     }
 
-    /// Records packets from now on, for `cycles` cycles: what [`Self::run`] does between warming up and measuring.
+    /// Records packets from now on, for `cycles` cycles: the step of [`Self::run`] between warming up and measuring.
     pub fn open_window(&mut self, cycles: u32) {
         let end = self.now + cycles * self.blueprint.links.ticks_per_cycle;
         self.fabric.open_window(self.now..end);
     }
 
-    /// Packets generated in the window that have been delivered, or lost over links that broke.
+    /// Packets generated in the window that have been delivered, or lost on broken links.
     fn delivered(&self) -> u64 {
         let Flow { generated_delivered, generated_lost, .. } = self.flow();
         generated_delivered + generated_lost
     }
 
-    /// What the run goes by.
+    /// The counters for the control of the run.
     fn flow(&self) -> Flow {
         let mut all = Flow::default();
         self.fabric.collectors().iter().for_each(|collector| all.add(&collector.counters.flow));
@@ -238,14 +237,14 @@ impl Simulation {
         self.fabric.bytes()
     }
 
-    /// What the partitions of this process have counted.
+    /// The counts of this process's partitions.
     fn own(&self) -> Collector {
         let mut own = Collector::new(self.blueprint.window.clone());
         self.fabric.collectors().iter().for_each(|collector| own.merge(collector));
         own
     }
 
-    /// What all have counted.
+    /// The counts of all processes.
     fn merged(&self) -> Collector {
         let own = self.own();
         match &self.team {
@@ -254,14 +253,14 @@ impl Simulation {
         }
     }
 
-    /// The sum of what processes have counted.
+    /// The sum of the processes' counts.
     fn sum(&self, parts: Vec<Counters>) -> Collector {
         let mut all = Collector::new(self.blueprint.window.clone());
         parts.iter().for_each(|counters| all.add(counters));
         all
     }
 
-    /// What all have counted, and the snapshots before and after; only the first process gets to know of it.
+    /// The counts of all processes, and the snapshots before and after. Only the first process receives them.
     fn gathered(&self, before: Snapshot, after: Snapshot) -> Option<(Collector, Snapshot, Snapshot)> {
         let own = self.own();
         let (Some(team), Some(share)) = (&self.team, self.fabric.share()) else { return Some((own, before, after)) };
@@ -278,7 +277,7 @@ impl Simulation {
         Some((self.sum(counters), whole(before), whole(after)))
     }
 
-    /// Runs the whole scenario. Where several processes do, the first gets the outcome, and the others nothing.
+    /// Runs the whole scenario. If several processes run it, the first gets the outcome and the others `None`.
     pub fn run_together(self, progress: Progress<'_>) -> Result<Option<Outcome>, RunError> {
         match catch_unwind(AssertUnwindSafe(|| self.run_to_end(progress))) {
             Ok(done) => done,
@@ -319,7 +318,7 @@ impl Simulation {
         }
     }
 
-    /// Measures from now on, as long as the scenario says, and waits for packets that are counted.
+    /// Measures from now on, as long as the scenario asks, and waits for recorded packets.
     fn measure(&mut self, mut planned: u32, progress: Progress<'_>) -> Result<Measured, RunError> {
         let measure = self.scenario.measure.clone();
         let cycle = self.blueprint.links.ticks_per_cycle;
@@ -338,8 +337,8 @@ impl Simulation {
                     (until.max_cycles, (measure.cycles / 2).max(measure.cycles / measure.batches))
                 }
                 (None, Some(most)) => {
-                    // Chance makes an interval narrow now and then, the more often the more looks there are: the time
-                    // grows by half from one to the next, and two in a row have to find it narrow.
+                    // By chance, an interval is sometimes too narrow, and more often so with more checks. So the time
+                    // grows by half between checks, and two checks in a row must find the interval narrow enough.
                     let met = self.precision_met(measured);
                     converged = met && (before_met || measured >= most);
                     before_met = met;
@@ -365,14 +364,14 @@ impl Simulation {
                 self.advance_reporting(self.now + step * cycle, planned + drained, progress)?;
             }
             converged &= self.delivered() >= labelled;
-            // Packets that were still on their way belong to batches, too.
+            // Packets that were still under way also belong to batches.
             converged &= self.precision_met((end - start) / cycle);
         }
         Ok(Measured { cycles: (end - start) / cycle, drained, converged: asked.then_some(converged), after })
     }
 
-    /// What has been measured since `start` by a run that was stopped: as if it had been meant to end now. Nothing
-    /// before a cycle is over.
+    /// The results since `start` of a run that was stopped, as if it had been meant to end now. `None` before the first
+    /// cycle is over.
     fn partial(&mut self, start: Tick, before: Snapshot) -> Option<Outcome> {
         let cycle = self.blueprint.links.ticks_per_cycle;
         self.advance_to(self.now.next_multiple_of(cycle));
@@ -387,7 +386,7 @@ impl Simulation {
         Some(Outcome { stopped: true, ..self.outcome(start, before, measured)? })
     }
 
-    /// What was counted from `start` on; see [`Self::run_together`].
+    /// The results since `start`; see [`Self::run_together`].
     fn outcome(&self, start: Tick, before: Snapshot, measured: Measured) -> Option<Outcome> {
         let cycle = self.blueprint.links.ticks_per_cycle;
         let Measured { cycles, drained, converged, after } = measured;
@@ -411,15 +410,15 @@ impl Simulation {
         })
     }
 
-    /// True if means are known as precisely as `measure.precision` asks for, after so many measured cycles.
+    /// True if, after `cycles` measured cycles, means have the precision that `measure.precision` asks for.
     fn precision_met(&self, cycles: u32) -> bool {
         let measure = &self.scenario.measure;
         let Some(asked) = &measure.precision else { return true };
         Precisions::met(&self.merged().counters, &self.blueprint.window, cycles, asked, measure.confidence)
     }
 
-    /// True if the intervals of mean latency and accepted load are as narrow as `measure.until` asks for, after so many
-    /// measured cycles.
+    /// True if, after `cycles` measured cycles, the intervals of mean latency and accepted load are as narrow as
+    /// `measure.until` asks for.
     fn precise(&self, until: &Until, cycles: u32) -> bool {
         let ticks = cycles * self.blueprint.links.ticks_per_cycle;
         let batches = self.merged().counters.batches;
@@ -468,7 +467,7 @@ impl Simulation {
     }
 }
 
-/// Why a network cannot be run by `count` processes.
+/// The error for a network that `count` processes cannot share.
 fn not_shared(scenario: &Scenario, whole: Whole, count: usize) -> ScenarioError {
     let (key, kind, why) = match whole {
         Whole::Router => (
@@ -485,14 +484,14 @@ fn not_shared(scenario: &Scenario, whole: Whole, count: usize) -> ScenarioError 
     ScenarioError::new(key, format!("{kind:?}"), why)
 }
 
-/// A part of a run between two looks at the outside world, in this process.
+/// The part of a run between two checks for progress and stopping, in this process.
 #[derive(Clone, Copy)]
 struct Step {
     ticks: Tick,
     time: Duration,
 }
 
-/// How a measurement has ended.
+/// The end of a measurement.
 struct Measured {
     cycles: u32,
     drained: u32,
@@ -500,7 +499,7 @@ struct Measured {
     after: Snapshot,
 }
 
-/// Cycles between two looks at whether all labelled packets have been delivered.
+/// Cycles between two checks whether all recorded packets have been delivered.
 const DRAIN_STEP: u32 = 200;
 
 /// Checks, builds and runs a scenario.
@@ -508,7 +507,7 @@ pub fn run(scenario: &Scenario, options: Options, progress: Progress<'_>) -> Res
     Simulation::new(scenario, options)?.run(progress)
 }
 
-/// Why a run has no result.
+/// The reason why a run has no result.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The scenario cannot be simulated.
@@ -517,13 +516,13 @@ pub enum RunError {
     /// The run was stopped.
     #[error(transparent)]
     Stopped(#[from] Stopped),
-    /// Packets wait for one another in a circle, or for ever: which ones.
+    /// Packets wait for one another in a cycle, or for ever: the text names them.
     #[error("{0}")]
     Deadlock(String),
-    /// The processes that ran it together have lost one another.
+    /// The processes that ran it together have lost contact.
     #[error(transparent)]
     Parted(#[from] Parted),
-    /// A program can never end, or not within the times that can be simulated: who waits for what.
+    /// A program can never end, or not within the times that can be simulated: the text says who waits for what.
     #[error("{0}")]
     Unfinished(String),
 }

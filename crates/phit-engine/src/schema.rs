@@ -1,8 +1,7 @@
 //! The schemas of parameter structs: how they are made, and the check of a table against their bounds.
 //!
-//! A bound (`minimum`, `exclusiveMaximum`, `minItems`, ...) stands once, as an attribute of the field that it is about.
-//! From there it comes into the JSON Schema, and from the schema into the check and its message. What depends on more
-//! than one key is checked in code.
+//! A bound (`minimum`, `exclusiveMaximum`, `minItems`, ...) stands once, as an attribute of its field. It appears in
+//! the JSON Schema, which provides the check and its message. Conditions between several keys are checked in code.
 
 use crate::error::{REQUIRED, ScenarioError, join, joined, read};
 use schemars::generate::SchemaSettings;
@@ -23,7 +22,7 @@ pub(crate) fn of<T: JsonSchema>() -> Schema {
     generator().into_root_schema_for::<T>()
 }
 
-/// Replaces what only rustdoc understands: links are their texts.
+/// Replaces notation that only rustdoc understands: links become their texts.
 fn plain_descriptions(schema: &mut Schema) {
     if let Some(Value::String(text)) = schema.get_mut("description") {
         *text = plain(text);
@@ -31,8 +30,8 @@ fn plain_descriptions(schema: &mut Schema) {
     schemars::transform::transform_subschemas(&mut plain_descriptions, schema);
 }
 
-/// `text` with every link (``[`X`]``, ``[`X`](path)``, `[words](path)`) replaced by its text; blocks of code stay as
-/// they are.
+/// `text` with every link (``[`X`]``, ``[`X`](path)``, `[words](path)`) replaced by its text. Blocks of code are
+/// unchanged.
 fn plain(text: &str) -> String {
     let mut code = false;
     let lines = text.split('\n').map(|line| {
@@ -48,7 +47,7 @@ fn without_links(line: &str) -> String {
     while let Some(open) = rest.find('[') {
         let (before, from) = rest.split_at(open);
         text.push_str(before);
-        // Within backticks brackets are a scenario's.
+        // Brackets within backticks are scenario syntax.
         let quoted = text.matches('`').count() % 2 == 1;
         let inside = from[1..].find(']').map(|close| &from[1..=close]);
         let Some(inside) = inside.filter(|_| !quoted) else {
@@ -81,7 +80,7 @@ fn without_links(line: &str) -> String {
 pub(crate) fn parse<T: DeserializeOwned + JsonSchema + 'static>(path: &str, value: &Value) -> Result<T, ScenarioError> {
     let broken = check::<T>(path, value);
     match read_all(path, value) {
-        // What a reader says of the values of a list that stands where a table should is beside the point.
+        // If a list stands in place of a table, errors about the list's values would only distract.
         Err(error) if broken.iter().any(|other| other.expected == TABLE && error.path.starts_with(&other.path)) => {
             joined(Ok(()), broken).and(Err(error))
         }
@@ -89,12 +88,12 @@ pub(crate) fn parse<T: DeserializeOwned + JsonSchema + 'static>(path: &str, valu
     }
 }
 
-/// Reads a value of type `T` found at `path`. Of a table that lacks keys all of these are named.
+/// Reads a value of type `T` found at `path`. If its table lacks keys, the errors name all of them.
 pub(crate) fn read_all<T: DeserializeOwned + JsonSchema>(path: &str, value: &Value) -> Result<T, ScenarioError> {
     read(path, value).map_err(|error| with_all_missing(error, path, value, of::<T>))
 }
 
-/// An error about a key that a table lacks, with all others that it lacks.
+/// An error about a missing key, with errors for all other missing keys of the table.
 fn with_all_missing(mut error: ScenarioError, path: &str, value: &Value, schema: fn() -> Schema) -> ScenarioError {
     let schema = schema();
     let required = schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
@@ -108,13 +107,13 @@ fn with_all_missing(mut error: ScenarioError, path: &str, value: &Value, schema:
     error
 }
 
-/// What is said of a list where a table should stand. What reads tables takes lists as well, as values of keys in the
-/// order of their declaration.
+/// The error for a list in place of a table. The reader of tables would accept a list: as values of the keys in their
+/// order of declaration.
 const TABLE: &str = "expected a table";
 
-/// What breaks a bound of the schema of `T` in the table at `path`.
+/// The broken bounds of the schema of `T` in the table at `path`.
 pub(crate) fn check<T: JsonSchema + 'static>(path: &str, value: &Value) -> Vec<ScenarioError> {
-    // Nobody reads the descriptions of this one.
+    // No user sees the descriptions of this schema.
     broken(
         TypeId::of::<T>(),
         || SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>(),
@@ -123,7 +122,7 @@ pub(crate) fn check<T: JsonSchema + 'static>(path: &str, value: &Value) -> Vec<S
     )
 }
 
-/// What breaks a bound of the schema of a type, in the table at `path`.
+/// The broken bounds of the schema of a type, in the table at `path`.
 fn broken(of: TypeId, schema: fn() -> Schema, path: &str, value: &Value) -> Vec<ScenarioError> {
     // Schemas are made once: a sweep reads thousands of scenarios.
     static MADE: LazyLock<Mutex<HashMap<TypeId, Option<&'static Value>>>> = LazyLock::new(Mutex::default);
@@ -141,8 +140,8 @@ fn broken(of: TypeId, schema: fn() -> Schema, path: &str, value: &Value) -> Vec<
 const BOUNDS: [&str; 6] = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minItems", "maxItems"];
 const ALTERNATIVES: [&str; 3] = ["oneOf", "anyOf", "allOf"];
 
-/// The parts of a schema that bounds stand in, so that long lists without any are not walked through; `None` if there
-/// are none.
+/// The parts of a schema that contain bounds, so that long lists without bounds need no visit. `None` if there are
+/// none.
 fn bounds(schema: &Value) -> Option<Value> {
     // A definition may refer to others, and to itself.
     let definitions = schema.get("$defs").and_then(Value::as_object);
@@ -156,14 +155,14 @@ fn bounds(schema: &Value) -> Option<Value> {
         bounded.extend(more);
     }
     let (mut kept, any) = pruned(schema, &bounded);
-    // The others say what a number with a bound may be besides.
+    // Definitions without bounds only list alternatives of a number with a bound.
     let definitions = definitions.into_iter().flatten();
     kept["$defs"] = definitions.map(|(name, part)| (name.clone(), pruned(part, &bounded).0)).collect();
     any.then_some(kept)
 }
 
-/// Of a schema its bounds, the way to them, and what tells alternatives apart; and whether there are any. `bounded` are
-/// the definitions that have some.
+/// The bounds of a schema, with the path to them and the marks that distinguish alternatives; and whether it has any.
+/// `bounded` are the definitions with bounds.
 fn pruned(schema: &Value, bounded: &HashSet<&str>) -> (Value, bool) {
     let mut kept = Map::new();
     let mut any = false;
@@ -239,7 +238,7 @@ pub(crate) fn applying<'a>(value: &Value, schemas: &[&'a Value], root: &'a Value
 
 fn referred<'a>(schema: &Value, root: &'a Value) -> Option<&'a Value> {
     let reference = schema.get("$ref").and_then(Value::as_str)?;
-    // Not by `pointer`, which takes each step apart: a scenario comes by here a hundred times.
+    // `pointer` would allocate each step, and a scenario takes this path a hundred times.
     let mut steps = reference.trim_start_matches('#').split('/').skip(1);
     steps.try_fold(root, |schema, step| schema.get(step))
 }
@@ -250,7 +249,7 @@ fn is_of_its_kind(value: &Value, schema: &Value) -> bool {
     kind.is_none() || value.get("kind").is_none() || kind == value.get("kind")
 }
 
-/// Where a value stands; put into words when something is wrong with it.
+/// The position of a value, put into words only for an error.
 enum Path<'a> {
     Start(&'a str),
     Key(&'a Path<'a>, &'a str),
@@ -273,7 +272,7 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     fn visit(&self, path: &Path, value: &Value, schema: &Value, found: &mut Vec<ScenarioError>) {
-        // Every entry of a trace comes by here: the words are gone through, which are few, and not looked up.
+        // Every entry of a trace takes this path. A loop over the few words is faster than looking them up.
         let (mut items, mut least, mut most) = (None, None, None);
         for (word, part) in schema.as_object().into_iter().flatten() {
             match (word.as_str(), part) {
@@ -325,13 +324,13 @@ impl Walk<'_> {
         }
     }
 
-    /// The alternatives of a schema, or of the one that it refers to.
+    /// The alternatives of a schema, or of the schema that it refers to.
     fn alternatives<'b>(&'b self, schema: &'b Value) -> &'b [Value] {
         let of = |schema: &'b Value| schema.get("anyOf").and_then(Value::as_array);
         of(schema).or_else(|| of(referred(schema, self.root)?)).map_or(&[], Vec::as_slice)
     }
 
-    /// Of the alternatives that are about such a value, the one that it fits best.
+    /// Among the alternatives for such a value, takes the one that fits best.
     fn any(&self, path: &Path, value: &Value, parts: &[Value], found: &mut Vec<ScenarioError>) {
         let about = parts.iter().filter(|part| is_of_its_kind(value, part) && is_about(value, part));
         let broken = about.map(|part| {
@@ -345,7 +344,7 @@ impl Walk<'_> {
     }
 }
 
-/// False if `value` cannot be meant by a schema: it is of another type, or not the one value that this allows.
+/// False if `value` cannot be meant by a schema: it has another type, or differs from the only allowed value.
 fn is_about(value: &Value, schema: &Value) -> bool {
     let of_type = |name: &Value| match name.as_str() {
         Some("integer" | "number") => value.is_number(),
@@ -365,7 +364,7 @@ fn is_about(value: &Value, schema: &Value) -> bool {
     types && listed && schema.get("const").is_none_or(|only| only == value)
 }
 
-/// True if a schema is that of a table, which may be left out.
+/// True for the schema of a table that may be left out.
 fn is_table(schema: &Value) -> bool {
     match schema.get("type") {
         Some(Value::Array(names)) => names.contains(&"object".into()) && !names.contains(&"array".into()),
@@ -373,13 +372,13 @@ fn is_table(schema: &Value) -> bool {
     }
 }
 
-/// The names that may stand in a number's place, as `, or "infinite"`.
+/// The names that are accepted in place of a number, as `, or "infinite"`.
 fn or_named(parts: &[Value]) -> String {
     let names = parts.iter().filter_map(|part| part.get("const").filter(|only| only.is_string()));
     names.map(|name| format!(", or {name}")).collect()
 }
 
-/// What was expected of a number that breaks a bound of a schema with these alternatives.
+/// The expectation for a number that breaks a bound of a schema with these alternatives.
 fn out_of_bounds(number: f64, schema: &Value, parts: &[Value]) -> Option<String> {
     let bound = |word: &str| schema.get(word).and_then(Value::as_f64);
     let (least, most) = (bound("minimum"), bound("maximum"));
@@ -411,7 +410,7 @@ fn out_of_bounds(number: f64, schema: &Value, parts: &[Value]) -> Option<String>
     Some(format!("expected {what}{of}{range}{}", or_named(parts)))
 }
 
-/// What was expected of a list that is too short or too long.
+/// The expectation for a list that is too short or too long.
 fn wrong_length(length: usize, least: Option<u64>, most: Option<u64>) -> Option<String> {
     let length = length as u64;
     match (least, most) {
@@ -448,7 +447,7 @@ mod tests {
         }
     }
 
-    /// What a value of 0, put at `a`, breaks.
+    /// The errors for a value of 0 at key `a`.
     fn broken(schema: Value, value: Value) -> Vec<String> {
         let root = bounds(&schema).unwrap();
         let mut found = Vec::new();

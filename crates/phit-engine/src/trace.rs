@@ -1,6 +1,6 @@
-//! Single packets, tick by tick: at which router they were when, and what they waited for.
+//! Single packets, tick by tick: their routers, times, and reasons for waiting.
 //!
-//! A run is the same whoever looks, so the packets of interest can be found in one run and followed in another.
+//! Watching does not change a run. So interesting packets can be found in one run and followed in another.
 
 use crate::engine::Tick;
 use crate::error::ScenarioError;
@@ -16,18 +16,18 @@ use std::ops::Range;
 /// Which packets are followed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Chosen {
-    /// Those packets of an endpoint, by their numbers from 0.
+    /// Packets of an endpoint, by their numbers from 0.
     Numbered {
         /// The endpoint.
         source: u32,
         /// Its packets.
         numbers: Range<u32>,
     },
-    /// As many packets as that, of those which arrive in the measured time: the ones with the highest latency.
+    /// The packets with the highest latency, this many, among those that arrive in the measured time.
     Slowest(usize),
 }
 
-/// Ticks between two looks at whether to go on.
+/// Ticks between two checks whether to go on.
 const LOOK: Tick = 256;
 
 /// Follows packets of a scenario with input-queued routers, as JSON: a list of packets in the order of their
@@ -42,7 +42,7 @@ pub fn trace(scenario: &Scenario, chosen: &Chosen, progress: Progress<'_>) -> Re
         let expected = "packets are followed in networks of input-queued routers; expected `input_queued`";
         return Err(ScenarioError::missing("router.kind", expected).into());
     }
-    // Whatever is asked for must be sent by `sending`, and may be on its way until `end`.
+    // The wanted packets are sent before `sending` ends, and may be under way until `end`.
     let (wanted, sending, end) = match chosen {
         Chosen::Numbered { source, numbers } => {
             if *source >= endpoints {
@@ -80,7 +80,7 @@ pub fn trace(scenario: &Scenario, chosen: &Chosen, progress: Progress<'_>) -> Re
     Ok(Value::Array(follower.finish().iter().map(|journey| shown(journey, topology, &cycles)).collect()))
 }
 
-/// The cycle in which the measured time of `scenario` ends at the latest, and that in which its run does.
+/// The last possible cycle of the measured time of `scenario`, and of its run.
 fn last(scenario: &Scenario) -> [u32; 2] {
     if scenario.workload.is_some() {
         return [1 << 31; 2];
@@ -94,7 +94,7 @@ fn last(scenario: &Scenario) -> [u32; 2] {
     [measured, measured.saturating_add(measure.max_drain)]
 }
 
-/// The packets with the highest latency, by source and number, of those that arrive in `window`.
+/// Of the packets that arrive in `window`, the ones with the highest latency, by source and number.
 fn slowest(
     mut simulation: Simulation,
     count: usize,
@@ -119,7 +119,7 @@ fn slowest(
     Ok(found.iter().map(|ended| (ended.source, ended.number)).collect())
 }
 
-/// Runs up to `end`, tick by tick where anything happens, as long as `see` wants to go on.
+/// Runs up to `end`, one tick at a time where anything happens, as long as `see` returns true.
 fn watch(
     simulation: &mut Simulation,
     end: Tick,

@@ -2,14 +2,16 @@
 //! "OutFlank Routing", ICPADS 2013), where packets are moved as a whole.
 //!
 //! The escape channels of one direction along one line of a torus are a *ring*. A packet that enters a ring leaves a
-//! free slot in the queue that it enters, and a packet within the ring fills no slot but the one that it leaves behind:
-//! so a ring always has a free slot, and its packets move on unless they want to leave it. If no rings wait for one
-//! another in a circle, those in the last ones leave for their endpoints, and from the last to the first all rings keep
-//! moving. A packet in an adaptive queue may wait for an escape queue in its turn.
+//! free slot in the queue that it enters. A packet within the ring only fills the slot that it leaves behind. So a ring
+//! always has a free slot, and its packets move on unless they want to leave it.
 //!
-//! Within an escape channel packets go in dimension order. A packet that heads for an intermediate destination may go
-//! on from there in any direction: if it does so in the channels of all packets, rings do wait for one another in a
-//! circle.
+//! If the rings do not wait for one another in a cycle, the packets of the last rings leave for their endpoints. Then,
+//! from the last to the first, all rings keep moving. A packet in an adaptive queue may wait for an escape queue in its
+//! turn.
+//!
+//! Within an escape channel, packets go in dimension order. A packet with an intermediate destination may go on from
+//! there in any direction. If it does so in the channels that all packets share, rings do wait for one another in a
+//! cycle.
 
 use super::cdg::{Channel, Flaw, Report};
 use crate::engine::poll;
@@ -63,8 +65,8 @@ impl Rings<'_> {
     }
 }
 
-/// Proves that packets of the bubble family cannot wait for one another for ever, or shows why not; without escape
-/// channels, packets that keep room in the channels of a direction together, and go in dimension order.
+/// Proves that packets of the bubble family cannot wait for one another for ever, or shows why they can. Without escape
+/// channels, all channels of a direction keep one free slot together, and packets go in dimension order.
 pub(crate) fn check(topology: &dyn Topology, escape: Option<Escape>, vcs: &[u8]) -> Result<Report, Flaw> {
     let sides = topology.grid().unwrap_or_default().to_vec();
     let strides = (0..sides.len()).map(|d| sides[..d].iter().product()).collect();
@@ -124,7 +126,7 @@ fn around(rings: &Rings<'_>, router: u32, d: usize, port: u16, vc: u8) -> Vec<Ch
     channels
 }
 
-/// A circle in a strongly connected component, each of whose rings is left for the next by the channel that is listed.
+/// A cycle in a strongly connected component. Each listed channel leaves its ring for the next ring.
 fn circle(graph: &DiGraphMap<u32, Channel>, component: &[u32]) -> Vec<Channel> {
     let inside = |from: u32| graph.neighbors(from).filter(|to| component.contains(to)).min();
     let mut path: Vec<u32> = Vec::new();

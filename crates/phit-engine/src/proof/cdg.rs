@@ -1,15 +1,15 @@
 //! Deadlock freedom by the channel dependency graph (Dally and Seitz, "Deadlock-free message routing in multiprocessor
 //! interconnection networks", IEEE Transactions on Computers 1987).
 //!
-//! A channel is one virtual channel of a link between two routers. A packet that holds channel c and may ask for
-//! channel d next makes d a dependency of c. If the graph of all dependencies of all packets has no cycle, no packets
-//! can wait for one another in a circle. Endpoints take every packet that reaches them and hold no channel that a
-//! packet of the network needs, so that their links are left out.
+//! A channel is one virtual channel of a link between two routers. If a packet that holds channel c may ask for channel
+//! d next, d is a dependency of c. If the graph of all dependencies of all packets has no cycle, packets cannot wait
+//! for one another in a cycle. Endpoints accept every packet and hold no channel that a packet in the network needs, so
+//! their links are left out.
 //!
-//! The routes are followed hop by hop as [`Topology::minimal_hops`] and [`Topology::group_hops`] give them, from every
-//! router with endpoints to every target, with everything that a hop may depend on: where the packet is, how it came,
-//! its leg, and its hops in this leg. The proof is exact for these routes and says nothing of a mechanism that leaves
-//! them. What endpoints that answer requests add to it is in [`messages`](super::messages).
+//! The routes are followed hop by hop with [`Topology::minimal_hops`] and [`Topology::group_hops`], from every router
+//! with endpoints to every target. A hop may depend on the packet's position, the way that it came, its leg, and its
+//! hops in this leg. The proof is exact for these routes, and does not cover a mechanism that leaves them. Endpoints
+//! that answer requests add dependencies: see [`messages`](super::messages).
 
 use super::dependencies::Dependencies;
 use super::messages::Messages;
@@ -53,12 +53,12 @@ impl Channel {
     }
 }
 
-/// A completed proof.
+/// A successful proof.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Report {
     /// Channels of the network.
     pub channels: usize,
-    /// Dependencies among them.
+    /// Dependencies between them.
     pub dependencies: usize,
     /// States of packets from which a hop was taken, counted once for each target.
     pub states: usize,
@@ -67,9 +67,9 @@ pub struct Report {
 /// Why a proof failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Flaw {
-    /// Packets can wait for one another in a circle: each of these channels depends on the next, the last on the first.
+    /// Packets can wait for one another in a cycle: each of these channels depends on the next, the last on the first.
     Cycle(Vec<Channel>),
-    /// A hop asks for a channel that does not exist: an output that leads to no router, or too few VCs.
+    /// A hop asks for a channel that does not exist: the output leads to no router, or there are too few VCs.
     NoSuchChannel {
         /// Router where the leg began.
         from: u32,
@@ -90,20 +90,20 @@ pub enum Flaw {
         /// Router where it ends too early.
         at: u32,
     },
-    /// A route of a table comes back to a router where it has been.
+    /// A route of a table returns to a router that it has visited.
     Loop {
         /// Router where it began.
         from: u32,
-        /// Where it should lead.
+        /// Its destination.
         destination: u32,
         /// The router.
         at: u32,
     },
-    /// A route of a table ends elsewhere.
+    /// A route of a table ends at the wrong place.
     Astray {
         /// Router where it began.
         from: u32,
-        /// Where it should lead.
+        /// Its destination.
         destination: u32,
         /// Router where it ends.
         at: u32,
@@ -114,7 +114,7 @@ pub enum Flaw {
     NoEntry {
         /// Router where it began.
         from: u32,
-        /// Where it should lead.
+        /// Its destination.
         destination: u32,
         /// Router where it ends.
         at: u32,
@@ -123,7 +123,7 @@ pub enum Flaw {
     Endless {
         /// Router where it began.
         from: u32,
-        /// Where it should lead.
+        /// Its destination.
         destination: u32,
         /// The most hops.
         hops: u32,
@@ -131,7 +131,7 @@ pub enum Flaw {
 }
 
 impl Flaw {
-    /// What is wrong, in words.
+    /// The flaw in words.
     pub fn said(&self, words: Words<'_>) -> String {
         let route = |from: u32, destination: u32| {
             format!("the route from {} to {}", words.router(from), words.endpoint(destination))
@@ -184,7 +184,7 @@ pub fn check(topology: &dyn Topology, legs: Legs, vcs: &[u8]) -> Result<Report, 
     check_all(topology, &[legs.into()], vcs, None)
 }
 
-/// Checks the order of channels for packets of which each takes a route of one of several kinds.
+/// Checks the order of channels for packets that take routes of several kinds.
 pub(crate) fn check_all(
     topology: &dyn Topology,
     routes: &[Routes],
@@ -205,7 +205,7 @@ fn follow(walk: &mut Walk<'_>, Routes { legs, channels }: Routes) -> Result<(), 
     let towards = |target, leg| Towards { topology, vcs, channels, target, leg, hops: Vec::new() };
     if legs.are_valiant() {
         if channels == Channels::Progressive {
-            // A packet may choose the second leg one local hop from its source.
+            // A packet may choose the second leg one local hop after its source.
             let ends = walk.dependencies.ends.iter().zip(0..);
             let hesitant = ends.filter(|(end, _)| end.class == LOCAL && end.channel.vc == 0);
             starts.extend(walk.starts(hesitant.map(|(_, channel)| channel)));
@@ -218,7 +218,7 @@ fn follow(walk: &mut Walk<'_>, Routes { legs, channels }: Routes) -> Result<(), 
         for target in targets {
             walk.follow(&starts, &mut towards(target, legs.leg(0)), |channel| ends[channel as usize] = true)?;
         }
-        // A second leg may also begin where a packet is injected: at its intermediate router or group.
+        // A second leg may also begin at injection: at its intermediate router or group.
         let ends = (0..).zip(ends).filter_map(|(channel, is_end)| is_end.then_some(channel));
         starts.extend(walk.starts(ends));
     }
@@ -234,7 +234,7 @@ fn follow(walk: &mut Walk<'_>, Routes { legs, channels }: Routes) -> Result<(), 
     Ok(())
 }
 
-/// Where a leg ends.
+/// The end of a leg.
 #[derive(Debug, Clone, Copy)]
 enum Target {
     Router(u32),

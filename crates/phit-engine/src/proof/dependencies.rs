@@ -1,10 +1,10 @@
-//! Channels, their dependencies, and circles among them.
+//! Channels, their dependencies, and cycles of dependencies.
 
 use super::cdg::{Channel, Flaw, Report};
 use crate::topology::{Peer, Topology};
 use std::ops::Range;
 
-/// A channel, and what is at the end of it.
+/// A channel, and the input at its end.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct End {
     pub(super) channel: Channel,
@@ -16,11 +16,11 @@ pub(super) struct End {
 pub(super) struct Dependencies {
     /// All channels.
     pub(super) ends: Vec<End>,
-    /// The first channel of each router, and the number of all.
+    /// The first channel of each router, and the number of all channels.
     leaving: Vec<u32>,
-    /// By router, the first channel of each port, counted from that of the router, and the number of all.
+    /// By router: the first channel of each port, counted from the router's first, and the router's number of channels.
     ports: Vec<Vec<u32>>,
-    /// By channel, a bit for each channel that leaves the router at its end; nothing as long as none is set.
+    /// By channel: a bit for each channel that leaves the router at its end. Empty until a bit is set.
     after: Vec<Box<[u64]>>,
     /// Channels that packets in injection queues wait for.
     pub(super) entered: Vec<bool>,
@@ -59,13 +59,13 @@ impl Dependencies {
         (place < next).then(|| self.leaving[channel.router as usize] + place)
     }
 
-    /// The channels that leave the router at the end of one.
+    /// The channels that leave the router at the end of `channel`.
     fn behind(&self, channel: u32) -> Range<u32> {
         let router = self.ends[channel as usize].router as usize;
         self.leaving[router]..self.leaving[router + 1]
     }
 
-    /// A packet that holds one channel may ask for the other, which leaves the router at its end.
+    /// Records that a packet that holds one channel may ask for the other, which leaves the router at its end.
     #[inline]
     pub(super) fn add(&mut self, held: u32, asked: u32) {
         let behind = self.behind(held);
@@ -77,7 +77,7 @@ impl Dependencies {
         row[place / 64] |= 1 << (place % 64);
     }
 
-    /// A packet that holds one channel may ask for all of a set, as [`Self::set`] makes it.
+    /// Records that a packet that holds a channel may ask for all channels of a set made by [`Self::set`].
     #[inline]
     pub(super) fn add_all(&mut self, held: u32, asked: &[u64]) {
         let row = &mut self.after[held as usize];
@@ -87,7 +87,7 @@ impl Dependencies {
         }
     }
 
-    /// A packet in an injection queue of `router` may ask for all of a set, as [`Self::set`] makes it.
+    /// Records that a packet in an injection queue of `router` may ask for all channels of a set made by [`Self::set`].
     pub(super) fn enter(&mut self, router: u32, asked: &[u64]) {
         let first = self.leaving[router as usize];
         members(asked).for_each(|place| self.entered[(first + place) as usize] = true);
@@ -103,13 +103,13 @@ impl Dependencies {
         set
     }
 
-    /// The channels on which one depends, in order.
+    /// The channels that `channel` depends on, in order.
     pub(super) fn of(&self, channel: u32) -> impl Iterator<Item = u32> + '_ {
         let first = self.behind(channel).start;
         members(&self.after[channel as usize]).map(move |place| first + place)
     }
 
-    /// Looks for a circle. `states` is for the report.
+    /// Looks for a cycle. `states` is for the report.
     pub(super) fn conclude(&self, states: usize) -> Result<Report, Flaw> {
         let count = self.after.iter().flat_map(|row| row.iter()).map(|word| word.count_ones() as usize).sum();
         match circle(self.ends.len(), |channel| self.of(channel)) {
@@ -133,11 +133,11 @@ fn members(set: &[u64]) -> impl Iterator<Item = u32> + '_ {
     })
 }
 
-/// A shortest circle through the lowest of so many channels that is in one, where `of` tells those on which one
-/// depends.
+/// A shortest cycle through the lowest of `count` channels that is in a cycle. `of` returns the channels that a channel
+/// depends on.
 ///
-/// Channels on which no other depends are taken away, one after another (A. B. Kahn, "Topological sorting of large
-/// networks", Communications of the ACM 1962): what is left is in circles, or behind them.
+/// Channels without a dependent are removed, one after another (A. B. Kahn, "Topological sorting of large networks",
+/// Communications of the ACM 1962). The remaining channels are in cycles, or depend on no others than these do.
 pub(super) fn circle<I: Iterator<Item = u32>>(count: usize, of: impl Fn(u32) -> I) -> Option<Vec<u32>> {
     let mut waiting = vec![0u32; count];
     for channel in 0..count as u32 {
@@ -156,7 +156,7 @@ pub(super) fn circle<I: Iterator<Item = u32>>(count: usize, of: impl Fn(u32) -> 
     left.find_map(|channel| circle_through(channel, count, &of))
 }
 
-/// A shortest circle through a channel, by a search in breadth.
+/// A shortest cycle through a channel, by breadth-first search.
 fn circle_through<I: Iterator<Item = u32>>(start: u32, count: usize, of: impl Fn(u32) -> I) -> Option<Vec<u32>> {
     let mut before = vec![u32::MAX; count];
     let mut found = vec![start];

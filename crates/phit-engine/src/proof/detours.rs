@@ -1,19 +1,20 @@
 //! Deadlock freedom of detours around faults, which have virtual channels of their own.
 //!
-//! Packets of a mechanism may wait for those on detours, and these for one another alone: so no circle can lead through
-//! both. What is followed are the hops of all detours, from every router to every other, in the graphs that follow one
-//! another while packets on detours stay: those that came over a link in one graph may have their next hop in another.
+//! Packets of a mechanism may wait for packets on detours, but packets on detours wait only for one another. So no
+//! cycle can lead through both. The proof follows the hops of all detours, from every router to every other. It
+//! combines graphs that follow one another while packets stay on detours: a packet that came over a link in one graph
+//! may take its next hop in another.
 
 use super::cdg::{Channel, Flaw, Report};
 use super::dependencies::Dependencies;
 use crate::topology::{Peer, Topology};
 
-/// A hop over the link of an output, and one that may follow it.
+/// Receives the number of a set of graphs, a hop over the link of an output, and a hop that may follow it.
 pub(crate) type Follows<'a> = &'a mut dyn FnMut(u32, (u32, u16), (u32, u16));
 
-/// Proves that no detours wait for one another in a circle, or shows how they do. `channels` is by link class the
-/// channel that they take; `follow` calls what it is given with the number of a set of graphs, a hop, and one that may
-/// follow it in one of these graphs.
+/// Proves that packets on detours do not wait for one another in a cycle, or shows how they do. `channels` has the
+/// detours' channel by link class. `follow` calls its argument for every pair of hops that may follow each other, with
+/// the number of the set of graphs in which they may.
 pub(crate) fn check(
     whole: &dyn Topology,
     channels: &[u8],
@@ -55,7 +56,7 @@ pub(crate) fn check(
     Ok(all)
 }
 
-/// Links that leave a router for others.
+/// Number of links from a router to others.
 fn links(whole: &dyn Topology, router: u32) -> usize {
     let leads = |port: &u16| matches!(whole.port(router, *port).peer, Peer::Router { .. });
     (0..whole.ports(router)).filter(leads).count()

@@ -1,14 +1,14 @@
-//! Deadlock freedom by escape, for mechanisms whose packets may wait for one another in a circle but never have to.
+//! Deadlock freedom by escape, for mechanisms whose packets may wait for one another in a cycle but never have to.
 //!
-//! Under virtual cut-through (or store-and-forward) a packet needs room for all of itself in the next channel and
-//! nothing else. If every packet, wherever it stands, is always permitted one *escape* hop for which it can wait, and
-//! the channels can be put in an order in which every escape hop leads upwards, then no packets wait for ever: those in
-//! the last channels are ejected, and so, from the last to the first, every channel keeps moving (García et al., ICPP
-//! 2013, for OLM; the argument is that of Duato's escape channels, with channels shared by all packets). A packet must
-//! not commit itself to another hop while it is blocked.
+//! Under virtual cut-through (or store-and-forward), a packet needs room for all of itself in the next channel, and
+//! nothing else. Suppose that every packet, wherever it is, is always permitted one *escape* hop for which it can wait.
+//! Suppose also that the channels have an order in which every escape hop leads upwards. Then no packet waits for ever:
+//! packets in the last channels are ejected, and so, from the last to the first, every channel keeps moving. García et
+//! al. use this argument for OLM (ICPP 2013). It is Duato's argument for escape channels, with channels that all
+//! packets share. A packet must not commit itself to another hop while it is blocked.
 //!
-//! The hops of all packets are followed from every router to every router; the dependencies are those of the escape
-//! hops alone. With those of all hops and without circles no packets can wait for one another at all, as in `cdg`.
+//! The hops of all packets are followed from every router to every router, but only escape hops are dependencies. If
+//! all hops are dependencies and there is still no cycle, packets cannot wait for one another at all, as in `cdg`.
 
 use super::cdg::{Flaw, Report};
 use super::dependencies::Dependencies;
@@ -27,8 +27,8 @@ pub(crate) fn check(
     followed(topology, mechanism, vcs, messages, false)
 }
 
-/// Proves that no channels wait for one another in a circle, whichever of its hops a packet waits for, or shows why
-/// not.
+/// Proves that channels do not wait for one another in a cycle, whichever of its hops a packet waits for, or shows how
+/// they do.
 pub(crate) fn check_all(
     topology: &dyn Topology,
     mechanism: &dyn Adaptive,
@@ -66,7 +66,7 @@ struct Steps<'a> {
     to: u32,
     /// Links on the longest route.
     longest: u32,
-    /// Packets may wait for any hop, not only for those by which they escape.
+    /// True if packets may wait for any hop, not only for escape hops.
     all: bool,
     steps: Vec<Step>,
 }
@@ -104,7 +104,7 @@ impl Rule for Steps<'_> {
             return Err(Flaw::Stranded { from, at: packet.at });
         }
         if !self.counts_hops() {
-            // Then every step leads nearer, and that bounds the route.
+            // Then every step leads nearer to the target, which bounds the route.
             let apart = |router| self.topology.distance(router, self.to);
             let nearer = |step: &Step| match self.topology.port(packet.at, step.hop.port).peer {
                 Peer::Router { router, .. } => apart(router) < apart(packet.at),

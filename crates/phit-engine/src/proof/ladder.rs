@@ -1,9 +1,9 @@
 //! Deadlock freedom of routes whose virtual channels are numbered by their hops (`routing/ladder.rs`).
 //!
-//! A packet takes any hop after which a minimal route fits into the hops that are left. Where it may go therefore
-//! depends on where it is, on the hops that it has taken and on its destination alone. The packets that are at a router
-//! after k hops are one set of destinations, and so are those that a link may carry: 64 destinations are followed with
-//! one operation. The dependencies are those that [`escape::check_all`] finds destination by destination.
+//! A packet takes any hop after which a minimal route fits into the remaining hops. So its hops depend only on its
+//! router, the number of hops taken, and its destination. The packets at a router after k hops form a set of
+//! destinations, as do the packets that a link may carry, and one operation follows 64 destinations. The resulting
+//! dependencies equal those that [`escape::check_all`] finds destination by destination.
 
 use super::cdg::{Flaw, Report};
 use super::dependencies::Dependencies;
@@ -24,7 +24,7 @@ type Set = [u64; WORDS];
 
 const NOBODY: Set = [0; WORDS];
 
-/// Proves that no channels wait for one another in a circle, or shows why not.
+/// Proves that channels do not wait for one another in a cycle, or shows how they do.
 pub(crate) fn check(
     topology: &dyn Topology,
     routes: &Ladder,
@@ -37,7 +37,7 @@ pub(crate) fn check(
             None => dependencies.conclude(states),
             Some(kind) => messages::conclude(&dependencies, topology, vcs, kind, states),
         },
-        // Packet by packet it is found out which of them has no channel or no hop.
+        // Packet by packet: this finds out which packet has no channel or no hop.
         None => escape::check_all(topology, &Within { longest }, vcs, messages),
     };
     match &routes.steps {
@@ -53,7 +53,7 @@ struct Link {
     to: usize,
 }
 
-/// All dependencies, and the number of states of packets from which a hop was taken. `together` destinations at most
+/// All dependencies, and the number of states of packets from which a hop was taken. At most `together` destinations
 /// are followed at a time. `None` if a packet has no hop, or asks for a channel that does not exist.
 fn follow(topology: &dyn Topology, longest: u32, vcs: &[u8], together: usize) -> Option<(Dependencies, usize)> {
     let mut dependencies = Dependencies::new(topology, vcs);
@@ -190,7 +190,7 @@ fn members(set: &Set) -> usize {
     set.iter().map(|word| word.count_ones() as usize).sum()
 }
 
-/// The same routes, packet by packet.
+/// The routes of the ladder, packet by packet.
 struct Within {
     longest: u32,
 }
@@ -219,7 +219,7 @@ mod tests {
     use super::*;
     use crate::topology::{Jellyfish, Mesh, TopologyParams};
 
-    /// What is found with sets of destinations, and packet by packet.
+    /// The results with sets of destinations, and packet by packet.
     fn both(
         topology: &dyn Topology,
         longest: u32,
@@ -246,7 +246,7 @@ mod tests {
                     assert_eq!(sets, packets, "{routers} {links} {seed} {longest} {vcs} {messages:?}");
                 }
             }
-            // Where no minimal route fits, a packet has no hop at all.
+            // Where no minimal route fits, a packet has no hop.
             let [sets, packets] = both(&*graph, graph.diameter() - 1, &[1, 8], None);
             assert_eq!(sets, packets);
             assert!(sets.is_err());

@@ -1,25 +1,25 @@
-//! Requests and replies: what endpoints that answer make of the dependencies of channels.
+//! Requests and replies: the dependencies that answering endpoints add to those of channels.
 //!
-//! Such endpoints do not take every packet: a request waits at its destination until there is room for it, and that is
-//! for a reply to leave, which waits in the injection queue of its router. Injection queues are then channels, too, and
-//! the graph is that of both kinds of packets (Dally and Towles, *Principles and Practices of Interconnection
-//! Networks*, section 14.1.4).
+//! An answering endpoint does not accept every packet. A request waits at its destination for room, that is, until a
+//! reply leaves. The reply waits in the injection queue of its router. So injection queues are channels, too, and the
+//! graph includes both kinds of packets (Dally and Towles, *Principles and Practices of Interconnection Networks*,
+//! section 14.1.4).
 
 use super::cdg::{Channel, Flaw, Report};
 use super::dependencies::{Dependencies, circle};
 use crate::topology::{Peer, Topology, terminals};
 
-/// Requests and replies, of which both take the routes at hand.
+/// Requests and replies. Both take the routes under proof.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Messages {
-    /// Each kind has virtual channels of its own, as many as are given.
+    /// Each kind has its own virtual channels, as many as are given.
     Apart,
     /// They share the virtual channels.
     Together,
 }
 
-/// Looks for a circle among the channels of requests, those of replies if these have some of their own, and the
-/// injection queues, by network and router. `states` is for the report.
+/// Looks for a cycle among the channels of requests, the channels of replies if they are separate, and the injection
+/// queues. Injection queues are numbered by network and router. `states` is for the report.
 pub(super) fn conclude(
     dependencies: &Dependencies,
     topology: &dyn Topology,

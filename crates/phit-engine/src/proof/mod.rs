@@ -1,7 +1,7 @@
-//! Proofs about a network before it is simulated: that no packets can wait for one another for ever.
+//! Proofs about a network before it is simulated: packets cannot wait for one another for ever.
 //!
-//! What a routing mechanism says of its routes, in the words of `fabric::seams::routing`, is followed and
-//! checked here.
+//! A routing mechanism describes its routes in the terms of `fabric::seams::routing`. The proofs follow and check that
+//! description.
 
 pub(crate) mod bubble;
 pub(crate) mod cdg;

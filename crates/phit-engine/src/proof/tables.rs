@@ -1,9 +1,9 @@
-//! Routes of tables, each followed from its source to its destination: where they lead, how many share a link, and
-//! whether their channels wait for one another in a circle.
+//! Routes of tables, each followed from its source to its destination. The result says where they lead, how many share
+//! a link, and whether their channels wait for one another in a cycle.
 //!
-//! A packet stays in the layer of its route, so that the channels of a layer depend on one another alone (or, with
-//! SL-to-VL tables, those that these name). What is followed is the table that a run takes, entry by entry; nothing is
-//! taken for granted of how it was made.
+//! A packet stays in the layer of its route, so the channels of a layer depend only on one another. With SL-to-VL
+//! tables, the channels are those that the tables name. The proof follows the very table that a run uses, entry by
+//! entry, and assumes nothing about its origin.
 
 use super::cdg::{Channel, Flaw, Report};
 use super::dependencies::Dependencies;
@@ -15,24 +15,24 @@ use std::collections::BTreeMap;
 /// Packets count their hops in 8 bits.
 const MOST_HOPS: u32 = 255;
 
-/// What tables say of all routes; pairs are ordered ones of two different endpoints.
+/// Statistics of all routes. Pairs are ordered pairs of different endpoints.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Survey {
-    /// All pairs.
+    /// Number of all pairs.
     pub(crate) pairs: u64,
-    /// Those whose route arrives, by its links between routers.
+    /// Number of pairs whose route arrives, by its number of links between routers.
     pub(crate) hops: BTreeMap<u32, u64>,
-    /// Those that take more links than a shortest route.
+    /// Number of pairs whose route takes more links than a shortest route.
     pub(crate) nonminimal: u64,
-    /// Links between routers, in one direction, by the pairs whose routes take them.
+    /// Number of links between routers, per direction, by the number of pairs whose routes take them.
     pub(crate) loads: BTreeMap<u64, u64>,
-    /// Layers of routes.
+    /// Number of layers of routes.
     pub(crate) layers: usize,
-    /// Virtual channels that routes take on links between routers.
+    /// Number of virtual channels that routes take on links between routers.
     pub(crate) channels: usize,
 }
 
-/// Endpoints that need not be told apart: one of them, their router, and how many there are.
+/// Endpoints that need not be distinguished: one of them, their router, and their number.
 #[derive(Debug, Clone, Copy)]
 struct Group {
     endpoint: u32,
@@ -40,7 +40,7 @@ struct Group {
     count: u64,
 }
 
-/// The endpoints of routers that work, those of one key together. Those of one key are of one router.
+/// The endpoints of working routers, grouped by key. Endpoints with equal keys must share a router.
 fn groups(topology: &dyn Topology, keys: u32, key: impl Fn(u32) -> u32) -> Vec<Group> {
     let mut found: Vec<Group> = Vec::new();
     let mut numbers = vec![NONE; keys as usize];
@@ -61,7 +61,7 @@ fn groups(topology: &dyn Topology, keys: u32, key: impl Fn(u32) -> u32) -> Vec<G
     found
 }
 
-/// The sources: each by itself, or those of a router together.
+/// The sources: each by itself, or grouped by router.
 fn sources(topology: &dyn Topology, apart: bool) -> Vec<Group> {
     match apart {
         true => groups(topology, topology.endpoints(), |endpoint| endpoint),
@@ -69,13 +69,13 @@ fn sources(topology: &dyn Topology, apart: bool) -> Vec<Group> {
     }
 }
 
-/// The destinations, those together to which a table leads the same way.
+/// The destinations, grouped by column of the table.
 fn targets(topology: &dyn Topology, table: &RouteTable) -> Vec<Group> {
     groups(topology, table.columns(), |endpoint| table.column(endpoint))
 }
 
-/// Follows every route. What routes are like, and a proof, or the first flaw that was found: with fewer virtual
-/// channels than there are layers the last ones share one.
+/// Follows every route. Returns statistics of the routes, and the proof or the first flaw found. If there are fewer
+/// virtual channels than layers, the last layers share one.
 pub(crate) fn check(
     topology: &dyn Topology,
     table: &RouteTable,
@@ -108,7 +108,7 @@ pub(crate) fn check(
         }
         for source in &sources {
             poll();
-            // Endpoints that are source and destination.
+            // Endpoints that are both source and destination.
             let shared = match () {
                 () if source.router != target.router => 0,
                 () if !apart => target.count,
@@ -226,8 +226,7 @@ fn step(wires: &Wires, from: u32, at: u32, port: u16, target: &Target) -> Result
     }
 }
 
-/// Shows that every route arrives: what a run takes for granted of its tables. Each entry on some route is looked at
-/// once.
+/// Proves that every route arrives, which a run assumes of its tables. Each entry on some route is checked once.
 pub(crate) fn arrive(topology: &dyn Topology, table: &RouteTable) -> Result<(), Flaw> {
     const ON_THE_WAY: u32 = NONE - 1;
     let wires = Wires::new(topology);

@@ -1,7 +1,7 @@
-//! Follows packets of all sources towards a target, wherever they may go.
+//! Follows packets of all sources towards a target over all their possible hops.
 //!
-//! Where a packet may go depends on where it is, how it came and what it remembers, not on the channel that it holds:
-//! packets that differ in the latter alone are looked at together, and each hop is asked for once.
+//! A packet's hops depend on its router, the way that it came and its memory, not on the channel that it holds. So
+//! packets that differ only in that channel are handled together, and each hop is computed once.
 
 use super::cdg::{Channel, Flaw, Report};
 use super::dependencies::Dependencies;
@@ -10,7 +10,7 @@ use crate::engine::poll;
 use crate::topology::{Hop, Hops, Topology};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// The head of a packet in a router, as far as its next hop depends on it.
+/// The head of a packet in a router: the parts of its state that determine its next hop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Packet {
     pub(super) at: u32,
@@ -18,11 +18,11 @@ pub(super) struct Packet {
     pub(super) came: (u8, u8),
     /// Hops taken in this leg.
     pub(super) hops: Hops,
-    /// What a mechanism has noted in it.
+    /// The mechanism's memory in the packet.
     pub(super) memo: u32,
 }
 
-/// Packets that differ in the channels that they hold alone. Those that hold none were injected here.
+/// Packets that differ only in the channels that they hold. Packets without a channel were injected here.
 #[derive(Debug, Clone)]
 pub(super) struct Start {
     pub(super) packet: Packet,
@@ -36,7 +36,7 @@ impl Start {
     }
 }
 
-/// A hop that packets may take: its channel, what is noted in them, and whether a packet may wait for it.
+/// A hop that packets may take: its channel, their memory after it, and whether a packet may wait for it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Way {
     pub(super) channel: u32,
@@ -44,16 +44,15 @@ pub(super) struct Way {
     pub(super) waits: bool,
 }
 
-/// What is followed.
+/// The rule that determines packets' hops.
 pub(super) trait Rule {
-    /// True if the packet is where it was going.
+    /// True if the packet has reached its target.
     fn is_there(&self, packet: &Packet) -> bool;
-    /// False if packets that differ in the hops that they have taken alone may take the same hops: these are then not
-    /// counted.
+    /// False if a packet's hops do not depend on the number of hops taken. Then hops are not counted.
     fn counts_hops(&self) -> bool {
         true
     }
-    /// All hops that it may take, `from` being where the route began.
+    /// All hops that the packet may take. `from` is the start of the route.
     fn ways(&mut self, dependencies: &Dependencies, packet: &Packet, from: u32, out: &mut Vec<Way>)
     -> Result<(), Flaw>;
 }
@@ -65,9 +64,9 @@ pub(super) struct Walk<'a> {
     pub(super) dependencies: Dependencies,
     /// States of packets from which a hop was taken, counted once for each target.
     pub(super) states: usize,
-    /// By channel, the last search that followed a packet in it, and what that remembered.
+    /// By channel: the last search that followed a packet in it, and that packet's memory.
     seen: Vec<(u32, Hops, u32)>,
-    /// What further packets of this search remembered, by channel.
+    /// By channel: the memories of further packets of this search.
     more: FxHashSet<(u32, Hops, u32)>,
     search: u32,
 }
@@ -75,18 +74,18 @@ pub(super) struct Walk<'a> {
 /// A search towards one target.
 struct Search<'r, R> {
     rule: &'r mut R,
-    /// The packets that have been asked where they may go, by their places in `asked`.
+    /// Packets whose hops are known, by their places in `asked`.
     known: FxHashMap<Packet, u32>,
     /// Sets of the channels that packets may ask for and wait for.
     asked: Vec<Vec<u64>>,
-    /// Packets to be followed: where their routes began, the channels that they hold, and what they remember.
+    /// Packets to be followed: the start of their route, the channel that they hold, and their state.
     open: Vec<(u32, u32, Packet)>,
     ways: Vec<Way>,
 }
 
 impl<R: Rule> Search<'_, R> {
-    /// The channels that a packet may ask for and wait for. If it has not been asked before, those that take any of its
-    /// hops are to be followed.
+    /// The channels that a packet may ask for and wait for. When they are computed for the first time, the packets
+    /// behind all its hops are queued to be followed.
     fn asked(&mut self, dependencies: &Dependencies, packet: &Packet, from: u32) -> Result<&[u64], Flaw> {
         let place = match self.known.get(packet) {
             Some(&place) => place as usize,
@@ -125,7 +124,7 @@ impl<'a> Walk<'a> {
         Self { topology, vcs, dependencies, states: 0, seen, more: FxHashSet::default(), search: 0 }
     }
 
-    /// Packets at the ends of channels that begin a leg there, together where they can be.
+    /// Packets that begin a leg at the ends of these channels, merged where possible.
     pub(super) fn starts(&self, channels: impl Iterator<Item = u32>) -> Vec<Start> {
         let mut places: FxHashMap<Packet, usize> = FxHashMap::default();
         let mut starts: Vec<Start> = Vec::new();
@@ -140,7 +139,7 @@ impl<'a> Walk<'a> {
         starts
     }
 
-    /// True if no packet that holds this channel and remembers this has been followed in this search.
+    /// True if this search has not yet followed a packet with this channel and this memory.
     fn is_new(&mut self, channel: u32, hops: Hops, memo: u32) -> bool {
         let (search, first) = (self.search, &mut self.seen[channel as usize]);
         match first {
@@ -153,7 +152,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Follows packets from all starts, and calls `reached` with the channels in which they get where they were going.
+    /// Follows packets from all starts. Calls `reached` with the channels in which they reach their target.
     pub(super) fn follow(
         &mut self,
         starts: &[Start],
@@ -191,7 +190,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Looks for a circle among the dependencies, and those that endpoints make of them.
+    /// Looks for a cycle among the dependencies, including those that endpoints add.
     pub(super) fn conclude(&self, messages: Option<Messages>) -> Result<Report, Flaw> {
         match messages {
             None => self.dependencies.conclude(self.states),
@@ -199,7 +198,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Adds what a packet that holds a channel may ask for, unless it is known.
+    /// Adds the channels that a packet in `channel` may ask for, unless they are known.
     fn hold<R: Rule>(
         &mut self,
         channel: u32,
@@ -216,7 +215,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Calls `see` with the numbers of the channels of a hop at router `at`, or says which does not exist.
+/// Calls `see` with the numbers of the channels of a hop at router `at`, or returns the channel that does not exist.
 pub(super) fn channels(
     dependencies: &Dependencies,
     at: u32,

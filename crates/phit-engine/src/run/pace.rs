@@ -1,20 +1,20 @@
-//! How far a run goes from one look at the outside world to the next.
+//! The pace of a run: the length of the steps between two checks for progress and stopping.
 
 use crate::engine::Tick;
 use std::time::Duration;
 
-/// Longer than this nobody should wait for an answer to Ctrl-C.
+/// Longest step: nobody should wait longer for an answer to Ctrl-C.
 const LONG: Duration = Duration::from_millis(100);
 
-/// Shorter than this looks come too often.
+/// Shortest step: shorter ones would check too often.
 const SHORT: Duration = Duration::from_millis(20);
 
-/// So long an epoch may take before it is cut. Every part of one reads the tables of all partitions again: a network of
-/// a million endpoints, whose epoch takes seconds, would run at a quarter of its speed in steps of a tenth of a second.
+/// Longest epoch that is not cut. Every part of a cut epoch reads the tables of all partitions again. A network of a
+/// million endpoints, whose epoch takes seconds, would run at a quarter of its speed in steps of a tenth of a second.
 const PATIENCE: Duration = Duration::from_secs(4);
 
-/// The length of a step, by how long the one before took. Steps end anywhere: nothing that is measured depends on them.
-/// But one that ends within an epoch cuts it in two, and partitions take turns twice.
+/// The length of a step, from the duration of the step before. Steps may end anywhere without affecting results. But a
+/// step that ends within an epoch cuts it in two, and the partitions take turns twice.
 #[derive(Debug)]
 pub(super) struct Pace {
     step: Tick,
@@ -33,7 +33,7 @@ impl Pace {
         if step > self.epoch { step - step % self.epoch } else { step }
     }
 
-    /// A step of `ticks` took so long.
+    /// Reports that a step of `ticks` took `time`.
     pub(super) fn took(&mut self, ticks: Tick, time: Duration) {
         let within_epoch = ticks <= self.epoch && self.epoch > 1;
         if !within_epoch && time > LONG {
@@ -43,7 +43,7 @@ impl Pace {
         } else if time < SHORT {
             self.step = self.step.max(ticks.saturating_mul(2));
         } else if ticks < self.epoch && time < PATIENCE / 2 {
-            // A longer part of the epoch takes less than in proportion.
+            // A longer part of an epoch takes less time per tick.
             self.step = self.step.max((2 * ticks).min(self.epoch));
         }
     }
@@ -67,7 +67,7 @@ mod tests {
             let (ticks, time) = *all.last().unwrap();
             assert!(ticks == 1 || time <= LONG, "{cost}: {ticks} ticks in {time:?}");
             assert!(ticks == 1 << 20 || time >= SHORT, "{cost}: {ticks} ticks in {time:?}");
-            // A step that is cut short by something else does not make later ones short.
+            // A step cut short by another limit does not shorten later ones.
             pace.took(1, Duration::ZERO);
             assert!(pace.next(1 << 20) >= ticks);
         }
@@ -84,7 +84,7 @@ mod tests {
             pace.next(1000)
         };
         assert_eq!(settled(1_000), 909);
-        // An epoch in 20, 90 and 900 ms, in 3, 5 and 20 s.
+        // Epochs of 20, 90 and 900 ms, and of 3, 5 and 20 s.
         let epochs = [200_000, 900_000, 9_000_000, 30_000_000, 50_000_000, 200_000_000];
         assert_eq!(epochs.map(settled), [101, 101, 101, 101, 64, 16]);
     }

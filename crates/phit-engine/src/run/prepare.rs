@@ -1,4 +1,4 @@
-//! From a scenario to what its network is built from.
+//! From a scenario to the blueprint of its network.
 
 use crate::engine::Tick;
 use crate::error::ScenarioError;
@@ -15,30 +15,30 @@ use crate::workload::{Units, Workload};
 use phit_workload::run::Asked;
 use std::sync::Arc;
 
-/// What a run is to say of a program.
+/// The records of a program that a run must keep.
 fn asked(measure: &MeasureParams) -> Asked {
     let MeasureParams { messages, operations, tracks, phases, .. } = *measure;
     Asked { messages, operations, tracks, phases }
 }
 
-/// Checks a scenario completely and returns what its network is built from.
+/// Checks a scenario completely and returns the blueprint of its network.
 pub fn prepare(scenario: &Scenario) -> Result<Blueprint, ScenarioError> {
     blueprint(scenario, None).map(|(blueprint, _)| blueprint)
 }
 
-/// Checks what is drawn of a scenario with other seeds: nothing else of it follows from the seed.
+/// Checks the random parts of a scenario with other seeds: nothing else depends on the seed.
 pub fn check_seeds(scenario: &Scenario, seeds: &[u64]) -> Result<(), ScenarioError> {
     let Blueprint { topology, links, .. } = prepare(scenario)?;
     seeds.iter().try_for_each(|&seed| draw(scenario, &*topology, &links, seed).map(drop))
 }
 
-/// What a run of a scenario takes, told before its network is built.
+/// The expected memory of a scenario's run, before its network is built.
 pub fn needs(scenario: &Scenario) -> Result<Needs, ScenarioError> {
     let (blueprint, graph) = blueprint(scenario, None)?;
     Ok(needs::of_run(scenario, &blueprint, graph))
 }
 
-/// The same, with the bytes of the graph, of which there may be so many.
+/// The blueprint, with the bytes of the graph, which may take `memory` bytes.
 pub(super) fn blueprint(scenario: &Scenario, memory: Option<u64>) -> Result<(Blueprint, f64), ScenarioError> {
     let graph = needs::of_graph(scenario, memory)?;
     let topology = scenario.network()?;
@@ -99,7 +99,7 @@ pub(super) fn blueprint(scenario: &Scenario, memory: Option<u64>) -> Result<(Blu
     Ok((blueprint, graph))
 }
 
-/// Phits of the smallest flit that a link carries often: the end of a message may be a smaller one.
+/// Phits of the smallest flit that a link carries often. The end of a message may be smaller.
 fn smallest_flit(scenario: &Scenario) -> Result<u32, ScenarioError> {
     let packet = match &scenario.workload {
         Some(workload) => workload.largest_packet(),
@@ -108,14 +108,14 @@ fn smallest_flit(scenario: &Scenario) -> Result<u32, ScenarioError> {
     Ok(scenario.router.params().flit(packet.into()))
 }
 
-/// What endpoints send: all of a network that follows from the seed before it runs.
+/// The traffic of endpoints: the only part of a network that depends on the seed before it runs.
 struct Drawn {
     traffic: Traffic,
     planes: Vec<Arc<Traffic>>,
     workload: Option<Arc<Workload>>,
 }
 
-/// What endpoints of a scenario send with this seed, its own or another.
+/// The traffic of a scenario's endpoints with this seed, its own or another.
 fn draw(scenario: &Scenario, topology: &dyn Topology, links: &LinkClasses, seed: u64) -> Result<Drawn, ScenarioError> {
     let count = scenario.plane_count();
     let rates = links.rates(topology, scenario.planes_at_once());

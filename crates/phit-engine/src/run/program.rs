@@ -1,4 +1,4 @@
-//! A run of a program: from its begin to its end, or until nothing can happen any more.
+//! A run of a program: from its start to its end, or until nothing can happen any more.
 
 use super::{Measured, Progress, RunError, Simulation, Stopped};
 use crate::engine::Tick;
@@ -9,10 +9,10 @@ use crate::workload::Workload;
 use phit_workload::Ranks;
 use phit_workload::host::{Left, Message};
 
-/// Link cycles between two looks at whether a program has ended.
+/// Link cycles between two checks whether a program has ended.
 const LOOK: Tick = 1000;
 
-/// Operations that a message names.
+/// Most operations that a message names.
 const MOST_NAMED: usize = 8;
 
 impl Simulation {
@@ -36,7 +36,7 @@ impl Simulation {
                 );
                 return Err(RunError::Unfinished(reason));
             }
-            // An operation that nobody waits for is over before its time has passed.
+            // The program can end before the time of an operation that nothing waits for has passed.
             if self.fabric.at_rest() && (!beside || u64::from(self.now) >= self.fabric.finish()) {
                 break;
             }
@@ -65,7 +65,7 @@ impl Simulation {
             return Err(RunError::Unfinished(explain(workload, &left, &lost)));
         }
         if beside {
-            // What is sent beside the program goes on until it is seen that this has ended.
+            // Traffic beside the program goes on until the end of the program is noticed.
             self.fabric.open_window(0..self.now);
         }
         let Some(mut outcome) = self.close_program(before, 0) else { return Ok(None) };
@@ -78,7 +78,7 @@ impl Simulation {
         Ok(Some(outcome))
     }
 
-    /// What came of a program up to now, when the run was stopped. Nothing before a cycle is over.
+    /// The results of a program that was stopped. `None` before the first cycle is over.
     fn partial_program(&mut self, before: Snapshot) -> Option<Outcome> {
         let cycle = self.blueprint.links.ticks_per_cycle;
         self.advance_to(self.now.next_multiple_of(cycle));
@@ -93,8 +93,7 @@ impl Simulation {
         Some(outcome)
     }
 
-    /// Ends the measurement of a program after so many cycles, and puts together what is known of it, in the first
-    /// process.
+    /// Ends the measurement of a program after `cycles` cycles, and gathers its records in the first process.
     fn close_program(&mut self, before: Snapshot, cycles: u32) -> Option<Outcome> {
         self.fabric.close_window();
         self.fabric.close_program();

@@ -11,8 +11,8 @@ use crate::topology::{Topology, Words};
 use crate::traffic::SourceQueue;
 use serde_json::{Map, Value, json};
 
-/// Follows all routes of a scenario and proves, or disproves, that no packets can wait for one another in a circle.
-/// Fewer virtual channels than the routing mechanism asks for are no error here: the report shows what comes of them.
+/// Follows all routes of a scenario and proves, or disproves, that packets cannot wait for one another in a cycle. Too
+/// few virtual channels for the routing mechanism are no error here: the report shows the consequences.
 pub fn verify(scenario: &Scenario) -> Result<Value, ScenarioError> {
     let topology = scenario.network()?;
     let (routing, plan) = detours::around(scenario.routing.shared(), &topology)?;
@@ -21,16 +21,16 @@ pub fn verify(scenario: &Scenario) -> Result<Value, ScenarioError> {
     let links = LinkClasses::new(router.links(), &*topology, router.ticks_per_cycle(), Division::WHOLE);
     let vcs = links.vcs_but(Division::WHOLE, check::networks(scenario), routing.reserved());
     let messages = match &scenario.traffic.requests {
-        // Endpoints take whatever comes, and in one queue replies may wait behind requests.
+        // Endpoints accept every packet; and in a single queue, replies may wait behind requests.
         Some(requests) if requests.source_queue == SourceQueue::Together => None,
         Some(requests) if requests.virtual_networks => Some(Messages::Apart),
         Some(requests) if requests.room.is_some() => Some(Messages::Together),
-        // Endpoints take whatever comes.
+        // Endpoints accept every packet.
         _ => None,
     };
     let proving = Proving { scenario, routing: &*routing, vcs, messages };
     let detours = plan.as_deref().filter(|plan| plan.has_detours());
-    // A mechanism that is helped takes a part of its hops on the whole network.
+    // A mechanism with detours takes some of its hops on the whole network.
     let first = match (detours, topology.faulty()) {
         (Some(_), Some(faulty)) => faulty.whole(),
         _ => &topology,
@@ -52,7 +52,7 @@ pub fn verify(scenario: &Scenario) -> Result<Value, ScenarioError> {
             }
         }
         Some(_) => {}
-        // Before and after everything that breaks or is repaired.
+        // Before and after each failure and repair.
         None => {
             for breakdown in topology.breakdowns() {
                 let next = proving.prove(&*breakdown.graph);
@@ -65,7 +65,7 @@ pub fn verify(scenario: &Scenario) -> Result<Value, ScenarioError> {
     Ok(report)
 }
 
-/// What proofs of one scenario have in common.
+/// The common parts of all proofs of one scenario.
 struct Proving<'a> {
     scenario: &'a Scenario,
     routing: &'a dyn RoutingParams,
@@ -80,7 +80,7 @@ impl Proving<'_> {
         let &Self { scenario, routing, ref vcs, messages } = self;
         let router = scenario.router.params();
         let mut survey = None;
-        // Without channels of their own, packets take those that the routing mechanism says.
+        // Without channels of their own, packets take the routing mechanism's channels.
         let own = scenario.queueing.params().proof().filter(|_| routing.told_ahead());
         let (argument, result) = match own.unwrap_or_else(|| routing.proof()) {
             Proof::Order(routes) => (ORDER, cdg::check_all(topology, &routes, vcs, messages)),
@@ -149,7 +149,7 @@ fn refuted(argument: &str, flaw: &cdg::Flaw, words: Words<'_>) -> Value {
     json!({ "proved": false, "argument": argument, "reason": flaw.said(words), "cycle": cycle })
 }
 
-/// What is told of the routes of tables.
+/// The report on the routes of tables.
 fn surveyed(survey: &tables::Survey) -> Value {
     let reachable = survey.hops.values().sum::<u64>();
     let sum = survey.hops.iter().map(|(hops, pairs)| u64::from(*hops) * pairs).sum::<u64>();
@@ -185,7 +185,8 @@ pub fn routes(scenario: &Scenario) -> Result<Value, ScenarioError> {
     Ok(json!((0..topology.routers()).map(of).collect::<Vec<_>>()))
 }
 
-/// The virtual channels that the routing mechanism of a scenario needs on its network, by class of links, and why.
+/// The virtual channels that the routing mechanism of a scenario needs on its network, by class of links, with the
+/// reason.
 pub fn channels(scenario: &Scenario) -> Result<Value, ScenarioError> {
     let topology = scenario.network()?;
     let routing = scenario.routing.params();
@@ -207,7 +208,7 @@ const DUATO: &str = "a blocked packet may always take an escape channel, and sta
 const DETOURS: &str =
     "packets may wait for those on detours, which have channels of their own and go up before they go down";
 
-/// What of [`verify`] holds for requests and replies.
+/// The statement of [`verify`] for requests and replies.
 const MESSAGES: &str =
     "a request at its destination waits for a reply to leave, and injection queues are among the channels";
 

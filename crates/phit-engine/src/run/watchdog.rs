@@ -1,4 +1,4 @@
-//! The watchdog: finds out that nothing moves any more, and who waits for whom.
+//! The watchdog: notices that nothing moves any more, and reports who waits for whom.
 
 use crate::engine::Tick;
 use crate::fabric::{Fabric, Progress};
@@ -8,23 +8,23 @@ use crate::fabric::{Fabric, Progress};
 pub(super) struct Watchdog {
     span: Tick,
     next: Tick,
-    /// Of the network, or of each of its planes.
+    /// Progress of the network, or of each of its planes, at the last check.
     last: Vec<Progress>,
 }
 
 impl Watchdog {
-    /// A watchdog that looks every `span` ticks from tick `now` on.
+    /// A watchdog that checks every `span` ticks from tick `now` on.
     pub(super) fn new(now: Tick, span: Tick) -> Self {
         Self { span, next: now.saturating_add(span), last: Vec::new() }
     }
 
-    /// The tick at which it looks next.
+    /// The tick of its next check.
     pub(super) fn next(&self) -> Tick {
         self.next
     }
 
-    /// Looks at a network that has reached [`Self::next`]; says what is wrong if packets are in it and none of their
-    /// flits has moved since the last look.
+    /// Checks a network that has reached [`Self::next`]. It is stuck if it holds packets and no flit of them has moved
+    /// since the last check; then the error says who waits for whom.
     pub(super) fn look(&mut self, fabric: &dyn Fabric) -> Result<(), String> {
         let now = self.next;
         self.next = self.next.saturating_add(self.span);

@@ -1,9 +1,10 @@
-//! Searches in breadth from 64 routers at a time: a bit for each in a word for every router, and a step along all links
-//! is an operation on words (Then et al., "The more the merrier: efficient multi-source graph traversal", PVLDB 2014).
+//! Breadth-first searches from 64 routers at a time. Every router has a word with a bit for each search, and a step
+//! along all links is an operation on words (Then et al., "The more the merrier: efficient multi-source graph
+//! traversal", PVLDB 2014).
 
 use crate::engine::poll;
 
-/// Routers that one search begins at.
+/// Number of routers that one search begins at.
 pub(super) const BATCH: usize = 64;
 
 /// The words of a search.
@@ -14,16 +15,16 @@ pub(super) struct Breadth {
 }
 
 impl Breadth {
-    /// For a graph of so many routers.
+    /// A search in a graph of `routers` routers.
     pub(super) fn new(routers: usize) -> Self {
         Self { seen: vec![0; routers], front: vec![0; routers], next: vec![0; routers] }
     }
 
-    /// Searches from the routers from `first` on, in a graph in which `starts[router]..starts[router + 1]` are the
-    /// places of those in `peers` that a router's links lead to: calls `found(router, bits, distance)` with those of
-    /// them, a bit each, to which the router has a path of that length and no shorter one.
+    /// Searches from the routers from `first` on. The neighbours of a router are `peers[starts[router]..starts[router +
+    /// 1]]`.
     ///
-    /// Returns for every router to which of them it has any path.
+    /// Calls `found(router, bits, distance)` for each router: `bits` has a bit for each start whose shortest path to
+    /// the router has this length. Returns, for every router, the starts that have any path to it.
     pub(super) fn towards<E>(
         &mut self,
         (starts, peers): (&[u32], &[u32]),
@@ -63,7 +64,7 @@ impl Breadth {
     }
 }
 
-/// The places of the bits of a word, from the lowest on.
+/// The positions of the set bits of a word, from the lowest on.
 #[inline]
 pub(super) fn places(mut word: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {

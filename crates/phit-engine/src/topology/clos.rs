@@ -10,12 +10,12 @@ use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A folded Clos network, or fat tree: levels of routers above the endpoints, with all links between two levels that
-/// make every way up to a common ancestor a minimal one (Clos, 1953; Leiserson, 1985; in this general form Öhring et
-/// al., "On generalized fat trees", IPPS 1995).
+/// A folded Clos network, or fat tree: levels of routers above the endpoints. All links between two levels are present
+/// that make every way up to a common ancestor a minimal one (Clos, 1953; Leiserson, 1985; in this general form Öhring
+/// et al., "On generalized fat trees", IPPS 1995).
 ///
-/// The network of 1,024 endpoints of Kim, Dally and Abts ("Adaptive routing in high-radix Clos network", SC 2006,
-/// figure 3), with routers 0 to 31 of radix 64 at the endpoints and 32 to 63 above, is
+/// The example is the network of 1,024 endpoints of Kim, Dally and Abts ("Adaptive routing in high-radix Clos network",
+/// SC 2006, figure 3), with routers 0 to 31 of radix 64 at the endpoints and 32 to 63 above:
 ///
 /// ```toml
 /// [topology]
@@ -24,13 +24,13 @@ use std::sync::Arc;
 /// up = [32]
 /// ```
 ///
-/// A k-ary n-tree has n times k down-ports and n - 1 times k up-ports; three levels of radix-64 routers whose top level
-/// uses all ports downwards have 65,536 endpoints with `down = [32, 32, 64]` and `up = [32, 32]`. Fewer ports up than
-/// down make a tapered tree: `down = [48, 32]`, `up = [16]` is tapered 3 to 1.
+/// A k-ary n-tree has n times k down-ports and n - 1 times k up-ports. Three levels of radix-64 routers, whose top
+/// level uses all ports downwards, have 65,536 endpoints with `down = [32, 32, 64]` and `up = [32, 32]`. Fewer ports up
+/// than down make a tapered tree: `down = [48, 32]`, `up = [16]` is tapered 3 to 1.
 ///
-/// Endpoints are numbered router by router, routers level by level from the endpoints up. The links between the first
-/// level and the second are of class `level1`, those above `level2` and so on; `level7` stands for all from the seventh
-/// on.
+/// Endpoints are numbered router by router, and routers level by level from the endpoints up. The links between the
+/// first level and the second are of class `level1`, the links above `level2` and so on. `level7` includes all levels
+/// from the seventh on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Clos {
@@ -83,8 +83,8 @@ impl TopologyParams for Clos {
     }
 }
 
-/// The built network of [`Clos`]. Ports of a router: those towards the endpoints in the order of what is below, then
-/// those towards the next level.
+/// The built network of [`Clos`]. A router's first ports lead towards the endpoints, in the order of the routers or
+/// endpoints below; the others lead to the next level.
 #[derive(Debug)]
 pub struct ClosGraph {
     classes: Vec<String>,
@@ -97,8 +97,8 @@ fn class_above(level: usize) -> u8 {
 }
 
 impl ClosGraph {
-    /// The virtual channels of a hop over a link of `class`. The order of the channels is that of the links, first all
-    /// up-links from the endpoints up and then all down-links from the top down: every route rises in it.
+    /// The virtual channels of a hop over a link of `class`. Channels are ordered like the links: first all up-links
+    /// from the endpoints up, then all down-links from the top down. Every route rises in this order.
     fn channels(leg: Leg, class: u8, vcs: &[u8]) -> (u8, u8) {
         leg.share(vcs[usize::from(class)])
     }
@@ -152,7 +152,7 @@ impl Topology for ClosGraph {
         out.extend((first..first + self.tree.up(place.level)).map(|port| Hop { port, vc, vcs }));
     }
 
-    /// Over any link upwards to a common ancestor, from there down.
+    /// Over any link upwards to a common ancestor, then down.
     #[inline(always)]
     fn minimal_hop(&self, at: u32, to: u32, leg: Leg, _state: HopState, vcs: &[u8], rng: &mut Rng) -> Hop {
         let level = self.tree.level(at);
@@ -176,7 +176,7 @@ impl Topology for ClosGraph {
         (needed, "a route goes up and then down and never up again: one VC for each leg".into())
     }
 
-    /// Links on a minimal path between two routers, of which one at least has endpoints.
+    /// Links on a minimal path between two routers. At least one of them must have endpoints.
     fn distance(&self, a: u32, b: u32) -> u32 {
         let (a, b) = if b < self.hosts().end { (a, b) } else { (b, a) };
         let place = self.tree.place(a);

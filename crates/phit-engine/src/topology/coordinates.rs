@@ -19,7 +19,7 @@ pub(super) struct Coordinates {
     /// Number of routers.
     pub routers: u32,
     divisors: Vec<Divisor>,
-    /// The positions of every router, a byte for each dimension, the first lowest; empty if a side is longer than that.
+    /// The positions of every router, a byte for each dimension, the first one lowest. Empty if a side exceeds a byte.
     positions: Vec<u64>,
 }
 
@@ -40,8 +40,8 @@ impl Coordinates {
         Ok(at)
     }
 
-    /// The lowest dimension in which two routers differ, and the position of each in it. For one and the same router,
-    /// the last dimension.
+    /// The lowest dimension in which two routers differ, and their positions in it. For equal routers, the last
+    /// dimension.
     #[inline]
     pub(super) fn first_difference(&self, mut at: u32, mut to: u32) -> (usize, u32, u32) {
         if let (Some(a), Some(b)) = (self.positions.get(at as usize), self.positions.get(to as usize)) {
@@ -94,7 +94,7 @@ impl Coordinates {
         router / self.stride(d) % self.sides[d]
     }
 
-    /// The router at `position` of dimension `d` and otherwise where `router` is.
+    /// The router at `position` of dimension `d`, with the other coordinates of `router`.
     pub(super) fn moved(&self, router: u32, d: usize, position: u32) -> u32 {
         let stride = self.stride(d);
         router - self.position(router, d) * stride + position * stride
@@ -105,7 +105,7 @@ impl Coordinates {
     }
 }
 
-/// Endpoints at each router if a scenario does not say.
+/// Default number of endpoints at each router.
 pub(super) fn one() -> u32 {
     1
 }

@@ -5,8 +5,10 @@
 pub(super) struct Divisor {
     by: u32,
     /// m = (2^64 - 1 - r) / by with r < by. The quotient q of n = q by + s is the upper half of (n + 1) m (Robison,
-    /// "N-bit unsigned division via N-bit multiply-add", 2005): as n + 1 is at most (q + 1) by, (n + 1) m is less than
-    /// (q + 1) 2^64; and it is q 2^64 - q (r + 1) + (s + 1) m, where q (r + 1) is at most n and m more than 2^32.
+    /// "N-bit unsigned division via N-bit multiply-add", 2005).
+    ///
+    /// Proof: n + 1 is at most (q + 1) by, so (n + 1) m is less than (q + 1) 2^64. It equals q 2^64 - q (r + 1) + (s +
+    /// 1) m, where q (r + 1) is at most n and m is more than 2^32, so it is at least q 2^64.
     reciprocal: u64,
 }
 

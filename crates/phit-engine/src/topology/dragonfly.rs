@@ -34,9 +34,8 @@ pub struct Dragonfly {
     /// Global links at each router.
     #[schemars(range(min = 1))]
     pub h: u32,
-    /// Number of groups, 1 to a*h + 1; a*h + 1 if left out. With fewer groups every two groups are joined by floor(a*h
-    /// / (groups - 1)) parallel global links, and the a*h mod (groups - 1) last global ports of each group stay
-    /// unconnected.
+    /// Number of groups, 1 to a*h + 1; a*h + 1 if left out. Every two groups are joined by floor(a*h / (groups - 1))
+    /// parallel global links. The a*h mod (groups - 1) last global ports of each group stay unconnected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub groups: Option<u32>,
@@ -81,7 +80,7 @@ impl TopologyParams for Dragonfly {
             );
             return Err(ScenarioError::new("groups", groups, expected));
         }
-        // Whichever is largest is the likely slip.
+        // The largest parameter is the most likely mistake.
         let (key, value) = [("p", self.p), ("a", self.a), ("h", self.h)]
             .into_iter()
             .fold(("p", 0), |most, next| if next.1 > most.1 { next } else { most });
@@ -103,13 +102,13 @@ const GLOBAL: u8 = 2;
 /// Router A of group g is router g*a + A; endpoint k of router r is endpoint r*p + k. Ports of a router: p endpoints;
 /// a - 1 local ports (port i of router A leads to router i if i < A, else i + 1); h global ports.
 ///
-/// A minimal route is hierarchical: local hop, global hop, local hop, with those left out that are not needed. Between
-/// two routers there is exactly one when there is one link between every two groups. With parallel links the routes
-/// over each of them are compared, and those that have fewest hops are equally likely. A path through a third group can
-/// in rare cases be as short or shorter in links (two global hops against three hops): it is not a minimal route, and
+/// A minimal route is hierarchical: local hop, global hop, local hop, without the hops that are not needed. With one
+/// link between every two groups, there is exactly one minimal route between two routers. With parallel links, the
+/// routes over all of them are compared, and the routes with fewest hops are equally likely. In rare cases, a path
+/// through a third group has as few links or fewer (two global hops against three hops). It is not a minimal route, and
 /// neither [`Topology::distance`] nor [`Topology::diameter`] counts it.
 ///
-/// Nothing is tabulated: the other end of a link follows from the arrangement by arithmetic.
+/// There are no tables: the other end of a link follows from the arrangement by arithmetic.
 #[derive(Debug)]
 pub struct DragonflyGraph {
     classes: [String; 3],
@@ -128,12 +127,12 @@ pub struct DragonflyGraph {
     exits: Vec<Exit>,
 }
 
-/// Where a router stands.
+/// The position of a router.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Location {
     /// Its group.
     group: u32,
-    /// Its number there.
+    /// Its number in the group.
     number: u32,
 }
 
@@ -146,7 +145,7 @@ struct Exit {
     port: u16,
 }
 
-/// What a group's router does next.
+/// The next step of a group's router.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
     /// Go to this router of the same group.
@@ -185,7 +184,7 @@ impl DragonflyGraph {
         graph
     }
 
-    /// Slot, in the first round, of the link from group `from` to group `to`: another, or it means nothing.
+    /// Slot, in the first round, of the link from group `from` to group `to`. Meaningless for equal groups.
     #[inline]
     fn slot(&self, from: u32, to: u32) -> u32 {
         match self.arrangement {
@@ -207,7 +206,7 @@ impl DragonflyGraph {
     /// (to - from) mod G.
     #[inline]
     fn ahead(&self, from: u32, to: u32) -> u32 {
-        // Which it is cannot be guessed.
+        // The branch could not be predicted.
         to.wrapping_sub(from).wrapping_add(select_unpredictable(to >= from, 0, self.groups))
     }
 
@@ -270,7 +269,7 @@ impl DragonflyGraph {
         }
     }
 
-    /// The same with one link between two groups.
+    /// [`Self::cross`] with one link between two groups.
     #[inline(always)]
     fn only_step(&self, here: u32, there: u32, from: u32) -> Step {
         let (router, port) = self.h.div_rem(self.slot(here, there));
@@ -306,8 +305,8 @@ impl DragonflyGraph {
         }
     }
 
-    /// VCs by which the local hops of a leg lie above those of the leg before it: as many as a leg uses, which is one
-    /// if it ends on entering a group (or never leaves the only one), two if it ends at a given router.
+    /// The difference in local VCs between a leg and the leg before: the number that a leg uses. A leg that ends on
+    /// entering a group uses one, as does a leg in a single group. A leg that ends at a given router uses two.
     #[inline]
     fn locals_of_leg(&self, leg: Leg) -> u8 {
         if leg.to_group || self.groups == 1 { 1 } else { 2 }
@@ -322,9 +321,12 @@ impl DragonflyGraph {
         }
     }
 
-    /// Port and VC of a step of router `from` of a group. VCs increase along the route: with l and g for a local and a
-    /// global hop, l0 g0 l1 for one leg; l0 g0 l1 - l2 g1 l3 for two that meet at a router; l0 g0 - l1 g1 l2 for two
-    /// that meet at a group.
+    /// Port and VC of a step of router `from` of a group. VCs increase along the route. With l for a local and g for a
+    /// global hop:
+    ///
+    /// - one leg: l0 g0 l1;
+    /// - two legs that meet at a router: l0 g0 l1 - l2 g1 l3;
+    /// - two legs that meet at a group: l0 g0 - l1 g1 l2.
     #[inline]
     fn hop(&self, step: Step, from: u32, leg: Leg, state: HopState) -> Hop {
         let vc = match step {
@@ -334,7 +336,7 @@ impl DragonflyGraph {
         Hop { port: self.port_of(step, from), vc, vcs: 1 }
     }
 
-    /// True if it is known that no two groups are joined by more than a link.
+    /// True if no two groups are joined by more than one link.
     #[inline(always)]
     pub(super) fn has_one_link(&self) -> bool {
         !self.exits.is_empty()
@@ -348,18 +350,19 @@ impl DragonflyGraph {
         (here != there).then_some((exit.router.into(), exit.port))
     }
 
-    /// Where a router stands.
+    /// The position of a router.
     #[inline(always)]
     pub(super) fn location(&self, router: u32) -> Location {
         let (group, number) = self.a.div_rem(router);
         Location { group, number }
     }
 
-    /// Hands on port and virtual channel of the hop of a packet of one leg, which has made these hops, at router `at`
-    /// to router `to`, unless parallel links lead there, and whether it is there already: then they mean nothing.
+    /// Passes on port and virtual channel of the next hop of a one-leg packet at router `at` to router `to`, and
+    /// whether the packet has arrived. In that case, and where parallel links lead to `to`, port and channel are
+    /// meaningless.
     ///
-    /// Whether it stays in the group and whether it leaves it here could only be guessed: all is worked out, and what
-    /// counts is chosen.
+    /// A branch on whether the packet stays in the group, or leaves it here, could not be predicted. So all cases are
+    /// computed, and the right one is selected.
     #[inline(always)]
     pub(super) fn with_only_hop(&self, at: Location, to: u32, hops: Hops, then: impl FnOnce(u16, u8, bool)) {
         let to = self.location(to);
@@ -368,7 +371,7 @@ impl DragonflyGraph {
     }
 
     /// The port of the only minimal hop of a packet at router `at` to router `to`, and whether it leads out of the
-    /// group; nothing if there are parallel links. Of a packet that is there already it means nothing.
+    /// group. `None` with parallel links. Meaningless for a packet that has arrived.
     #[inline(always)]
     fn only_way(&self, at: Location, to: Location) -> Option<(u16, bool)> {
         let exit = self.exits.get(self.exit_index(at.group, to.group) as usize)?;
@@ -379,8 +382,8 @@ impl DragonflyGraph {
         Some((select_unpredictable(leaves, exit.port, local), leaves))
     }
 
-    /// The place among [`Self::exits`] of the link from group `here` to group `there`. Where links depend on how far
-    /// one group is from the other, that is how far it is.
+    /// The index in [`Self::exits`] of the link from group `here` to group `there`. Where links depend only on the
+    /// distance between the groups, the index is this distance.
     #[inline(always)]
     fn exit_index(&self, here: u32, there: u32) -> u32 {
         match self.arrangement {
@@ -389,14 +392,14 @@ impl DragonflyGraph {
         }
     }
 
-    /// Where packets leave a group, by [`Self::exit_index`], if there is one link between two groups. Some places are
-    /// for packets that do not leave it.
+    /// The links by which packets leave a group, in the order of [`Self::exit_index`], if two groups have one link
+    /// between them. Entries for packets within their group are placeholders.
     fn exits(&self) -> Vec<Exit> {
         if self.links > 1 || self.a.get().saturating_add(self.p.get()) > u16::MAX.into() {
             return Vec::new();
         }
         let mut exits = vec![Exit { router: 0, port: 0 }; self.groups as usize + 1];
-        // The same as seen from any group.
+        // The distance between groups alone matters, so one group stands for all.
         for there in 1..self.groups {
             let (router, port) = self.h.div_rem(self.slot(0, there));
             exits[self.exit_index(0, there) as usize] =
@@ -405,21 +408,20 @@ impl DragonflyGraph {
         exits
     }
 
-    /// The port of router `at` that leads to router `to`, unless parallel links do; of a router itself it means
-    /// nothing.
+    /// The port of router `at` that leads to router `to`. Meaningless with parallel links, and for equal routers.
     #[inline(always)]
     pub(super) fn only_port(&self, at: u32, to: u32) -> Option<u16> {
         self.only_way(self.location(at), self.location(to)).map(|(port, _)| port)
     }
 
-    /// The diameter: hops of the longest of all minimal routes.
+    /// The diameter: the number of hops of the longest minimal route.
     fn longest_route(&self) -> u32 {
         let a = self.a.get();
         let inside = u32::from(a > 1);
         if self.groups == 1 {
             return inside;
         }
-        // Fewer links than routers: some router of each group has no link to the other group.
+        // With fewer links than routers, some router of each group has no link to the other group.
         if self.links < a {
             return 1 + 2 * inside;
         }
@@ -441,7 +443,7 @@ impl DragonflyGraph {
             };
             let near = distinct(ends.iter().map(|end| end.0).collect());
             let far = distinct(ends.iter().map(|end| end.1).collect());
-            // Some router here has no link there, and some router there none here: local, global, local.
+            // A router in either group has no link to the other group, so the route is local, global, local.
             if near < a && far < a {
                 return 3;
             }
@@ -512,8 +514,8 @@ impl Topology for DragonflyGraph {
         }
     }
 
-    /// A few multiplications when two groups are joined by one link; with parallel links, work proportional to their
-    /// number.
+    /// A few multiplications if two groups are joined by one link; otherwise, work proportional to the number of
+    /// parallel links.
     #[inline(always)]
     fn minimal_hop(&self, at: u32, to: u32, leg: Leg, state: HopState, _vcs: &[u8], rng: &mut Rng) -> Hop {
         let ((here, from), (there, to)) = (self.a.div_rem(at), self.a.div_rem(to));

@@ -105,7 +105,8 @@ impl GridGraph {
         (self.endpoints + 2 * d as u32 + u32::from(minus)) as u16
     }
 
-    /// Directions of the minimal paths from position `x` to another position `y`: both, if they are half a ring apart.
+    /// Directions of the minimal paths from position `x` to another position `y`. There are two if they are half a ring
+    /// apart.
     #[inline]
     fn directions(&self, d: usize, x: u32, y: u32) -> Directions {
         if !self.wraps {
@@ -118,11 +119,11 @@ impl GridGraph {
 
     /// The range of VCs (first, number) of a hop in dimension `d`.
     ///
-    /// In a torus the leg's VCs are two halves: the packets in one never cross the wraparound link of the ring, the
-    /// packets in the other all do, so that in neither a chain of waiting packets closes around the ring. As in
+    /// In a torus, the leg's VCs are two halves. Packets in one half never cross the wraparound link of the ring, and
+    /// packets in the other all do. So in neither half can a chain of waiting packets close around the ring. As in
     /// BookSim's `dim_order_torus`, the half is chosen on entering the dimension and kept in it. In the positive
-    /// direction the packets that will cross are in the upper half, in the negative direction those that will not: in
-    /// both, those whose target lies below the position where they entered.
+    /// direction, packets that will cross take the upper half; in the negative direction, packets that will not cross.
+    /// In both directions these are the packets whose target is below the position where they entered.
     #[inline]
     fn range(&self, d: usize, x: u32, y: u32, leg: Leg, state: HopState, vcs: &[u8]) -> (u8, u8) {
         let class = d as u8 + 1;
@@ -131,7 +132,7 @@ impl GridGraph {
         if !self.wraps || lower == 0 {
             return (first, count);
         }
-        // Which half it is cannot be guessed: no branch depends on it.
+        // The branch could not be predicted, so none is taken.
         let inside = (state.came_by == class) & (state.leg_hops.of(class) > 0);
         let upper = u8::from(inside & (state.came_in >= first + lower) | !inside & (y < x));
         (first + upper * lower, lower + upper * (count - 2 * lower))
@@ -186,8 +187,8 @@ impl Topology for GridGraph {
         }
     }
 
-    /// Dimension order, lowest first. The direction of a packet that is half a ring from its target is random; one hop
-    /// on, the same direction is the shorter one.
+    /// Dimension order, lowest first. A packet that is half a ring from its target takes a random direction. After one
+    /// hop, this direction is the shorter one.
     #[inline(always)]
     fn minimal_hop(&self, at: u32, to: u32, leg: Leg, state: HopState, vcs: &[u8], rng: &mut Rng) -> Hop {
         let (d, x, y) = self.at.first_difference(at, to);
@@ -228,9 +229,9 @@ impl Topology for GridGraph {
     fn grid(&self) -> Option<&[u32]> {
         Some(&self.at.sides)
     }
-    /// A cut across dimension d into parts of a and b = k - a positions is crossed, in each direction, by a share a b /
-    /// k^2 of all packets, over one link for every k routers, or two in a torus: 8 / k of a link's bandwidth for an
-    /// even side.
+    /// A cut across dimension d divides its positions into a and b = k - a. In each direction a share a b / k^2 of all
+    /// packets crosses it. There is one link for every k routers, or two in a torus. For an even side this is 8 / k of
+    /// a link's bandwidth.
     fn bisection_load(&self, bandwidth: &[f64]) -> Option<f64> {
         let links = if self.wraps { 2.0 } else { 1.0 };
         let cut = |(d, &side): (usize, &u32)| {

@@ -38,9 +38,9 @@ pub struct HyperX {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(inner(range(min = 1)))]
     pub parallel: Option<Vec<u32>>,
-    /// Lengths of a step in each dimension, 1 or more, for links that take longer the farther apart their routers are.
-    /// Links are then of a class for each length, not for each dimension: that of routers x and y along a line is
-    /// |x - y| steps, and links of length 4 are of class `length4`. At most seven lengths.
+    /// Lengths of a step in each dimension, 1 or more, for links that take longer between routers that are farther
+    /// apart. Then there is a class of links for each length instead of each dimension. The link between positions x
+    /// and y of a line is |x - y| steps long, and links of length 4 are of class `length4`. At most seven lengths.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(inner(range(min = 1, max = 1_000_000)))]
     pub lengths: Option<Vec<u32>>,
@@ -76,7 +76,7 @@ impl TopologyParams for HyperX {
 }
 
 impl HyperX {
-    /// The names of the links' classes, and by dimension and number of steps the class of a link.
+    /// The names of the links' classes, and the class of a link by dimension and number of steps.
     fn classes(&self) -> Result<(Vec<String>, Vec<Vec<u8>>), ScenarioError> {
         let Some(lengths) = &self.lengths else {
             let of_dimension = |(d, side): (usize, &u32)| vec![d as u8 + 1; *side as usize];
@@ -103,11 +103,11 @@ impl HyperX {
 
 /// The built network of [`HyperX`].
 ///
-/// Ports of a router: its endpoints, then those of its lines (`Lines`).
+/// A router's ports: first its endpoints, then its lines (`Lines`).
 #[derive(Debug)]
 pub(super) struct HyperXGraph {
     classes: Vec<String>,
-    /// By dimension and number of steps, the class of a link.
+    /// The class of a link, by dimension and number of steps.
     class_of: Vec<Vec<u8>>,
     endpoints: u32,
     lines: Lines,

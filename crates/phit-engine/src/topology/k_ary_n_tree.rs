@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 /// A k-ary n-tree: n levels of k^(n-1) routers with k ports down and k ports up, and k^n endpoints (Petrini and
 /// Vanneschi, "k-ary n-trees: high performance networks for massively parallel architectures", IPPS 1997). It is the
-/// folded Clos network [`Clos`] with n times k ports down and n - 1 times k up: the k ports by which routers of the top
+/// folded Clos network [`Clos`] with n times k ports down and n - 1 times k ports up. At the top level, the k up-ports
+/// have no links.
 /// level could grow further have no links.
 ///
 /// ```toml

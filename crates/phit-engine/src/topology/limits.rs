@@ -7,7 +7,7 @@ use std::fmt::Display;
 /// Most endpoints of a network, and most routers.
 pub(super) const MOST: u64 = u32::MAX as u64 / 2;
 
-/// Checks that routers with `ports` ports can be indexed. `key` and `value` are to blame if not.
+/// Checks that routers with `ports` ports can be indexed. If not, the error names `key` and `value`.
 pub(super) fn ports(key: &str, value: impl Display, ports: u64) -> Result<u16, ScenarioError> {
     u16::try_from(ports).map_err(|_| {
         let expected = format!("a router would have {ports} ports; expected at most {}", u16::MAX);
@@ -15,8 +15,8 @@ pub(super) fn ports(key: &str, value: impl Display, ports: u64) -> Result<u16, S
     })
 }
 
-/// Checks that `routers` routers with `endpoints` endpoints each can be indexed, and returns the number of routers.
-/// `key` and `value` are to blame if not.
+/// Checks that `routers` routers with `endpoints` endpoints each can be indexed, and returns the number of routers. If
+/// not, the error names `key` and `value`.
 pub(super) fn routers(key: &str, value: impl Display, routers: u64, endpoints: u64) -> Result<u32, ScenarioError> {
     match routers.checked_mul(endpoints.max(1)) {
         Some(count) if count <= MOST => Ok(routers as u32),
@@ -28,7 +28,7 @@ pub(super) fn routers(key: &str, value: impl Display, routers: u64, endpoints: u
     }
 }
 
-/// Checks that packets can count the hops of routes of `legs` legs over the links of each dimension, in 8 bits.
+/// Checks that packets can count, in 8 bits, the hops of routes of `legs` legs over the links of each dimension.
 pub(crate) fn check_sides(topology: &dyn Topology, legs: u32) -> Result<(), ScenarioError> {
     let Some(sides) = topology.grid() else { return Ok(()) };
     for (d, &side) in sides.iter().enumerate() {

@@ -1,4 +1,5 @@
-//! Boxes of routers in which every line is fully connected, with parallel links: what a HyperX is, and a Cascade group.
+//! Boxes of routers whose lines are fully connected, with parallel links: the structure of a HyperX, and of a Cascade
+//! group.
 
 use super::coordinates::Coordinates;
 use super::limits;
@@ -6,13 +7,12 @@ use crate::engine::Rng;
 use crate::error::ScenarioError;
 
 /// The links of such a box.
-///
-/// Ports of a router, from a given one on: dimension by dimension and in each parallel link by parallel link, the k - 1
-/// other routers of the line in increasing order (index i leads to position i if i is below the router's own position,
-/// else i + 1).
+/// A router's ports for these links follow one another, dimension by dimension, and within a dimension parallel link by
+/// parallel link. For each parallel link, they lead to the k - 1 other routers of the line in increasing order. Index i
+/// leads to position i if i is below the router's own position, else to i + 1.
 #[derive(Debug, Clone)]
 pub(super) struct Lines {
-    /// Where the routers are.
+    /// Positions of the routers.
     pub at: Coordinates,
     /// First port of each dimension; last entry: the first port after all of them.
     first: Vec<u16>,
@@ -32,8 +32,8 @@ pub(super) struct Neighbour {
 }
 
 impl Lines {
-    /// The links of a box whose routers' first port is `first`. `key` and `value` are to blame if there are too many
-    /// ports.
+    /// The links of a box whose routers' first port is `first`. If there are too many ports, the error names `key` and
+    /// `value`.
     pub(super) fn new(
         at: Coordinates,
         parallel: Vec<u32>,
@@ -50,7 +50,7 @@ impl Lines {
         Ok(Self { at, first: firsts.iter().map(|&port| port as u16).collect(), parallel })
     }
 
-    /// The first port that is none of these.
+    /// The first port after these.
     pub(super) fn end(&self) -> u16 {
         self.first[self.parallel.len()]
     }
@@ -75,7 +75,7 @@ impl Lines {
         (0..self.parallel[d]).map(move |link| self.port_to(d, x, y, link))
     }
 
-    /// What is at the far end of `port` of `router`; `None` if the port is none of these.
+    /// The router and port at the far end of `port` of `router`; `None` if `port` is not one of these.
     pub(super) fn neighbour(&self, router: u32, port: u16) -> Option<Neighbour> {
         let d = self.first.partition_point(|&first| first <= port);
         if d == 0 || d > self.parallel.len() {

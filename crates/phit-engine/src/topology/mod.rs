@@ -64,7 +64,7 @@ pub enum Peer {
         /// Port of that router.
         port: u16,
     },
-    /// Nothing (a mesh's edge, a faulty link, the far side of a unidirectional link).
+    /// Nothing: a mesh's edge, a faulty link, or the far side of a unidirectional link.
     None,
 }
 
@@ -88,18 +88,19 @@ pub struct Hop {
     pub vcs: u8,
 }
 
-/// What breaks, or works again, during a run.
+/// A change during a run: links, routers or endpoints fail, or work again.
 #[derive(Debug, Clone)]
 pub struct Breakdown {
-    /// Cycle in which it does.
+    /// Cycle of the change.
     pub cycle: u32,
-    /// Cycles until routing knows.
+    /// Cycles until routing learns of it.
     pub delay: u32,
-    /// Outputs that lead nowhere from then on, as (router, port): those at both ends of links, and those to endpoints.
+    /// Outputs that lead nowhere from then on, as (router, port): outputs at both ends of links, and outputs to
+    /// endpoints.
     pub dead: Vec<(u32, u16)>,
     /// Outputs that work again.
     pub back: Vec<(u32, u16)>,
-    /// The graph without what does not work then.
+    /// The graph that works after the change.
     pub graph: Arc<dyn Topology>,
 }
 
@@ -118,46 +119,46 @@ pub trait Topology: Send + Sync + std::fmt::Debug {
     /// The router and the port to which `endpoint` is attached.
     fn attachment(&self, endpoint: u32) -> (u32, u16);
 
-    /// Phits per cycle of the link of `endpoint`, where endpoints have links of several bandwidths: `Some` for all of
-    /// them or for none, who have what the class says.
+    /// Phits per cycle of the link of `endpoint`, where endpoints have links of several bandwidths. It is `Some` for
+    /// all endpoints, or `None` for all: then the bandwidth of the class holds.
     fn endpoint_bandwidth(&self, _endpoint: u32) -> Option<Bandwidth> {
         None
     }
 
-    /// The routers that have endpoints, or more: where routes begin, end and break their journey. `to` in the calls
-    /// below is one of them.
+    /// A range that includes all routers with endpoints. Routes begin, end and break their journey there. `to` in the
+    /// calls below is one of them.
     fn hosts(&self) -> Range<u32> {
         0..self.routers()
     }
 
-    /// All hops that [`Self::minimal_hop`] may return for these arguments, appended to `out`: what a proof of deadlock
-    /// freedom enumerates.
+    /// Appends to `out` all hops that [`Self::minimal_hop`] may return for these arguments. A proof of deadlock freedom
+    /// enumerates them.
     fn minimal_hops(&self, at: u32, to: u32, leg: Leg, state: HopState, vcs: &[u8], out: &mut Vec<Hop>);
 
-    /// The next hop of a minimal route from router `at` to router `to` (never called with `at == to`), with the virtual
+    /// The next hop of a minimal route from router `at` to router `to`, which must differ. The hop names the virtual
     /// channels that keep the routes of all packets free of deadlock. `vcs` is the number of VCs per class, each at
-    /// least what [`Self::vcs_needed`] asks for: with fewer, the hop may name a VC that does not exist. Ties between
-    /// minimal ports are broken with `rng`.
+    /// least [`Self::vcs_needed`]: with fewer, the hop may name a VC that does not exist. Ties between minimal ports
+    /// are broken with `rng`.
     fn minimal_hop(&self, at: u32, to: u32, leg: Leg, state: HopState, vcs: &[u8], rng: &mut Rng) -> Hop;
 
     /// Virtual channels per class that [`Self::minimal_hop`] needs for a route of `leg.of` legs (index ignored), with
     /// the reason in words. The entry of class 0 is 1.
     fn vcs_needed(&self, leg: Leg) -> (Vec<u8>, String);
 
-    /// The leg of a minimal route that a packet takes where it could have taken a Valiant route: the only one of its
-    /// route. A topology that gives each leg virtual channels of its own ([`Leg::share`]) returns [`Leg::SECOND`]: in
-    /// the channels of a first leg, such a packet could wait for one that is in its second leg.
+    /// The leg of a minimal route that a packet takes where it could have taken a Valiant route: the only leg of its
+    /// route. A topology that gives each leg virtual channels of its own ([`Leg::share`]) returns [`Leg::SECOND`]. In
+    /// the channels of a first leg, such a packet could wait for a packet in its second leg.
     fn direct_leg(&self) -> Leg {
         Leg { index: 0, of: 1, to_group: false }
     }
 
     /// Links on a minimal path between two routers that have endpoints, or from any router on such a path to its end.
     fn distance(&self, a: u32, b: u32) -> u32;
-    /// Longest of all minimal paths between routers that have endpoints, in links between routers.
+    /// Length of the longest minimal path between routers that have endpoints, in links between routers.
     fn diameter(&self) -> u32;
 
-    /// Number of groups: the parts that adversarial traffic and group-Valiant routing speak of. One router is one
-    /// group unless the topology has a hierarchy.
+    /// Number of groups, which adversarial traffic and group-Valiant routing refer to. In a topology without hierarchy,
+    /// each router is a group.
     fn groups(&self) -> u32 {
         self.routers()
     }
@@ -169,12 +170,11 @@ pub trait Topology: Send + Sync + std::fmt::Debug {
     fn group_routers(&self, group: u32) -> Range<u32> {
         group..group + 1
     }
-    /// All hops that [`Self::group_hop`] may return for these arguments, appended to `out`.
+    /// Appends to `out` all hops that [`Self::group_hop`] may return for these arguments.
     fn group_hops(&self, at: u32, group: u32, leg: Leg, state: HopState, vcs: &[u8], out: &mut Vec<Hop>) {
         self.minimal_hops(at, self.group_routers(group).start, leg, state, vcs, out);
     }
-    /// The next hop from router `at` on a shortest path to whichever router of `group` is nearest (never called from
-    /// inside the group).
+    /// The next hop from router `at`, outside `group`, on a shortest path to the nearest router of `group`.
     fn group_hop(&self, at: u32, group: u32, leg: Leg, state: HopState, vcs: &[u8], rng: &mut Rng) -> Hop {
         self.minimal_hop(at, self.group_routers(group).start, leg, state, vcs, rng)
     }
@@ -184,7 +184,7 @@ pub trait Topology: Send + Sync + std::fmt::Debug {
     fn exit(&self, _at: u32, _to: u32, _rng: &mut Rng) -> Option<(u32, u16)> {
         None
     }
-    /// The ports of `router` whose links are of `class`, if they follow one another (the span of them if not).
+    /// A range that includes all ports of `router` whose links are of `class`.
     fn class_ports(&self, router: u32, class: u8) -> Range<u16> {
         let of_class = |port: &u16| self.port(router, *port).class == class;
         let first = (0..self.ports(router)).find(of_class).unwrap_or(0);
@@ -206,20 +206,20 @@ pub trait Topology: Send + Sync + std::fmt::Debug {
     fn known(self: Arc<Self>) -> Known {
         Known::Other
     }
-    /// How to speak of its routers, endpoints and ports: what the user calls them, or numbers.
+    /// The names of its routers, endpoints and ports, for messages: the user's names, or numbers.
     fn words(&self) -> Words<'_> {
         Words::default()
     }
-    /// What of it does not work, if anything, now or later.
+    /// Its faults, now or later, if it has any.
     fn faulty(&self) -> Option<&Faulty> {
         None
     }
-    /// What breaks during the run and is repaired, one after the other.
+    /// The failures and repairs during the run, in order.
     fn breakdowns(&self) -> &[Breakdown] {
         &[]
     }
-    /// The load that saturates the bisection under uniform traffic, in phits/(endpoint·cycle), where links of each
-    /// class carry so many phits per cycle: for tori and meshes.
+    /// The load that saturates the bisection under uniform traffic, in phits/(endpoint·cycle), for tori and meshes.
+    /// `bandwidth` has the phits per cycle of each class of links.
     fn bisection_load(&self, _bandwidth: &[f64]) -> Option<f64> {
         None
     }
@@ -229,7 +229,7 @@ pub trait Topology: Send + Sync + std::fmt::Debug {
     }
 }
 
-/// Topologies whose minimal hops the kernel takes without a call through the trait object.
+/// Topologies whose minimal hops the kernel computes without a call through the trait object.
 #[derive(Debug, Clone)]
 pub enum Known {
     /// A Dragonfly.
@@ -243,7 +243,7 @@ pub enum Known {
 }
 
 impl Known {
-    /// [`Topology::minimal_hop`] of `topology`, which is this one, for a route of one leg.
+    /// [`Topology::minimal_hop`] of `topology`, which `self` must describe, for a route of one leg.
     #[inline(always)]
     pub(crate) fn minimal_hop(
         &self,
@@ -257,7 +257,8 @@ impl Known {
         self.leg_hop(topology, (at, to, Leg::ONLY), state, vcs, rng)
     }
 
-    /// [`Topology::minimal_hop`] of `topology`, which is this one, from a router to another in a leg of a route.
+    /// [`Topology::minimal_hop`] of `topology`, which `self` must describe, from a router to another in a leg of a
+    /// route.
     #[inline(always)]
     pub(crate) fn leg_hop(
         &self,
@@ -270,8 +271,8 @@ impl Known {
         self.with_leg_hop(topology, (at, to, leg), || state, || (vcs, rng), |hop| hop)
     }
 
-    /// [`Self::leg_hop`], handed on to `then`. What not every topology reads is asked for where it is read: the state
-    /// of the packet; the virtual channels and the random stream.
+    /// Computes [`Self::leg_hop`] and passes it on to `then`. Not every topology reads the packet's state, the virtual
+    /// channels or the random stream, so these are requested only where they are read.
     #[inline(always)]
     pub(crate) fn with_leg_hop<'a, T>(
         &self,
@@ -301,7 +302,7 @@ impl Known {
         }
     }
 
-    /// Where these routers stand, for [`Self::with_only_hop`]; nothing where it does not ask for that.
+    /// The positions of these routers, for [`Self::with_only_hop`]; empty for topologies where it needs none.
     pub(crate) fn locations(&self, routers: &Routers) -> Table<Location> {
         match self {
             Self::Dragonfly(graph) => routers.iter().map(|router| graph.location(router)).collect::<Vec<_>>().into(),
@@ -309,9 +310,9 @@ impl Known {
         }
     }
 
-    /// Hands on port and virtual channel of [`Topology::minimal_hop`] of a packet of one leg that has made these hops,
-    /// if it is known that there is no other, and whether the packet is at its destination's router: then they mean
-    /// nothing.
+    /// Passes on port and virtual channel of [`Topology::minimal_hop`], if it is the only one, for a packet of one leg
+    /// with these hops behind it. Also passes on whether the packet is at its destination's router; then port and
+    /// channel are meaningless.
     #[inline(always)]
     pub(crate) fn with_only_hop(
         &self,
@@ -325,7 +326,7 @@ impl Known {
         }
     }
 
-    /// The port of [`Topology::minimal_hop`] from a router to another, if it is known that there is no other.
+    /// The port of [`Topology::minimal_hop`] from a router to another, if it is known to be the only one.
     #[inline(always)]
     pub(crate) fn only_port(&self, at: u32, to: u32) -> Option<u16> {
         match self {
@@ -334,8 +335,8 @@ impl Known {
         }
     }
 
-    /// [`Topology::exit`] of `topology`, which is this one, and the router as its number in the group; `rng` is asked
-    /// for only where there is a choice.
+    /// [`Topology::exit`] of `topology`, which `self` must describe, with the router as its number in the group. `rng`
+    /// is requested only where there is a choice.
     #[inline]
     pub(crate) fn exit(
         &self,
@@ -353,7 +354,7 @@ impl Known {
         }
     }
 
-    /// [`Topology::group_of`] of `topology`, which is this one.
+    /// [`Topology::group_of`] of `topology`, which `self` must describe.
     #[inline]
     pub(crate) fn group_of(&self, topology: &dyn Topology, router: u32) -> u32 {
         match self {
@@ -362,7 +363,7 @@ impl Known {
         }
     }
 
-    /// [`Topology::distance`] of `topology`, which is this one.
+    /// [`Topology::distance`] of `topology`, which `self` must describe.
     #[inline]
     pub(crate) fn distance(&self, topology: &dyn Topology, a: u32, b: u32) -> u32 {
         match self {
@@ -371,7 +372,7 @@ impl Known {
         }
     }
 
-    /// [`Topology::attachment`] of `topology`, which is this one.
+    /// [`Topology::attachment`] of `topology`, which `self` must describe.
     #[inline(always)]
     pub(crate) fn attachment(&self, topology: &dyn Topology, endpoint: u32) -> (u32, u16) {
         match self {
@@ -383,7 +384,7 @@ impl Known {
     }
 }
 
-/// The groups in which there are routers with endpoints.
+/// The groups that include routers with endpoints.
 pub fn host_groups(topology: &dyn Topology) -> Range<u32> {
     let hosts = topology.hosts();
     topology.group_of(hosts.start)..topology.group_of(hosts.end.max(1) - 1) + 1
@@ -402,18 +403,18 @@ pub fn terminals(topology: &dyn Topology) -> Vec<u32> {
     topology.hosts().filter(|&router| has_endpoints[router as usize]).filter(works).collect()
 }
 
-/// What a topology's file provides besides the graph.
+/// The parameters of a topology.
 pub trait TopologyParams {
-    /// Bytes that the graph takes, if it has tables that grow faster than the network; the parameters need
-    /// not be right.
+    /// Estimate of the graph's memory in bytes, if its tables grow faster than the network. The parameters need not be
+    /// valid.
     fn needs(&self) -> f64 {
         0.0
     }
-    /// What of the network does not work.
+    /// The faults of the network, if the table has any.
     fn faults(&self) -> Option<&Faults> {
         None
     }
-    /// Checks the parameters and builds the graph, everything at work. Error paths are relative to `topology`.
+    /// Checks the parameters and builds the graph without faults. Error paths are relative to `topology`.
     fn build(&self) -> Result<Arc<dyn Topology>, ScenarioError>;
 }
 
@@ -442,15 +443,15 @@ crate::registry::registry! {
 }
 
 impl TopologyKind {
-    /// Builds the graph, without what does not work. Its parameters must keep the bounds of their schema, also if a
-    /// program has set them.
+    /// Builds the graph with its faults. A program may have set parameters directly, so they are checked against the
+    /// bounds of their schema.
     pub fn build(&self) -> Result<Arc<dyn Topology>, ScenarioError> {
         joined(Ok(()), self.broken("topology"))?;
         let params = self.params();
         let graph = params.build().map_err(|e| e.under("topology"))?;
         match params.faults() {
             Some(faults) => {
-                // Before faults are followed along routes that are too long for any mechanism, which takes minutes.
+                // Checked first: following faults along routes that are too long for any mechanism would take minutes.
                 check_sides(&*graph, 1)?;
                 faults.apply(graph).map_err(|e| e.under("topology.faults"))
             }

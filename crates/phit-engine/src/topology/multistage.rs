@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A unidirectional multistage network: n stages of k^(n-1) switches of k inputs and k outputs, by which each of k^n
-/// endpoints reaches all of them in one way (Dally and Towles, chapter 4).
+/// A unidirectional multistage network: n stages of k^(n-1) switches with k inputs and k outputs. There is exactly one
+/// route from each of the k^n endpoints to each other (Dally and Towles, chapter 4).
 ///
-/// Every endpoint has an adapter, a router with a port to it, one to the first stage and one from the last: routers 0
-/// to k^n - 1, in the order of the endpoints. The switches come after them, stage by stage. Links between routers are
-/// of class `stage`.
+/// Every endpoint has an adapter: a router with a port to the endpoint and a port to the first stage and from the last.
+/// The adapters are routers 0 to k^n - 1, in the order of the endpoints. The switches follow, stage by stage. Links
+/// between routers are of class `stage`.
 ///
 /// ```toml
 /// [topology]
@@ -26,7 +26,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Multistage {
-    /// Inputs, and outputs, of a switch, k: 2 or more.
+    /// Inputs of a switch, and outputs, k: 2 or more.
     #[schemars(range(min = 2))]
     pub arity: u32,
     /// Stages, n: 1 to 31.
@@ -45,11 +45,11 @@ pub struct Multistage {
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum Interconnection {
-    /// k-ary n-fly: the switches of stage s bring together the lines whose numbers differ in digit n - 1 - s alone.
+    /// k-ary n-fly: a switch of stage s joins the lines whose numbers differ in digit n - 1 - s alone.
     #[default]
     Butterfly,
-    /// Omega network: before every stage the lines are shuffled like a pack of cards, their numbers rotated by one
-    /// digit (Lawrie, "Access and alignment of data in an array processor", 1975).
+    /// Omega network: before every stage, a perfect shuffle rotates the numbers of the lines by one digit (Lawrie,
+    /// "Access and alignment of data in an array processor", 1975).
     PerfectShuffle,
 }
 
@@ -79,7 +79,7 @@ pub(super) struct MultistageGraph {
     classes: [String; 2],
     arity: u32,
     stages: u32,
-    /// Endpoints, and lines between two stages.
+    /// Number of endpoints, and of lines between two stages.
     lines: u32,
     pattern: Interconnection,
 }
@@ -100,7 +100,7 @@ impl MultistageGraph {
         Some((switch / self.switches(), switch % self.switches()))
     }
 
-    /// The digit of a line's number that stage `stage` decides about, as its weight: the most significant first.
+    /// The weight of the digit of a line's number that stage `stage` decides; the most significant digit first.
     fn weight(&self, stage: u32) -> u32 {
         self.arity.pow(self.stages - 1 - stage)
     }
@@ -258,8 +258,8 @@ mod tests {
 
     #[test]
     fn the_butterfly_of_dally_and_towles() {
-        // 2-ary 3-fly, figure 4.1: line 3 (011) is an input of switch 3 of the first stage with line 7, and its outputs
-        // go on to lines 3 and 7, of which 3 leads to switch 1 of the second stage with line 1.
+        // 2-ary 3-fly, figure 4.1: lines 3 (011) and 7 are the inputs of switch 3 of the first stage. Its outputs go on
+        // to lines 3 and 7. Line 3 leads to switch 1 of the second stage, together with line 1.
         let t = MultistageGraph {
             classes: ["endpoint", "stage"].map(str::to_owned),
             arity: 2,

@@ -1,4 +1,4 @@
-//! Names of routers, endpoints and ports, and the words in which everything speaks of them.
+//! Names of routers, endpoints and ports, and the words for them in messages.
 
 use super::Topology;
 use crate::error::ScenarioError;
@@ -10,8 +10,8 @@ use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
-/// What the routers, endpoints and ports of a network are called where it stands. Names take the place of numbers in
-/// errors, proofs and reports, stand beside them in tables, and faults can be given by them.
+/// Names of the routers, endpoints and ports of a real network. Names replace numbers in errors, proofs and reports,
+/// stand beside them in tables, and can be used to specify faults.
 ///
 /// ```toml
 /// [topology.names]
@@ -26,7 +26,7 @@ pub struct Names {
     /// A name for each endpoint, no two alike; none if left out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub endpoints: Vec<String>,
-    /// For each router what its ports are called, in the order of its ports, no two alike; none if left out.
+    /// For each router the names of its ports, in the order of its ports, no two alike; none if left out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ports: Vec<Vec<String>>,
 }
@@ -35,8 +35,8 @@ pub struct Names {
 const LONGEST: usize = 200;
 
 impl Names {
-    /// Checks that everything of `graph` has a name, or nothing of its sort, and that names tell things apart. Error
-    /// paths are relative to the table of names.
+    /// Checks that names are complete and distinct: all routers have names or none has, and likewise for endpoints and
+    /// ports. Error paths are relative to the table of names.
     pub(super) fn check(&self, graph: &dyn Topology) -> Result<(), ScenarioError> {
         let each = |key: &str, what: &str, names: &[String], count: usize| match names.len() {
             0 => Ok(()),
@@ -75,12 +75,12 @@ fn distinct(key: &str, names: &[String]) -> Result<(), ScenarioError> {
     Ok(())
 }
 
-/// How to speak of a network's routers, endpoints and ports: by their names, or by their numbers where they have none.
+/// Words for a network's routers, endpoints and ports: their names, or their numbers where they have none.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Words<'a>(Option<&'a Arc<Names>>);
 
 impl<'a> Words<'a> {
-    /// By these names.
+    /// Words with these names.
     pub fn of(names: Option<&'a Arc<Names>>) -> Self {
         Self(names)
     }
@@ -100,7 +100,7 @@ impl<'a> Words<'a> {
         Some(self.0?.endpoints.get(endpoint as usize)?.as_str())
     }
 
-    /// What a port is called, if it has a name.
+    /// The name of a port, if it has one.
     pub fn port_name(self, router: u32, port: u16) -> Option<&'a str> {
         Some(self.0?.ports.get(router as usize)?.get(usize::from(port))?.as_str())
     }
@@ -121,7 +121,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// An endpoint behind another: `12`, or `endpoint host12`.
+    /// A second endpoint in a sentence: `12`, or `endpoint host12`.
     pub fn endpoint_again(self, endpoint: u32) -> String {
         match self.endpoint_name(endpoint) {
             Some(_) => self.endpoint(endpoint),
@@ -132,7 +132,7 @@ impl<'a> Words<'a> {
     /// The port of a router, without the router.
     pub fn port_alone(self, router: u32, port: u16) -> Cow<'a, str> {
         match self.port_name(router, port) {
-            // Ports are numbered wherever they stand.
+            // Numbers of ports are written as such everywhere.
             Some(name) if name.chars().all(|c| c.is_ascii_digit()) => name.into(),
             Some(name) => shown(name),
             None => port.to_string().into(),
@@ -159,7 +159,7 @@ impl<'a> Words<'a> {
     }
 }
 
-/// A name as a part of a sentence: in quotation marks if it could be taken for several words or for a number.
+/// A name as a part of a sentence. It gets quotation marks if it could be read as several words or as a number.
 fn shown(name: &str) -> Cow<'_, str> {
     let one_word = name.contains(|c: char| !c.is_ascii_digit()) && !name.contains([' ', '\'', '"', ',']);
     if one_word { name.into() } else { format!("'{name}'").into() }

@@ -5,24 +5,24 @@ use crate::engine::{NONE, poll};
 
 /// The output port of every router for every destination, as distributed table-based routing has them.
 ///
-/// A column holds the entries of one or several destinations: those of an endpoint, those of all endpoints of a router,
-/// or those of some of its endpoints, to which every router sends over the same port.
+/// A column holds the entries of one or several destinations: one endpoint, all endpoints of a router, or some of its
+/// endpoints. Every router sends to all of them over one port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RouteTable {
     ports: Ports,
-    /// Entries of a router.
+    /// Number of columns: entries of a router.
     columns: u32,
-    /// Where the endpoints are, and their columns; without it every endpoint has the column of its number.
+    /// Router and column of each endpoint. Without it, an endpoint's column is its number.
     attached: Option<Vec<Attached>>,
-    /// A column is that of a router.
+    /// True if columns belong to routers.
     of_routers: bool,
     endpoints: u32,
     layers: Option<Layers>,
-    /// Packets that no queue organisation isolates may take any other minimal way instead.
+    /// Packets that no queue organisation isolates may take any other minimal route instead.
     pub adaptive: bool,
 }
 
-/// Where an endpoint is.
+/// The position of an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Attached {
     router: u32,
@@ -32,30 +32,30 @@ struct Attached {
     ejection: u16,
 }
 
-/// Output ports, row by row.
+/// Output ports, row by row: a row for each router.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Ports {
-    /// Of routers with fewer than 256 ports.
+    /// A byte is enough if routers have fewer than 256 ports.
     Bytes(Vec<u8>),
     Words(Vec<u16>),
 }
 
-/// True if the ports of all routers can be told apart by a byte that may also say that there is none.
+/// True if a byte is enough for the ports of all routers, and for a value that means no port.
 fn fit_bytes(topology: &dyn Topology) -> bool {
     (0..topology.routers()).all(|router| topology.ports(router) <= u8::MAX.into())
 }
 
-/// An entry of a destination to which a router knows no way.
+/// The entry of a destination to which a router has no route.
 pub const NO_PORT: u16 = u16::MAX;
 
-/// The layer of every route, from 0 on: its packets take one virtual channel all the way.
+/// The layer of every route, from 0 on. A layer is a virtual channel that packets keep along the whole route.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layers {
     /// Row by row: the source, then the destination. Empty: all routes are in layer 0.
     pub rows: Vec<u8>,
-    /// Rows are those of endpoints, else of the routers of the sources.
+    /// True if a row belongs to a source endpoint; false if it belongs to the source's router.
     pub by_endpoint: bool,
-    /// The channels, where they are not the layers' own numbers.
+    /// The channels of layers, where they differ from the layers' own numbers.
     pub channels: Option<ChannelMap>,
 }
 
@@ -64,7 +64,7 @@ impl Layers {
     pub const ONE: Self = Self { rows: Vec::new(), by_endpoint: false, channels: None };
 }
 
-/// The virtual channels of layers by the way through a router, as the SL-to-VL tables of InfiniBand have them.
+/// The virtual channels of layers by input and output port of a router, like the SL-to-VL tables of InfiniBand.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChannelMap {
     /// The first row of each router: rows of a router stand by input port, then output port.
@@ -76,7 +76,7 @@ pub struct ChannelMap {
 }
 
 impl ChannelMap {
-    /// Every layer in the channel of its own number, for `layers` of them.
+    /// Every layer in the channel with its own number, for `layers` layers.
     pub fn new(topology: &dyn Topology, layers: u8) -> Self {
         let ports: Vec<u16> = (0..topology.routers()).map(|router| topology.ports(router)).collect();
         let starts = ports.iter().scan(0, |rows, &ports| {
@@ -102,7 +102,7 @@ impl ChannelMap {
     }
 }
 
-/// A place in a route that a table is asked about.
+/// A place on a route, to look up its channel.
 #[derive(Debug, Clone, Copy)]
 pub struct Crossing {
     /// The router.
@@ -121,11 +121,12 @@ pub(crate) const MOST_ENTRIES: u64 = 1 << 28;
 
 impl RouteTable {
     /// One minimal route from every router to every destination, balanced over the links: where several hops are
-    /// minimal, the destination decides. In a tree the up-port is the destination's digit of the level (Gomez,
-    /// Gilabert, Gomez, Lopez and Duato, "Deterministic versus adaptive routing in fat-trees", IPDPS 2007), so that
-    /// consecutive destinations leave a router over different links, and all packets for one destination come down the
-    /// same way; elsewhere it is the destination's number modulo the number of hops. `None` if the table would have
-    /// more than `MOST_ENTRIES`.
+    /// minimal, the destination decides.
+    ///
+    /// In a tree, the up-port is the destination's digit of the level (Gomez, Gilabert, Gomez, Lopez and Duato,
+    /// "Deterministic versus adaptive routing in fat-trees", IPDPS 2007). So consecutive destinations leave a router
+    /// over different links, and all packets to a destination come down the same way. Elsewhere, the hop is the
+    /// destination's number modulo the number of hops. `None` if the table would have more than `MOST_ENTRIES`.
     pub fn balanced(topology: &dyn Topology) -> Option<Self> {
         let (routers, endpoints) = (topology.routers(), topology.endpoints());
         if u64::from(routers) * u64::from(endpoints) > MOST_ENTRIES {
@@ -154,7 +155,7 @@ impl RouteTable {
         Some(Self::of_endpoints(topology, ports))
     }
 
-    /// No route to anywhere. `None` if the table would have more than `MOST_ENTRIES`.
+    /// A table without routes. `None` if the table would have more than `MOST_ENTRIES`.
     pub fn empty(topology: &dyn Topology) -> Option<Self> {
         let (routers, endpoints) = (topology.routers(), topology.endpoints());
         let entries = u64::from(routers) * u64::from(endpoints);
@@ -171,8 +172,8 @@ impl RouteTable {
         Self { ports, columns: endpoints, attached: None, of_routers: false, endpoints, layers: None, adaptive: false }
     }
 
-    /// No route to anywhere, with a column for each router: all endpoints of a router are reached the same way. A byte
-    /// for each pair of routers where no router has more than 255 ports. `None` if the table would have more than
+    /// A table without routes, with a column for each router: one route leads to all endpoints of a router. It has a
+    /// byte for each pair of routers if no router has more than 255 ports. `None` if the table would have more than
     /// `MOST_ENTRIES`.
     pub fn of_routers(topology: &dyn Topology) -> Option<Self> {
         let routers = topology.routers();
@@ -185,7 +186,7 @@ impl RouteTable {
         Some(table)
     }
 
-    /// No route to anywhere, with so many columns, of which [`Self::assign`] gives endpoints theirs.
+    /// A table without routes, with this number of columns. [`Self::assign`] gives endpoints their columns.
     pub(crate) fn of_columns(topology: &dyn Topology, columns: u32) -> Self {
         let entries = topology.routers() as usize * columns as usize;
         let ports = match fit_bytes(topology) {
@@ -208,8 +209,8 @@ impl RouteTable {
         }
     }
 
-    /// Keeps the first columns only, of which the last has no entries if some endpoint was given none: nothing leads
-    /// there.
+    /// Keeps the `used` first columns. If an endpoint has no column, a column without entries is added for it: no route
+    /// leads there.
     pub(crate) fn narrow(&mut self, used: u32) {
         let mut columns = used;
         for attached in self.attached.iter_mut().flatten().filter(|attached| attached.column == NONE) {
@@ -268,7 +269,8 @@ impl RouteTable {
         self.attached.as_ref().map_or(destination, |attached| attached[destination as usize].column)
     }
 
-    /// Replaces the output port of `router` for a column: a destination, or a router in a table of these.
+    /// Replaces the output port of `router` for a column: a destination, or a router in a table whose columns belong to
+    /// routers.
     pub fn set(&mut self, router: u32, column: u32, port: u16) {
         let place = router as usize * self.columns as usize + column as usize;
         match &mut self.ports {
@@ -277,12 +279,12 @@ impl RouteTable {
         }
     }
 
-    /// True if all endpoints of a router are reached the same way.
+    /// True if one route leads to all endpoints of a router.
     pub fn is_of_routers(&self) -> bool {
         self.of_routers
     }
 
-    /// The layers of routes, if they have any: without them the topology says which channel a hop takes.
+    /// The layers of routes, if they have any. Without layers, the topology determines the channel of a hop.
     pub fn layers(&self) -> Option<&Layers> {
         self.layers.as_ref()
     }
@@ -293,7 +295,7 @@ impl RouteTable {
         self.layers.as_ref().map_or(0, |layers| u32::from(most(layers)) + 1)
     }
 
-    /// Virtual channels that layers take on some link, 0 if there are none.
+    /// Number of virtual channels that layers take on some link; 0 if there are none.
     pub fn channel_count(&self) -> u32 {
         let map = self.layers.as_ref().and_then(|layers| layers.channels.as_ref());
         map.map_or(self.layer_count(), |map| map.channels.iter().max().map_or(0, |&most| u32::from(most) + 1))
@@ -339,10 +341,10 @@ impl RouteTable {
     }
 }
 
-/// What a packet has behind it that has gone nowhere.
+/// The state of a packet before its first hop.
 const START: HopState = HopState { came_by: 0, came_in: 0, leg_hops: Hops(0) };
 
-/// Makes rows of `from` entries such of the first `to`.
+/// Cuts rows of `from` entries to their first `to` entries.
 fn cut<T: Copy>(entries: &mut Vec<T>, from: usize, to: usize) {
     let rows = entries.len().checked_div(from).unwrap_or(0);
     (0..rows).for_each(|row| entries.copy_within(row * from..row * from + to, row * to));
@@ -357,7 +359,7 @@ fn choose(topology: &dyn Topology, router: u32, to: u32, destination: u32, hops:
         tree.descent(place, to).is_none().then(up)
     });
     let chosen = match ascent {
-        // With faulty links the next one on and around that leads there.
+        // With faulty links: the next port, in cyclic order, that leads there.
         Some(port) => hops.iter().find(|hop| hop.port >= port).or(hops.first()),
         None => hops.get(destination as usize % hops.len().max(1)),
     };
@@ -376,7 +378,7 @@ mod tests {
         (topology, table)
     }
 
-    /// Links from `source` to `destination`, the way the table leads.
+    /// Links from `source` to `destination`, following the table.
     fn route(topology: &dyn Topology, table: &RouteTable, source: u32, destination: u32) -> Vec<(u32, u16)> {
         let mut at = topology.attachment(source).0;
         let mut links = Vec::new();
@@ -398,8 +400,7 @@ mod tests {
 
     #[test]
     fn a_tree_carries_the_same_load_on_every_link() {
-        // k-ary n-trees: of all pairs, as many cross one link of a stage as another, and each link downwards has one
-        // destination.
+        // k-ary n-trees: every link of a stage carries equally many pairs, and each down-link has one destination.
         for (arity, levels) in [(2, 2), (2, 4), (4, 3), (3, 3)] {
             let (topology, table) = built(json!({ "kind": "k_ary_n_tree", "arity": arity, "levels": levels }));
             let n = topology.endpoints();

@@ -1,4 +1,4 @@
-//! Sets of routers: those of one partition.
+//! Sets of routers: the routers of one partition.
 
 use crate::engine::{NONE, Table};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 pub struct Routers {
     numbers: Table<u32>,
-    /// By number: the place of every router of the network among those of its own partition.
+    /// For every router of the network: its place among the routers of its own partition.
     places: Arc<Table<u32>>,
 }
 
@@ -26,7 +26,7 @@ impl Routers {
         numbers.into_iter().map(|numbers| Self { numbers: numbers.into(), places: places.clone() }).collect()
     }
 
-    /// These of `routers` routers, in ascending order.
+    /// This set, in ascending order, in a network of `routers` routers.
     pub(crate) fn some(numbers: Vec<u32>, routers: u32) -> Self {
         let mut places = vec![0; routers as usize];
         numbers.iter().zip(0..).for_each(|(&number, place)| places[number as usize] = place);
@@ -49,18 +49,18 @@ impl Routers {
         self.numbers.iter().copied()
     }
 
-    /// The least of their numbers, of a set that is not empty.
+    /// The smallest number. The set must not be empty.
     pub fn first(&self) -> u32 {
         self.numbers.first().copied().unwrap_or(NONE)
     }
 
-    /// The number in the network of the router at `place` among them.
+    /// The number in the network of the router at `place` of this set.
     #[inline]
     pub(crate) fn number(&self, place: u32) -> u32 {
         self.numbers[place]
     }
 
-    /// The place of `router`, which is one of them, among them.
+    /// The place of `router` in this set, which must include it.
     #[inline]
     pub fn place(&self, router: u32) -> usize {
         self.places[router] as usize
@@ -71,7 +71,7 @@ impl Routers {
         self.numbers.get(self.place(router)) == Some(&router)
     }
 
-    /// Bytes held; what all partitions share is not among them.
+    /// Bytes of memory, without tables that all partitions share.
     pub(crate) fn bytes(&self) -> usize {
         self.numbers.bytes()
     }

@@ -36,8 +36,8 @@ impl TopologyParams for Single {
     }
 }
 
-/// The built network of [`Single`]: endpoint e at port e of router 0. There are no links between routers, so that no
-/// hop is ever asked for.
+/// The built network of [`Single`]: endpoint e at port e of router 0. There are no links between routers, so no hop is
+/// ever requested.
 #[derive(Debug)]
 pub(super) struct SingleGraph {
     classes: [String; 1],

@@ -6,9 +6,9 @@ use std::ops::Range;
 /// The shape of a tree of routers in which a router has several parents, an extended generalised fat tree (Öhring,
 /// Ibel, Das and Kumar, "On generalized fat trees", IPPS 1995).
 ///
-/// Level 0 is that of the routers with endpoints. A *subtree* of level l is all that can be reached downwards from a
-/// router of that level; several routers, its *copies*, have the same subtree. Routers are numbered level by level from
-/// 0 up, in a level subtree by subtree, and in a subtree copy by copy.
+/// The routers with endpoints are level 0. A *subtree* of level l is everything below a router of that level. Several
+/// routers, its *copies*, have the same subtree. Routers are numbered level by level from 0 up, within a level subtree
+/// by subtree, and within a subtree copy by copy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tree {
     levels: Vec<Level>,
@@ -28,7 +28,7 @@ struct Level {
     leaves: Divisor,
 }
 
-/// Where a router stands.
+/// The position of a router.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
     /// Level of the router.
@@ -40,8 +40,8 @@ pub struct Place {
 }
 
 impl Tree {
-    /// A tree of routers with `down[l]` ports towards the endpoints and `up[l]` ports towards the next level in level
-    /// l; `None` if there are more routers or endpoints than `most`, or no levels.
+    /// A tree of routers. In level l, a router has `down[l]` ports towards the endpoints and `up[l]` ports towards the
+    /// next level. `None` if there are more routers or endpoints than `most`, or no levels.
     pub(super) fn new(down: &[u16], up: &[u16], most: u64) -> Option<Self> {
         let product = |counts: &[u16]| counts.iter().try_fold(1u64, |all, &n| all.checked_mul(n.into()));
         let (mut levels, mut first) = (Vec::new(), 0);
@@ -101,13 +101,13 @@ impl Tree {
         self.levels.iter().take_while(|level| level.routers.end <= router).count()
     }
 
-    /// Where `router` stands.
+    /// The position of `router`.
     #[inline]
     pub fn place(&self, router: u32) -> Place {
         self.place_in(self.level(router), router)
     }
 
-    /// Where `router` stands, which is in `level`.
+    /// The position of `router`, given its level.
     #[inline]
     pub(super) fn place_in(&self, level: usize, router: u32) -> Place {
         let Level { routers, copies, .. } = &self.levels[level];
@@ -122,7 +122,7 @@ impl Tree {
         routers.start + place.subtree * copies.get() + place.copy
     }
 
-    /// The port of the router at `place` that leads down to router `leaf` of level 0; `None` if only the way up does.
+    /// The port of the router at `place` that leads down to router `leaf` of level 0; `None` if the route must go up.
     #[inline]
     pub fn descent(&self, place: Place, leaf: u32) -> Option<u16> {
         let (subtree, rest) = self.levels[place.level].leaves.div_rem(leaf);

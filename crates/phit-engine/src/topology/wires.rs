@@ -1,4 +1,4 @@
-//! All links of a network in flat arrays, for what follows many routes.
+//! All links of a network in flat arrays, for algorithms that follow many routes.
 
 use super::breadth::{BATCH, Breadth, places};
 use super::{Names, Peer, Topology, Words};
@@ -17,8 +17,8 @@ pub(crate) struct Wire {
     pub(crate) class: u8,
 }
 
-/// The ports of all routers, one after another: the place of a port is its number, and that of the link that leaves by
-/// it.
+/// The ports of all routers, one after another. A port's position in this list is its place, and also the number of the
+/// link that leaves by it.
 #[derive(Debug)]
 pub(crate) struct Wires {
     starts: Vec<u32>,
@@ -56,14 +56,14 @@ impl Wires {
         for endpoint in 0..topology.endpoints() {
             endpoints[topology.attachment(endpoint).0 as usize] += 1;
         }
-        // A router that has failed has none.
+        // A failed router has none.
         if let Some(faulty) = topology.faulty() {
             (0..routers).filter(|&router| faulty.is_down(router)).for_each(|router| endpoints[router as usize] = 0);
         }
         Self { starts, wires, incoming, owners, endpoints, names: topology.words().names().cloned() }
     }
 
-    /// How to speak of the network.
+    /// Names or numbers for messages about the network.
     pub(crate) fn words(&self) -> Words<'_> {
         Words::of(self.names.as_ref())
     }
@@ -133,7 +133,7 @@ impl Wires {
         (0..self.routers()).filter(|&router| self.endpoints(router) > 0)
     }
 
-    /// A link that leads one way only, by its place.
+    /// A link that leads one way only, as its place.
     pub(crate) fn one_way(&self) -> Option<u32> {
         (0..self.wires.len() as u32).find(|&place| {
             let Wire { router, port, .. } = self.far(place);
@@ -144,7 +144,7 @@ impl Wires {
         })
     }
 
-    /// By router, the sum of the links on shortest paths to it from all routers, of which those that have none count
+    /// By router, the sum of the lengths of the shortest paths to it from all routers. Routers without a path count
     /// 2^32 - 1.
     pub(crate) fn sums(&self) -> Vec<u64> {
         match self.is_long() {
@@ -153,8 +153,8 @@ impl Wires {
         }
     }
 
-    /// True if a search for [`BATCH`] routers at a time, each step of which looks at all routers, would take more steps
-    /// than single searches come to each of them.
+    /// True if single searches are faster than searches for [`BATCH`] routers at a time. Each step of such a search
+    /// looks at all routers, which is slow in long networks.
     fn is_long(&self) -> bool {
         let (mut distances, mut order) = (Vec::new(), Vec::new());
         let Some(linked) = (0..self.routers()).find(|&router| !self.incoming(router).is_empty()) else { return false };
@@ -162,7 +162,7 @@ impl Wires {
         order.last().is_some_and(|&farthest| distances[farthest as usize] as usize >= BATCH)
     }
 
-    /// By router, the endpoints that there are at each distance from it, from 0 on.
+    /// By router, the number of endpoints at each distance from it, from 0 on.
     pub(crate) fn endpoints_around(&self) -> Vec<Vec<u64>> {
         let routers = self.endpoints.len();
         let mut around: Vec<Vec<u64>> = vec![Vec::new(); routers];
@@ -192,7 +192,7 @@ impl Wires {
         around
     }
 
-    /// The routers to which each has links, one after another, and where those of each begin.
+    /// The neighbours of all routers, one router after another, and the place where each router's neighbours begin.
     fn neighbours(&self) -> (Vec<u32>, Vec<u32>) {
         let (mut starts, mut peers) = (vec![0], Vec::new());
         for router in 0..self.routers() {
@@ -231,8 +231,8 @@ impl Wires {
         sums
     }
 
-    /// Links on a shortest path to `to` from every router, all ones if there is none, and the routers that have one,
-    /// the nearest first.
+    /// The length of a shortest path to `to` from every router (all ones if there is none), and the routers with a
+    /// path, the nearest first.
     pub(crate) fn towards(&self, to: u32, distances: &mut Vec<u32>, order: &mut Vec<u32>) {
         distances.clear();
         distances.resize(self.endpoints.len(), NONE);

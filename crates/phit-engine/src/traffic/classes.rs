@@ -8,8 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// A class of packets. Every endpoint generates packets of all classes, which wait in a source queue for each class;
-/// they share the virtual channels of the network (Dally and Towles, *Principles and Practices of Interconnection
+/// A class of packets. Every endpoint generates packets of all classes, and has a source queue for each class. The
+/// classes share the virtual channels of the network (Dally and Towles, *Principles and Practices of Interconnection
 /// Networks*, section 15.1).
 ///
 /// ```toml
@@ -28,23 +28,23 @@ use std::sync::Arc;
 #[serde(deny_unknown_fields, default)]
 #[schemars(inline)]
 pub struct ClassParams {
-    /// What it is called in results; if left out, its number, from 0 on.
+    /// Name of the class in results; if left out, its number, from 0 on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Its part of `load`, relative to the sum of all classes' weights; zero or more.
+    /// Share of `load`, relative to the sum of all classes' weights; zero or more.
     #[schemars(range(min = 0))]
     pub weight: f64,
-    /// Packets of a class of higher priority leave their endpoint first; in the network they go first where an
+    /// Packets of a class of higher priority leave their endpoint first. In the network they go first where an
     /// allocator has `priority = "class"`. Endpoints send packets of classes of equal priority flit by flit in turn.
     #[schemars(range(max = 255))]
     pub priority: u8,
-    /// Where its packets go; if left out, as the traffic's `pattern` says.
+    /// Destinations of the packets; if left out, the traffic's `pattern`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pattern: Option<PatternKind>,
-    /// When packets are generated; if left out, as the traffic's `process` says.
+    /// Times of generation; if left out, the traffic's `process`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub process: Option<ProcessKind>,
-    /// How large they are; if left out, as the traffic's `packet_size` says.
+    /// Sizes of the packets; if left out, the traffic's `packet_size`.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "super::packet_size::deserialize_some")]
     #[schemars(schema_with = "super::packet_size::schema")]
     pub packet_size: Option<PacketSizeKind>,
@@ -60,7 +60,7 @@ impl Default for ClassParams {
 pub(crate) type WeightedPattern = (f64, Arc<dyn Pattern>);
 
 impl TrafficParams {
-    /// The traffic of each class by itself, whose loads come to that of all; none if there are no classes.
+    /// The traffic of each class by itself; empty if there are no classes. The classes' loads add up to the total load.
     pub(crate) fn by_class(&self) -> impl Iterator<Item = Self> + '_ {
         let sum: f64 = self.classes.iter().map(|class| class.weight).sum();
         self.classes.iter().map(move |class| {
@@ -69,7 +69,7 @@ impl TrafficParams {
             own.changes.iter_mut().for_each(|change| change.load = change.load.map(share));
             if let Some(pattern) = &class.pattern {
                 own.pattern = pattern.clone();
-                // What changes is the pattern of those that have none of their own.
+                // A change of the pattern concerns only classes without a pattern of their own.
                 own.changes.iter_mut().for_each(|change| change.pattern = None);
                 own.changes.retain(|change| change.load.is_some());
             }
@@ -79,7 +79,8 @@ impl TrafficParams {
         })
     }
 
-    /// Weight and pattern of each class; or of all packets, if they are of one. Error paths are relative to the table.
+    /// Weight and pattern of each class, or of all packets if there are no classes. Error paths are relative to the
+    /// table.
     pub(crate) fn patterns(&self, topology: &dyn Topology, seed: u64) -> Result<Vec<WeightedPattern>, ScenarioError> {
         if self.classes.is_empty() {
             return Ok(vec![(1.0, self.pattern.build(topology, seed).map_err(|e| e.under("pattern"))?)]);
@@ -95,7 +96,7 @@ impl TrafficParams {
         self.classes.iter().enumerate().map(built).collect()
     }
 
-    /// What the classes are called, in their order.
+    /// The names of the classes, in their order.
     pub(crate) fn class_names(&self) -> Vec<String> {
         let name = |(number, class): (usize, &ClassParams)| class.name.clone().unwrap_or_else(|| number.to_string());
         self.classes.iter().enumerate().map(name).collect()
@@ -148,9 +149,9 @@ impl TrafficParams {
 /// The traffic of all classes.
 #[derive(Debug)]
 pub struct Classes {
-    /// By class.
+    /// Traffic by class.
     pub traffic: Vec<Traffic>,
-    /// By class, of which the lowest goes first.
+    /// Rank by class; the lowest rank goes first.
     pub ranks: Vec<u8>,
 }
 
@@ -177,12 +178,13 @@ impl Classes {
         Ok(Some(Self { traffic, ranks }))
     }
 
-    /// The seed of a class's patterns and sources: classes of one pattern draw differently.
+    /// The seed of a class's patterns and sources. It differs between classes, so classes with equal patterns draw
+    /// different packets.
     pub fn seed(&self, seed: u64, class: usize) -> u64 {
         class_seed(seed, class)
     }
 
-    /// Mean phits of a packet: of the classes that send, as many of each as they generate at first.
+    /// Mean phits of a packet, over the packets that all classes generate at the initial loads.
     pub(super) fn mean_packet_size(&self) -> f64 {
         let of = |traffic: &Traffic| (traffic.expected_load(0), traffic.mean_packet_size());
         let (load, packets) = self
@@ -199,7 +201,7 @@ fn class_seed(seed: u64, class: usize) -> u64 {
 }
 
 impl ClassParams {
-    /// True if the key at `path` is the class's own, not that of all.
+    /// True if the key at `path` belongs to this class, and is not inherited from the traffic.
     fn has(&self, path: &str) -> bool {
         let given = [
             ("pattern", self.pattern.is_some()),

@@ -1,10 +1,10 @@
-//! Where packets go in the long run, exactly: what bounds of the throughput are computed from.
+//! The exact long-run distribution of destinations, from which bounds of the throughput are computed.
 
 use serde::Serialize;
 use std::ops::Range;
 
-/// The distribution of an endpoint's destinations over all its packets, without a drawing: shares are exact, as the
-/// weights of a scenario are.
+/// The distribution of an endpoint's destinations over all its packets. It is computed without drawing: shares are as
+/// exact as the weights in a scenario.
 ///
 /// ```
 /// use phit_engine::traffic::Destinations;
@@ -16,7 +16,7 @@ use std::ops::Range;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Destinations {
-    /// It never sends.
+    /// The endpoint never sends.
     Nothing,
     /// Each of these endpoints equally often.
     Among {
@@ -25,16 +25,16 @@ pub enum Destinations {
         /// One past the last, more than `first`.
         end: u32,
     },
-    /// A share of the packets, from 0 to 1, goes one way and the rest another.
+    /// A share of the packets, from 0 to 1, has these destinations, and the rest has others.
     Split {
-        /// Of the packets that go to `these`.
+        /// Share of the packets that go to `these`.
         share: f64,
-        /// Where the share goes.
+        /// Destinations of the share.
         these: Box<Destinations>,
-        /// Where the rest goes.
+        /// Destinations of the rest.
         others: Box<Destinations>,
     },
-    /// Several ways in proportion to weights, which have a positive sum.
+    /// Several distributions in proportion to weights, which have a positive sum.
     Mix(Vec<(f64, Destinations)>),
 }
 
@@ -44,12 +44,12 @@ impl Destinations {
         Self::Among { first: endpoint, end: endpoint + 1 }
     }
 
-    /// Each of 0 to `endpoints` equally often except a gap.
+    /// Each of the endpoints from 0 up to `endpoints` equally often, except those in `gap`.
     pub fn all_but(endpoints: u32, gap: Range<u32>) -> Self {
         Self::runs(&[(0, gap.start), (gap.end, endpoints)])
     }
 
-    /// Each of these endpoints equally often; they ascend.
+    /// Each of these endpoints equally often. They are given in ascending order.
     pub fn evenly(endpoints: impl IntoIterator<Item = u32>) -> Self {
         let mut runs: Vec<(u32, u32)> = vec![];
         for endpoint in endpoints {
@@ -61,7 +61,7 @@ impl Destinations {
         Self::runs(&runs)
     }
 
-    /// Each endpoint of these runs, as (first, end), equally often; runs may be empty.
+    /// Each endpoint of these runs equally often. A run is (first, end), and may be empty.
     fn runs(runs: &[(u32, u32)]) -> Self {
         let of = |(first, end): (u32, u32)| (f64::from(end - first), Self::Among { first, end });
         let mut ways: Vec<_> = runs.iter().filter(|(first, end)| first < end).map(|&run| of(run)).collect();

@@ -1,7 +1,7 @@
-//! Who sends what to whom and when: spatial patterns, injection processes, packet sizes.
+//! Offered traffic: spatial patterns, injection processes, packet sizes.
 //!
-//! The sequence of packets of an endpoint follows from the scenario and its seed alone: it is drawn lazily from the
-//! endpoint's own random stream, so it does not depend on when it is asked for.
+//! The packets of an endpoint follow from the scenario and its seed alone. They are drawn lazily from the endpoint's
+//! own random stream, so they do not depend on the time of the request.
 
 use crate::error::{ScenarioError, join};
 use crate::schema::parse;
@@ -36,40 +36,41 @@ pub use source::{Generated, Source, Traffic};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TrafficParams {
-    /// Where the packets of each endpoint go.
+    /// Destinations of each endpoint's packets.
     #[serde(default)]
     pub pattern: PatternKind,
-    /// Offered load of every endpoint, the mean over time: the share of what its own link carries, which is
-    /// phits/(endpoint·cycle) where links carry a phit per cycle. A rate such as "40 Gb/s" is that of each endpoint,
-    /// whatever its link. Zero or more, and at most what an endpoint's injection port carries.
+    /// Offered load of every endpoint, as a mean over time. A number is the share of the capacity of the endpoint's
+    /// link, which is phits/(endpoint·cycle) if the link carries a phit per cycle. A rate such as "40 Gb/s" holds for
+    /// each endpoint, whatever its link. Zero or more, and at most the capacity of an endpoint's injection port.
     #[schemars(range(min = 0))]
     #[schemars(extend("x-unit" = "load"))]
     pub load: f64,
-    /// What `load` is a multiple of, here and in `changes`, and the loads of the results with it. If left out,
-    /// `"link"`, or `"phits"` if `load` is a rate.
+    /// Unit of `load`, of the loads in `changes` and of the loads in results. If left out: `"link"`, or `"phits"` if
+    /// `load` is a rate.
     #[serde(default, skip_serializing_if = "is_default")]
     pub load_unit: LoadUnit,
-    /// When each endpoint generates a packet, or a message.
+    /// Times at which each endpoint generates a packet, or a message.
     #[serde(default)]
     pub process: ProcessKind,
-    /// Packets are generated in messages of several, all at once and for the same destination. If left out, one by one.
+    /// Packets are generated in messages: several at once, for one destination. If left out, packets are generated one
+    /// by one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<MessageParams>,
-    /// Packets are requests, and their destinations answer them. If left out, nothing answers a packet.
+    /// Packets are requests, and their destinations answer them. If left out, packets are not answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<RequestParams>,
-    /// Classes of packets, of which every endpoint generates those of each by itself: what they leave out is as the
-    /// keys beside say, and `load` is that of all together. If left out, all packets are of one class.
+    /// Classes of packets. Every endpoint generates packets of each class. A class takes missing keys from the keys
+    /// beside, and `load` is the load of all classes together. If left out, all packets are of one class.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 8))]
     pub classes: Vec<ClassParams>,
-    /// Packet size: a whole number of phits, or a table that says how sizes are drawn.
+    /// Packet size: a whole number of phits, or a table that describes a distribution of sizes.
     #[serde(default, deserialize_with = "packet_size::deserialize")]
     #[schemars(schema_with = "packet_size::schema")]
     pub packet_size: PacketSizeKind,
-    /// Messages that are given one by one, in the order of their cycles: cycle of generation, source, destination,
-    /// phits. Messages longer than the (largest) packet are sent in several packets. They take the place of `pattern`
-    /// and `process`, and `load` must be 0. On the command line and in Python `trace` can name a file instead.
+    /// List of messages in the order of their cycles, each with cycle of generation, source, destination and phits.
+    /// Messages longer than the (largest) packet are sent in several packets. With a trace, `pattern` and `process` are
+    /// not used, and `load` must be 0. On the command line and in Python, `trace` can name a file instead.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub trace: Vec<trace::Message>,
     /// Changes of pattern or load during the run, in the order of their cycles. If left out, nothing changes.
@@ -77,22 +78,22 @@ pub struct TrafficParams {
     pub changes: Vec<Change>,
 }
 
-/// What a load is a multiple of.
+/// The unit of a load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum LoadUnit {
-    /// What the link of the endpoint carries.
+    /// The capacity of the endpoint's link.
     #[default]
     Link,
-    /// One phit/(endpoint·cycle), whatever the link of the endpoint carries.
+    /// One phit/(endpoint·cycle), independent of the endpoint's link.
     Phits,
-    /// The load that saturates the bisection of a torus or mesh under uniform traffic. Results have
+    /// The load that saturates the bisection of a torus or mesh under uniform traffic. Results use
     /// phits/(endpoint·cycle).
     Bisection,
 }
 
-/// Messages: packets of an endpoint that are generated together and go to the same destination.
+/// Messages: packets that an endpoint generates together for one destination.
 ///
 /// ```toml
 /// [traffic.message]
@@ -106,7 +107,7 @@ pub struct MessageParams {
     /// Packets of a message, 1 to 1000000.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub packets: u32,
-    /// Messages that each endpoint generates in all; if left out, it never stops.
+    /// Messages that each endpoint generates in total; if left out, it never stops.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
 }
@@ -126,7 +127,7 @@ pub struct Change {
     /// The new pattern; if left out, the pattern stays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pattern: Option<PatternKind>,
-    /// The new load, as `load` beside says it; if left out, the load stays.
+    /// The new load, in the unit of `load`; if left out, the load stays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     #[schemars(extend("x-unit" = "load"))]
@@ -134,7 +135,7 @@ pub struct Change {
 }
 
 impl TrafficParams {
-    /// No traffic at all, of packets of up to `largest` phits: what a scenario has whose endpoints execute a program.
+    /// No traffic, with packets of up to `largest` phits: the traffic of a scenario whose endpoints execute a program.
     pub fn silent(largest: u16) -> Self {
         Self {
             pattern: PatternKind::default(),
@@ -150,12 +151,12 @@ impl TrafficParams {
         }
     }
 
-    /// Reads the table found at `path`; `load` must be there unless there is a trace, or a limit of the requests of an
-    /// endpoint. Checks everything that does not depend on the topology.
+    /// Reads the table found at `path`. `load` is required unless there is a trace, or a limit of an endpoint's
+    /// requests. Checks everything that does not depend on the topology.
     pub fn from_value(path: &str, value: &Value) -> Result<Self, ScenarioError> {
         let mut value = value.clone();
         if let Some(table) = value.as_object_mut() {
-            // A trace says what is sent.
+            // A trace lists its messages, so it has no load.
             if table.get("trace").and_then(Value::as_array).is_some_and(|messages| !messages.is_empty()) {
                 table.entry("load").or_insert(0.0.into());
             }
@@ -167,7 +168,7 @@ impl TrafficParams {
         }
         let mut params: Self = parse(path, &value)?;
         if at_once {
-            // A request in every cycle in which there may be one.
+            // A limit of requests replaces the load: an endpoint generates a request in every cycle in which it may.
             params.load = params.mean().map_err(|e| e.under(path))?;
         }
         params.check().map_err(|e| e.under(path))?;
@@ -184,28 +185,28 @@ impl TrafficParams {
         Ok(self.answered(0)?.map_or(sizes.range(), |requests| requests.range()))
     }
 
-    /// Mean phits of what the process generates: of a packet, or of a request with its reply.
+    /// Mean phits per event of the process: of a packet, or of a request with its reply.
     fn mean(&self) -> Result<f64, ScenarioError> {
         let sizes = self.packet_size.params().build().map_err(|e| e.under("packet_size"))?;
         Ok(self.answered(0)?.map_or(sizes.mean(), |requests| requests.mean()))
     }
 
-    /// The requests and their replies, if packets are requests.
+    /// The parameters of requests and replies, if packets are requests.
     pub(crate) fn answered(&self, seed: u64) -> Result<Option<Requests>, ScenarioError> {
         self.requests.as_ref().map(|requests| requests.build(&self.packet_size, seed)).transpose()
     }
 
-    /// Checks what depends on several keys; error paths are relative to the table.
+    /// Checks conditions between several keys. Error paths are relative to the table.
     pub(crate) fn check(&self) -> Result<(), ScenarioError> {
         if !self.trace.is_empty() && (self.load != 0.0 || !self.changes.is_empty()) {
             return Err(ScenarioError::new(
                 "load",
                 self.load,
-                "expected 0 and no `changes`: the `trace` says what is sent",
+                "expected 0 and no `changes`: the `trace` lists all messages",
             ));
         }
         if !self.trace.is_empty() && self.message.is_some() {
-            return Err(ScenarioError::missing("message", "the `trace` says what is sent; leave it out"));
+            return Err(ScenarioError::missing("message", "the `trace` lists all messages; leave this out"));
         }
         self.check_classes()?;
         self.packet_sizes()?;
@@ -276,7 +277,7 @@ mod tests {
     fn a_trace_needs_no_load_and_takes_no_messages() {
         assert_eq!(read(json!({ "trace": [[0, 0, 1, 8]] })).unwrap().load, 0.0);
         let beside = read(json!({ "trace": [[0, 0, 1, 8]], "message": { "packets": 2 } })).unwrap_err();
-        assert_eq!(beside.to_string(), "traffic.message: the `trace` says what is sent; leave it out");
+        assert_eq!(beside.to_string(), "traffic.message: the `trace` lists all messages; leave this out");
         assert_eq!(read(json!({ "trace": [] })).unwrap_err().path, "traffic.load");
     }
 

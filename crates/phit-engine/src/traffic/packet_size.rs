@@ -23,14 +23,14 @@ pub trait Sizes: Send + Sync + Debug {
     }
 }
 
-/// What a distribution of packet sizes provides besides the rule.
+/// The parameters of a distribution of packet sizes.
 pub trait PacketSizeParams {
     /// Checks the parameters. Error paths are relative to the distribution's table.
     fn build(&self) -> Result<Arc<dyn Sizes>, ScenarioError>;
 }
 
 crate::registry::registry! {
-    /// `traffic.packet_size`: how many phits a packet has.
+    /// `traffic.packet_size`: the number of phits of a packet.
     pub enum PacketSizeKind: "packet size" as PacketSizeParams {
         "fixed" => Fixed(Fixed),
         "choice" => Choice(Choice),
@@ -45,7 +45,7 @@ impl Default for PacketSizeKind {
 }
 
 impl PacketSizeKind {
-    /// All packets of so many phits.
+    /// All packets of this size, in phits.
     pub fn phits(phits: u16) -> Self {
         Self::Fixed(Fixed { phits })
     }
@@ -61,13 +61,13 @@ impl PacketSizeKind {
     }
 }
 
-/// For `#[serde(deserialize_with)]`.
+/// Reads a packet size, for `#[serde(deserialize_with)]`.
 pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PacketSizeKind, D::Error> {
     let value = Value::deserialize(deserializer)?;
     PacketSizeKind::read("", &value).map_err(|e| serde::de::Error::custom(carried(&e)))
 }
 
-/// The same of a key that may be left out.
+/// Reads a packet size that may be left out.
 pub(super) fn deserialize_some<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<PacketSizeKind>, D::Error> {
     deserialize(deserializer).map(Some)
 }
@@ -91,7 +91,7 @@ impl<'de> Deserialize<'de> for Phits {
 
 const EXPECTED: &str = "expected a whole number of phits, 1 to 65535";
 
-/// Fixed size: all packets have the same number of phits.
+/// Fixed size: all packets have one size in phits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Fixed {
@@ -131,7 +131,7 @@ pub struct Choice {
     #[schemars(length(min = 1), inner(range(min = 1)))]
     #[schemars(extend("x-unit" = "phits"))]
     pub sizes: Vec<u16>,
-    /// Weights of the sizes in numbers of packets, relative to their sum; if empty, all sizes are equally likely.
+    /// Weights of the sizes by number of packets, relative to their sum; if empty, all sizes are equally likely.
     #[serde(default)]
     #[schemars(inner(range(min = 0)))]
     pub weights: Vec<f64>,
@@ -235,7 +235,8 @@ mod tests {
             let drawn: Vec<u16> = (0..100_000).map(|_| sizes.draw(&mut rng)).collect();
             assert!(drawn.iter().all(|s| (range.0..=range.1).contains(s)));
             let average = drawn.iter().map(|&s| f64::from(s)).sum::<f64>() / 1e5;
-            // Standard deviation of the average: at most a third of the range over sqrt(100000).
+            // Standard deviation of the average: at most a third of the range, divided by sqrt(100000) = 316. The bound
+            // is five of them.
             let bound = f64::from(range.1 - range.0) / 3.0 / 316.0 * 5.0;
             assert!((average - mean).abs() <= bound, "{value}: {average}");
         }

@@ -1,16 +1,15 @@
-//! Parallel planes: several equal networks, in each of which every endpoint has a port, and what a port sends.
+//! Parallel planes: several equal networks. Every endpoint has a port in each of them.
 //!
-//! The packets of an endpoint are one sequence, of which each names its plane. Whoever simulates a plane draws all of
-//! the sequence and takes the packets of its own: so nothing passes from one plane to another, and a plane is a network
-//! like any other.
+//! The packets of an endpoint are one sequence, and each packet names its plane. The simulation of a plane draws the
+//! whole sequence and takes the packets of its own plane. So planes exchange nothing, and each is an ordinary network.
 
 use super::Generated;
 use crate::engine::{Rng, Stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// `[planes]`: parallel planes. There are so many equal networks, each as `topology`, `router` and `routing` say, and
-/// every endpoint has a port in each. Loads are those of endpoints, over all planes.
+/// `[planes]`: parallel planes. There are `count` equal networks, each described by `topology`, `router` and `routing`,
+/// and every endpoint has a port in each. Loads are per endpoint, summed over all planes.
 ///
 /// ```toml
 /// [planes]
@@ -23,16 +22,16 @@ pub struct PlanesParams {
     /// Number of planes.
     #[schemars(range(min = 1, max = 64))]
     pub count: u32,
-    /// The plane of each packet.
+    /// How the plane of each packet is chosen.
     #[serde(default)]
     pub choice: PlaneChoice,
-    /// What an endpoint sends at once.
+    /// Whether an endpoint injects into all planes at once, or one packet at a time.
     #[serde(default)]
     pub injection: PlaneInjection,
 }
 
 impl PlanesParams {
-    /// True if endpoints send one packet after another, whatever their planes.
+    /// True if endpoints send one packet after another, whichever plane it takes.
     pub fn is_serial(&self) -> bool {
         self.count > 1 && self.injection == PlaneInjection::Serial
     }
@@ -43,57 +42,57 @@ impl PlanesParams {
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum PlaneChoice {
-    /// Drawn for every packet, all planes alike.
+    /// Every packet draws its plane; all planes are equally likely.
     #[default]
     Random,
-    /// The next one for the next packet of an endpoint; the first of endpoint e is e modulo their number.
+    /// Consecutive packets of an endpoint take the planes in turn. The first plane of endpoint e is e modulo their
+    /// number.
     RoundRobin,
 }
 
-/// What an endpoint with ports in several planes sends at once.
+/// Whether an endpoint with ports in several planes injects into all of them at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum PlaneInjection {
-    /// A packet into each plane: every port has a source queue, and injects as if there were no other.
+    /// All planes at once: every port has a source queue, and injects independently of the other ports.
     #[default]
     Parallel,
-    /// One packet after another, whatever their planes, as fast as one port injects (BookSim). A packet that its plane
-    /// does not take in at once waits at its port, and does not hold up those of other planes.
+    /// One packet after another over all planes, as fast as one port injects (BookSim). A packet whose plane has no
+    /// room waits at its port, without blocking packets of other planes.
     Serial,
 }
 
-/// What one of several planes gets of the packets of all endpoints.
+/// One plane's view of all endpoints' packets: which of them are its own.
 #[derive(Debug, Clone)]
 pub struct Plane {
     number: u32,
     params: PlanesParams,
-    /// The seed of the plane, exclusive-ored with that of the endpoints' sequences, which is the same for all.
+    /// Seed of the plane, exclusive-ored with the seed of the endpoints' sequences, which all planes share.
     mask: u64,
-    /// Phits that a port injects in so many cycles; `None` if nothing limits it.
+    /// Injection rate of a port, as (phits, cycles); `None` if it is unlimited.
     injection: Option<(u32, u32)>,
 }
 
-/// What of its sequence an endpoint has to know for the next packets.
+/// The state of an endpoint's sequence that determines the planes of its next packets.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Turn {
-    /// Plane of the next packet, where they take turns.
+    /// Plane of the next packet, if planes take turns.
     next: u32,
-    /// The first cycle in which the next packet can be sent, where they are sent one after another.
+    /// First cycle in which the next packet can be sent, with serial injection.
     free: u32,
     /// The first cycle in which the latest packet can be sent.
     pub(super) begins: u32,
 }
 
 impl Plane {
-    /// Plane `number` of those in a scenario of this seed. A port injects so many phits in so many cycles, or whatever
-    /// there is.
+    /// Plane `number` in a scenario with this seed. A port injects `injection.0` phits in `injection.1` cycles, or
+    /// without a limit.
     pub fn new(params: &PlanesParams, number: u32, seed: u64, injection: Option<(u32, u32)>) -> Self {
         Self { number, params: params.clone(), mask: seed ^ Self::seed(seed, number), injection }
     }
 
-    /// The seed of plane `number`, of all that is drawn in it but the sequences of the endpoints; `seed` is the
-    /// scenario's.
+    /// The seed for all random draws in plane `number`, except the endpoints' sequences. `seed` is the scenario's.
     pub fn seed(seed: u64, number: u32) -> u64 {
         match number {
             0 => seed,
@@ -101,12 +100,12 @@ impl Plane {
         }
     }
 
-    /// The seed of the endpoints' sequences, where `seed` is that of the plane.
+    /// The seed of the endpoints' sequences, from the seed of the plane.
     pub(super) fn of_sources(&self, seed: u64) -> u64 {
         seed ^ self.mask
     }
 
-    /// Before the first packet of `endpoint`.
+    /// The state before the first packet of `endpoint`.
     pub(super) fn start(&self, endpoint: u32) -> Turn {
         Turn { next: endpoint % self.params.count, ..Turn::default() }
     }
@@ -116,12 +115,12 @@ impl Plane {
         1.0 / f64::from(self.params.count)
     }
 
-    /// True if endpoints send one packet after another, whatever their planes.
+    /// True if endpoints send one packet after another, whichever plane it takes.
     pub(super) fn serial(&self) -> bool {
         self.params.is_serial()
     }
 
-    /// True if the next packet of an endpoint is one of this plane.
+    /// True if the next packet of an endpoint belongs to this plane.
     pub(super) fn takes(&self, packet: Generated, turn: &mut Turn, rng: &mut Rng) -> bool {
         if self.serial() {
             turn.begins = turn.free.max(packet.cycle.saturating_add(1));

@@ -1,23 +1,23 @@
-//! What the links of endpoints carry, and how fast endpoints send.
+//! Rates of endpoints: of their links and of their injection ports.
 
 use super::LoadUnit;
 
-/// Bandwidths of endpoints' links, in phits per cycle. Endpoints with equal links are of one kind.
+/// Bandwidths of endpoints' links, in phits per cycle. Endpoints with equal links form a kind.
 #[derive(Debug, Clone)]
 pub struct Rates {
-    /// By kind: of the link, and of the injection port, all planes together.
+    /// By kind: bandwidth of the link, and of the injection ports over all planes.
     kinds: Vec<(f64, f64)>,
-    /// The kind of every endpoint; none if all are of one.
+    /// Kind of every endpoint; empty if all are of one kind.
     of: Vec<u8>,
 }
 
 impl Rates {
-    /// Of endpoints whose links and injection ports carry so much.
+    /// The rates of endpoints that are all alike, as (link, injection port).
     pub fn alike(both: (f64, f64)) -> Self {
         Self { kinds: vec![both], of: Vec::new() }
     }
 
-    /// Of endpoints with such links and injection ports, of at most 256 kinds.
+    /// The rates of endpoints given one by one, as (link, injection port). There may be at most 256 kinds.
     pub fn new(all: impl Iterator<Item = (f64, f64)>) -> Self {
         let mut kinds: Vec<(f64, f64)> = Vec::new();
         let of: Vec<u8> = all
@@ -35,7 +35,7 @@ impl Rates {
         }
     }
 
-    /// Those of some endpoints alone.
+    /// The rates of these endpoints alone.
     pub(crate) fn of_some(&self, endpoints: &[u32]) -> Self {
         match self.of.is_empty() {
             true => self.clone(),
@@ -43,8 +43,8 @@ impl Rates {
         }
     }
 
-    /// By kind: phits per cycle of a load of 1, and what an injection port carries. `bisection`: phits per cycle of the
-    /// load that saturates the bisection.
+    /// For each kind: phits per cycle at a load of 1, and the bandwidth of an injection port. `bisection`: the load, in
+    /// phits per cycle, that saturates the bisection.
     pub(super) fn units(&self, unit: LoadUnit, bisection: f64) -> impl Iterator<Item = (f64, f64)> + '_ {
         self.kinds.iter().map(move |&(link, injection)| match unit {
             LoadUnit::Link => (link, injection),
@@ -53,12 +53,12 @@ impl Rates {
         })
     }
 
-    /// The kind of every endpoint; none if all are of one.
+    /// Kind of every endpoint; empty if all are of one kind.
     pub(super) fn by_endpoint(&self) -> Vec<u8> {
         self.of.clone()
     }
 
-    /// What is given for each of `endpoints` endpoints: phits per cycle of a load of 1. None if it is 1 for all.
+    /// Phits per cycle at a load of 1, for each of `endpoints` endpoints. Empty if it is 1 for all.
     pub fn weights(&self, unit: LoadUnit, endpoints: u32) -> Vec<f64> {
         if unit != LoadUnit::Link || self.kinds.iter().all(|(link, _)| *link == 1.0) {
             return Vec::new();
@@ -69,7 +69,7 @@ impl Rates {
 }
 
 impl From<f64> for Rates {
-    /// Of links of a phit per cycle, and of injection ports that carry so much.
+    /// Rates of endpoints with links of one phit per cycle and injection ports of this bandwidth.
     fn from(injection: f64) -> Self {
         Self::alike((1.0, injection))
     }

@@ -1,4 +1,4 @@
-//! Requests that are answered: reads and writes between endpoints, of which each has a limited number under way.
+//! Requests and replies: reads and writes between endpoints, each with a limited number of outstanding requests.
 
 use super::packet_size::PacketSizeKind;
 use crate::engine::Rng;
@@ -6,9 +6,9 @@ use crate::error::ScenarioError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Every packet of the traffic is a request, which its destination answers with a reply to where it came from: a closed
-/// loop (Dally and Towles, *Principles and Practices of Interconnection Networks*, chapters 14.1 and 23.1). Pattern and
-/// process are those of the requests; `load` counts the phits of requests and replies.
+/// Requests: every packet of the traffic is a request, and its destination answers with a reply to the source. This is
+/// a closed loop (Dally and Towles, *Principles and Practices of Interconnection Networks*, chapters 14.1 and 23.1).
+/// Pattern and process describe the requests; `load` counts the phits of requests and replies.
 ///
 /// ```toml
 /// [traffic]
@@ -23,65 +23,65 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields, default)]
 #[schemars(inline)]
 pub struct RequestParams {
-    /// Requests of an endpoint that have been generated and of which it has no reply, at most; a process that would
-    /// generate another one goes on when a reply has come. If left out, there is no limit. With a limit `load` may be
-    /// left out: endpoints then generate a request whenever they may have one.
+    /// Most outstanding requests of an endpoint: generated, but not yet answered. At the limit, the process pauses
+    /// until a reply arrives. If left out, there is no limit. With a limit `load` may be left out: endpoints then
+    /// generate a request whenever they may.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 65_535))]
     pub outstanding: Option<u32>,
     /// Share of the requests that are writes, from 0 to 1; the others are reads.
     #[schemars(range(min = 0, max = 1))]
     pub writes: f64,
-    /// Phits of a request to read; if left out, as `packet_size` says, here and in the next three.
+    /// Phits of a read request; if left out, `packet_size`, here and in the next three keys.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1), extend("x-unit" = "phits"))]
     pub read_request: Option<u16>,
-    /// Phits of what has been read.
+    /// Phits of the reply to a read, which carries the data.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1), extend("x-unit" = "phits"))]
     pub read_reply: Option<u16>,
-    /// Phits of a request to write, with what is to be written.
+    /// Phits of a write request, which carries the data.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1), extend("x-unit" = "phits"))]
     pub write_request: Option<u16>,
-    /// Phits of the acknowledgement of a write.
+    /// Phits of the reply to a write, which is an acknowledgement.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1), extend("x-unit" = "phits"))]
     pub write_reply: Option<u16>,
     /// Cycles from the last phit of a request to the generation of its reply.
     #[schemars(range(max = 1_000_000), extend("x-unit" = "cycles"))]
     pub service: u32,
-    /// Cycles from the last phit of a reply until a request that had to wait for it may be generated.
+    /// Cycles from the last phit of a reply until a request that waited for it may be generated.
     #[schemars(range(max = 1_000_000), extend("x-unit" = "cycles"))]
     pub think: u32,
-    /// Requests that each endpoint generates in all; if left out, it never stops.
+    /// Requests that each endpoint generates in total; if left out, it never stops.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub count: Option<u32>,
-    /// Phits of requests for which an endpoint has room, from the moment when the last router sends them until their
-    /// reply has left the endpoint; in each virtual channel of the endpoint's link. Other requests wait in the network.
-    /// If left out, an endpoint takes whatever comes.
+    /// Phits of requests for which an endpoint has room, in each virtual channel of its link. A request occupies its
+    /// room from the moment when the last router sends it until its reply has left the endpoint. Other requests wait in
+    /// the network. If left out, an endpoint accepts every request.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1_000_000_000), extend("x-unit" = "phits"))]
     pub room: Option<u32>,
-    /// Requests and replies have a virtual network each: the first and the second half of the virtual channels of every
-    /// link. Otherwise they share them all.
+    /// True: requests have the first half of the virtual channels of every link, and replies the second. False: they
+    /// share all virtual channels.
     pub virtual_networks: bool,
-    /// How requests and replies wait at their endpoint. If left out, `"apart"`.
+    /// Whether requests and replies have separate queues at their endpoint. If left out, `"apart"`.
     #[serde(skip_serializing_if = "SourceQueue::is_default")]
     pub source_queue: SourceQueue,
 }
 
-/// How requests and replies wait at their endpoint.
+/// Whether requests and replies have separate queues at their endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum SourceQueue {
-    /// In a queue each: replies go first, and neither waits for the other's virtual channels.
+    /// A queue for each: replies go first, and neither waits for the other's virtual channels.
     #[default]
     Apart,
-    /// In one: of what there is when a packet has left, a reply is next, and nothing passes it then (BookSim). Not with
-    /// `room`: replies would wait for requests.
+    /// One queue. Whenever a packet has left, the next is chosen, replies first, and no later packet overtakes it
+    /// (BookSim). Not with `room`: replies would wait for requests.
     Together,
 }
 
@@ -111,7 +111,7 @@ impl Default for RequestParams {
 }
 
 impl RequestParams {
-    /// Phits of all messages, where what is left out is as `packet_size` says. Error paths are relative to `traffic`.
+    /// The phits of all messages, with `packet_size` for sizes left out. Error paths are relative to `traffic`.
     pub(super) fn build(&self, packet_size: &PacketSizeKind, seed: u64) -> Result<Requests, ScenarioError> {
         let (smallest, largest) = packet_size.params().build().map_err(|e| e.under("packet_size"))?.range();
         let given = [[self.read_request, self.read_reply], [self.write_request, self.write_reply]];
@@ -151,33 +151,33 @@ impl RequestParams {
 /// Requests and their replies, as endpoints send them.
 #[derive(Debug, Clone)]
 pub struct Requests {
-    /// Requests of an endpoint without a reply, at most.
+    /// Most outstanding requests of an endpoint.
     pub outstanding: Option<u32>,
     /// Cycles from the last phit of a request to the generation of its reply.
     pub service: u32,
-    /// Cycles from the last phit of a reply until a request that had to wait for it may be generated.
+    /// Cycles from the last phit of a reply until a request that waited for it may be generated.
     pub think: u32,
-    /// Requests that an endpoint generates in all.
+    /// Requests that an endpoint generates in total.
     pub count: Option<u32>,
     /// Phits of requests for which an endpoint has room.
     pub room: Option<u32>,
-    /// Requests and replies have virtual channels of their own.
+    /// Requests and replies have separate virtual channels.
     pub virtual_networks: bool,
-    /// They wait at their endpoint in one queue.
+    /// Requests and replies wait at their endpoint in one queue.
     pub in_order: bool,
     writes: f64,
-    /// Of a read and of a write, phits of the request and of the reply.
+    /// Phits of (request, reply), for a read and for a write.
     sizes: [[u16; 2]; 2],
     seed: u32,
 }
 
 impl Requests {
-    /// Networks that share the links: packets of one never stand in virtual channels of another.
+    /// Number of virtual networks on the links: packets of one never stand in virtual channels of another.
     pub fn networks(&self) -> u16 {
         if self.virtual_networks { 2 } else { 1 }
     }
 
-    /// Whether the request that `source` generates in `cycle` is a write: both ends know.
+    /// Whether the request that `source` generates in `cycle` is a write. Both ends compute this alike.
     fn is_write(&self, source: u32, cycle: u32) -> bool {
         self.writes > 0.0 && Rng::keyed(u64::from(source) << 32 | u64::from(cycle), self.seed).chance(self.writes)
     }

@@ -29,31 +29,31 @@ pub struct Generated {
 /// The offered traffic of a run, shared by all endpoints.
 #[derive(Debug)]
 pub struct Traffic {
-    /// At least one, by start.
+    /// Loads by start, at least one.
     loads: Vec<LoadPhase>,
-    /// At least one, by start.
+    /// Patterns by start, at least one.
     patterns: Vec<PatternPhase>,
     sizes: Arc<dyn Sizes>,
-    /// Packets of a message, and messages of an endpoint; `None` if every packet is on its own.
+    /// Packets of a message, and messages of an endpoint; `None` if packets are generated one by one.
     messages: Option<(u32, u32)>,
-    /// Messages given one by one, which take the place of all else.
+    /// Messages given one by one; they replace pattern and process.
     trace: Option<Trace>,
-    /// Phits that the end of a message of a trace has at least.
+    /// Smallest packet at the end of a trace's message, in phits.
     end: u16,
-    /// Packets are requests, and are answered.
+    /// Parameters of requests, if packets are answered.
     requests: Option<Requests>,
-    /// Packets are of several classes, whose traffic takes the place of all else.
+    /// Classes of packets; if there are any, their traffic replaces everything else here.
     classes: Option<Classes>,
-    /// The same in short, if it is so simple.
+    /// A short form, if this is the commonest traffic.
     steady: Option<Steady>,
-    /// The plane that gets some of the packets, if there are several.
+    /// The plane that takes part of the packets, if there are several planes.
     plane: Option<Plane>,
-    /// The kind of every endpoint, see [`Rates`]; none if all are of one.
+    /// Kind of every endpoint, see [`Rates`]; empty if all are of one kind.
     kinds: Table<u8>,
 }
 
-/// The commonest traffic: packets of one size, each on its own, generated independently of one another at a load that
-/// never changes, to uniform destinations.
+/// The commonest traffic: single packets of one size, generated independently at a constant load, to uniform
+/// destinations.
 #[derive(Debug)]
 struct Steady {
     gap: Geometric,
@@ -70,7 +70,7 @@ struct Tally {
 }
 
 impl Steady {
-    /// The traffic in short, if it is of this kind.
+    /// The short form of this traffic, if it is the commonest kind.
     fn of(loads: &[LoadPhase], patterns: &[PatternPhase], sizes: &dyn Sizes) -> Option<Self> {
         let ([load], [pattern], (size, largest)) = (loads, patterns, sizes.range()) else { return None };
         let [process] = &load.processes[..] else { return None };
@@ -87,7 +87,7 @@ impl Steady {
     }
 }
 
-/// Refuses a load that an endpoint's injection port does not carry: `one` is a load of 1 in phits per cycle.
+/// Refuses a load above the bandwidth of an endpoint's injection port. `one`: phits per cycle of a load of 1.
 fn check_load(path: &str, load: f64, (one, most): (f64, f64)) -> Result<(), ScenarioError> {
     if load * one > most {
         let most = most / one;
@@ -102,9 +102,9 @@ fn check_load(path: &str, load: f64, (one, most): (f64, f64)) -> Result<(), Scen
 #[derive(Debug)]
 struct LoadPhase {
     start: u64,
-    /// Phits/(endpoint·cycle), the most of an endpoint.
+    /// Load in phits/(endpoint·cycle); the largest of any endpoint.
     load: f64,
-    /// By kind of endpoints, see [`Rates`].
+    /// Process by kind of endpoints, see [`Rates`].
     processes: Vec<Box<dyn Process>>,
 }
 
@@ -115,7 +115,7 @@ struct PatternPhase {
     pattern: Arc<dyn Pattern>,
 }
 
-/// The message of which an endpoint is sending the packets.
+/// The message whose packets an endpoint is sending.
 #[derive(Debug, Clone, Copy, Default)]
 struct Message {
     cycle: u32,
@@ -124,11 +124,11 @@ struct Message {
     left: u32,
     /// Messages begun.
     begun: u32,
-    /// What the planes of the next packets depend on, if there are several.
+    /// Planes of the next packets, if there are several planes.
     turn: Turn,
 }
 
-/// Where one endpoint is in its sequence of packets, 48 bytes.
+/// The position of one endpoint in its sequence of packets, 48 bytes.
 #[derive(Debug, Clone)]
 pub struct Source {
     message: Option<Box<Message>>,
@@ -141,9 +141,9 @@ pub struct Source {
 }
 
 impl Traffic {
-    /// Fits the traffic to a topology. `rates` are those of its endpoints; `bisection` is the load that saturates the
-    /// network's bisection, in phits/(endpoint·cycle),
-    /// if the network has one; `seed` is the scenario's. Error paths start with `traffic`.
+    /// Fits the traffic to a topology. `rates` are those of its endpoints. `bisection` is the load that saturates the
+    /// network's bisection, in phits/(endpoint·cycle), if the network has one. `seed` is the scenario's. Error paths
+    /// start with `traffic`.
     pub fn build(
         params: &TrafficParams,
         topology: &dyn Topology,
@@ -189,7 +189,7 @@ impl Traffic {
             (None, Some((packets, _))) => sizes.mean() * f64::from(packets),
             (None, None) => sizes.mean(),
         };
-        // Endpoints that wait for replies inject no more than they can.
+        // Endpoints that wait for replies slow down by themselves, so their load needs no check.
         let waits = requests.as_ref().is_some_and(|requests| requests.outstanding.is_some());
         let load_phase = |path: &str, start: u32, given: f64| {
             let refuse = |reason: String| ScenarioError::new(path, given, reason);
@@ -197,7 +197,7 @@ impl Traffic {
                 if !waits {
                     check_load(path, given, (one, most))?;
                 }
-                // Who only waits for replies generates as often as can be, whatever its link carries.
+                // Endpoints that only wait for replies generate as fast as possible, independent of their link.
                 let load = if waits && given == burst { burst } else { given * one };
                 if load > burst {
                     return Err(refuse(format!(
@@ -239,7 +239,7 @@ impl Traffic {
         Ok(Self { loads, patterns, sizes, messages, trace, end: 1, requests, classes, steady, plane, kinds })
     }
 
-    /// No traffic at all, of packets of so many phits at least and at most: what endpoints draw that execute a program.
+    /// No traffic, with packets from `smallest` to `largest` phits: the traffic of endpoints that execute a program.
     pub fn silent(endpoints: u32, (smallest, largest): (u16, u16)) -> Result<Self, ScenarioError> {
         let sizes = PacketSizeKind::phits(largest).params().build()?;
         let trace = Some(Trace::new(&[], endpoints, largest)?);
@@ -259,7 +259,7 @@ impl Traffic {
         })
     }
 
-    /// The packets of one of several planes alone, see [`Plane`].
+    /// The packets of one plane alone, see [`Plane`].
     pub fn on_plane(self, plane: &Plane) -> Self {
         let classes = self.classes.map(|Classes { traffic, ranks }| Classes {
             traffic: traffic.into_iter().map(|class| class.on_plane(plane)).collect(),
@@ -268,7 +268,7 @@ impl Traffic {
         Self { classes, steady: None, plane: Some(plane.clone()), ..self }
     }
 
-    /// The beginning of the sequence of `endpoint`; `seed` is the scenario's.
+    /// The start of the sequence of `endpoint`; `seed` is the scenario's.
     pub fn source(&self, endpoint: u32, seed: u64) -> Source {
         let seed = self.plane.as_ref().map_or(seed, |plane| plane.of_sources(seed));
         let mut rng = Rng::new(seed, Stream::Source, u64::from(endpoint));
@@ -283,7 +283,7 @@ impl Traffic {
         Source { message, rng, state, load: 0, pattern: 0 }
     }
 
-    /// The next packet of `endpoint`, whose source this is; `None` if it never sends again.
+    /// The next packet of `endpoint`, which has this source; `None` if it never sends again.
     #[inline(always)]
     pub fn next(&self, endpoint: u32, source: &mut Source) -> Option<Generated> {
         match &self.steady {
@@ -292,7 +292,7 @@ impl Traffic {
         }
     }
 
-    /// The same of traffic of any kind.
+    /// The next packet of `endpoint`, for traffic of any kind.
     #[inline(never)]
     fn next_of_any(&self, endpoint: u32, source: &mut Source) -> Option<Generated> {
         let Some(plane) = &self.plane else { return self.next_of_all(endpoint, source) };
@@ -306,7 +306,7 @@ impl Traffic {
         }
     }
 
-    /// The next packet of any kind, whatever its plane.
+    /// The next packet, whichever plane it takes.
     #[inline(always)]
     fn next_of_all(&self, endpoint: u32, source: &mut Source) -> Option<Generated> {
         if let Some(trace) = &self.trace {
@@ -350,12 +350,12 @@ impl Traffic {
         }
     }
 
-    /// Takes off what is left of the message of which `endpoint` is sending the packets, and returns its packets and
-    /// phits, all of the cycle of the packet before; nothing where their sizes have to be drawn. A message may have
-    /// billions of packets.
+    /// Removes the rest of the message that `endpoint` is sending, and returns its packets and phits. They all have the
+    /// cycle of the packet before. Returns nothing if their sizes must be drawn. A message may have billions of
+    /// packets, so they are not drawn one by one.
     pub fn rest_of_message(&self, endpoint: u32, source: &mut Source) -> (u64, u64) {
         if self.plane.is_some() {
-            // Each packet has a plane of its own.
+            // Each packet must draw its plane.
             return (0, 0);
         }
         if let Some(trace) = &self.trace {
@@ -401,8 +401,8 @@ impl Traffic {
         Some(Generated { cycle: message.cycle, destination: message.destination, size })
     }
 
-    /// The next packet that is drawn from process and pattern: the first of message `number` of the endpoint, if it has
-    /// messages.
+    /// The next packet drawn from process and pattern. If there are messages, it is the first of the endpoint's message
+    /// `number`.
     #[inline]
     fn drawn(&self, endpoint: u32, source: &mut Source, number: Option<u32>) -> Option<Generated> {
         loop {
@@ -421,7 +421,7 @@ impl Traffic {
             if let Some(destination) = destination {
                 return Some(Generated { cycle, destination, size: self.sizes.draw(&mut source.rng) });
             }
-            // This endpoint never sends under this pattern: on to the next one, if any.
+            // This endpoint never sends under this pattern. The next pattern decides, if there is one.
             if source.pattern as usize + 1 == self.patterns.len() {
                 source.state.cycle = HORIZON;
                 source.load = self.loads.len() as u32;
@@ -451,13 +451,13 @@ impl Traffic {
             if cycle < later.start {
                 return u32::try_from(cycle).ok();
             }
-            // What the old load would have generated from here on does not happen.
+            // Packets that the old load would have generated later do not happen.
             source.load += 1;
             source.state = self.process(later, endpoint).start(later.start, &mut source.rng);
         }
     }
 
-    /// Offered load in `cycle` in phits/(endpoint·cycle), the most of an endpoint that ever sends.
+    /// Offered load in `cycle`, in phits/(endpoint·cycle); the largest of any endpoint that ever sends.
     pub fn expected_load(&self, cycle: u32) -> f64 {
         if let Some(classes) = &self.classes {
             return classes.traffic.iter().map(|class| class.expected_load(cycle)).sum();
@@ -466,26 +466,25 @@ impl Traffic {
         phase.map_or(0.0, |phase| phase.load) * self.plane.as_ref().map_or(1.0, Plane::share)
     }
 
-    /// The first cycle in which the latest packet of `source` can be sent, where an endpoint sends one packet after
-    /// another into several planes.
+    /// The first cycle in which the latest packet of `source` can be sent, with serial injection into several planes.
     pub fn begins(&self, source: &Source) -> Option<u32> {
         let message = source.message.as_deref().filter(|_| self.is_serial())?;
         Some(message.turn.begins)
     }
 
-    /// True if an endpoint sends one packet after another into several planes.
+    /// True with serial injection: an endpoint sends one packet after another into several planes.
     pub fn is_serial(&self) -> bool {
         self.plane.as_ref().is_some_and(Plane::serial)
     }
 
-    /// Packets after which `endpoint` is silent for good, infinite if it never is.
+    /// Number of packets that `endpoint` sends in total; infinite if it never stops.
     pub fn most_packets(&self, endpoint: u32) -> f64 {
         if self.classes.is_some() {
             return f64::INFINITY;
         }
         match (&self.trace, self.messages) {
             (Some(trace), _) => trace.packets(endpoint) as f64,
-            // Of requests, and as many replies.
+            // Requests, and an equal number of replies.
             _ if self.requests.is_some() => {
                 let count = self.requests.as_ref().and_then(|requests| requests.count);
                 count.map_or(f64::INFINITY, |count| 2.0 * f64::from(count))
@@ -504,7 +503,7 @@ impl Traffic {
         }
     }
 
-    /// Its classes, if packets are of several: they take the place of the sequences of packets here.
+    /// Its classes, if packets have several: they replace the sequences of packets here.
     pub fn classes(&self) -> Option<&Classes> {
         self.classes.as_ref()
     }
@@ -514,7 +513,7 @@ impl Traffic {
         self.classes.as_ref().map_or(std::slice::from_ref(self), |classes| &classes.traffic)
     }
 
-    /// What the packets ask for, if they are requests.
+    /// The parameters of requests, if packets are requests.
     pub fn requests(&self) -> Option<&Requests> {
         self.requests.as_ref()
     }

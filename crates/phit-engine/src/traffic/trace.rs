@@ -1,4 +1,4 @@
-//! Traces: messages that are given one by one.
+//! Traces: lists of messages.
 
 use super::Generated;
 use super::processes::ProcessState;
@@ -10,7 +10,7 @@ pub(super) type Message = [u32; 4];
 /// The messages of a trace by source, in the order of their cycles.
 #[derive(Debug)]
 pub(super) struct Trace {
-    /// First message of each endpoint; one more at the end.
+    /// Index of the first message of each endpoint, and the number of all messages.
     first: Vec<u32>,
     /// Cycle, destination, phits.
     messages: Vec<(u32, u32, u32)>,
@@ -48,13 +48,13 @@ impl Trace {
         })
     }
 
-    /// Packets that `endpoint` sends in all.
+    /// Number of packets that `endpoint` sends in total.
     pub(super) fn packets(&self, endpoint: u32) -> u64 {
         let (first, end) = (self.first[endpoint as usize] as usize, self.first[endpoint as usize + 1] as usize);
         self.messages[first..end].iter().map(|&(_, _, phits)| u64::from(phits.div_ceil(self.packet))).sum()
     }
 
-    /// Takes off what is left of a message of which some has been sent: its packets and phits.
+    /// Removes the rest of a message that has been sent in part, and returns its packets and phits.
     pub(super) fn rest(&self, endpoint: u32, state: &mut ProcessState) -> (u64, u64) {
         if state.mark == 0 {
             return (0, 0);

@@ -10,7 +10,7 @@ pub(super) struct Weighted {
 }
 
 impl Weighted {
-    /// Weights are relative to their sum; or the reason why they cannot be weights.
+    /// A distribution with these weights, relative to their sum; or the reason why they cannot be weights.
     pub(super) fn new(weights: &[f64]) -> Result<Self, String> {
         if let Some(bad) = weights.iter().find(|w| !(w.is_finite() && **w >= 0.0)) {
             return Err(format!("expected weights of zero or more, found {bad}"));
@@ -28,7 +28,7 @@ impl Weighted {
                 total
             })
             .collect();
-        // Rounding must leave nothing beyond the last item that can be drawn.
+        // Rounding must not leave a remainder beyond the last item that can be drawn.
         let last = shares.iter().rposition(|&s| s > 0.0).unwrap_or(0);
         cumulative[last..].fill(1.0);
         Ok(Self { shares, cumulative })
@@ -66,7 +66,7 @@ mod tests {
             counts[weighted.pick(&mut rng)] += 1;
         }
         assert_eq!((counts[0], counts[2], counts[4]), (0, 0, 0));
-        // Standard deviation 87.
+        // The standard deviation is 87.
         assert!((counts[1] - 10_000i32).abs() < 350, "{counts:?}");
     }
 

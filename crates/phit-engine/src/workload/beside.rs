@@ -1,4 +1,4 @@
-//! Traffic beside programs: endpoints that draw packets for one another while others execute a program.
+//! Traffic beside programs: some endpoints exchange random packets while others execute a program.
 
 use crate::bandwidth::Bandwidth;
 use crate::engine::{Rng, Tick};
@@ -8,20 +8,20 @@ use crate::traffic::{Generated, Rates, Source, Traffic, TrafficParams};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The traffic of a job, at endpoints of its own.
+/// The traffic of a job, between its own endpoints.
 #[derive(Debug)]
 pub struct Beside {
     /// Number of the job.
     pub job: u32,
     /// First cycle in which a packet is generated.
     pub start: u32,
-    /// Its endpoints, as its pattern counts them.
+    /// Its endpoints, in the order of its pattern.
     pub endpoints: Arc<[u32]>,
     traffic: Traffic,
 }
 
 impl Beside {
-    /// Fits the traffic to the endpoints of a job, which send at `rates`; `bisection` is the load that saturates the
+    /// Fits the traffic to the endpoints of a job, which send at `rates`. `bisection` is the load that saturates the
     /// network's bisection. Error paths are relative to the job.
     pub(super) fn new(
         params: &TrafficParams,
@@ -36,7 +36,7 @@ impl Beside {
             return Err(ScenarioError::missing("traffic.requests", expected));
         }
         let own = Part { whole: topology, endpoints };
-        // Jobs of one pattern draw differently.
+        // Jobs with equal patterns draw different packets.
         let seed = seed ^ u64::from(job) << 32;
         let traffic = Traffic::build(params, &own, rates.of_some(endpoints), bisection, seed)?;
         Ok(Self { job, start, endpoints: endpoints.into(), traffic })
@@ -47,12 +47,12 @@ impl Beside {
         self.traffic.packet_sizes()
     }
 
-    /// The beginning of the sequence of packets of `endpoint`; `seed` is the scenario's.
+    /// The start of the sequence of packets of `endpoint`; `seed` is the scenario's.
     pub fn source(&self, endpoint: u32, seed: u64) -> Source {
         self.traffic.source(endpoint, seed)
     }
 
-    /// The next packet of the endpoint that the job counts as `place`, if it is of a cycle before `cycles`.
+    /// The next packet of the job's endpoint number `place`, if its cycle is before `cycles`.
     pub fn next(&self, place: u32, source: &mut Source, cycles: Tick) -> Option<Generated> {
         let Generated { cycle, destination, size } = self.traffic.next(place, source)?;
         let cycle = cycle.checked_add(self.start).filter(|cycle| *cycle < cycles)?;
@@ -60,8 +60,8 @@ impl Beside {
     }
 }
 
-/// A network of which a job has some of the endpoints, counted from 0 on. For patterns: what routes are asked of it are
-/// those of the whole.
+/// A network reduced to the endpoints of a job, numbered from 0. For patterns only: its routes belong to the whole
+/// network.
 #[derive(Debug)]
 struct Part<'a> {
     whole: &'a dyn Topology,

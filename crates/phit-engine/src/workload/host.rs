@@ -1,12 +1,13 @@
-//! `[workload.host]`: what a host takes for a message.
+//! `[workload.host]`: the host's time for a message.
 
 use phit_workload::host::HostParams;
 use phit_workload::rails::{Choice, Rails};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a host takes for a message (T. Hoefler, T. Schneider and A. Lumsdaine, "LogGOPSim: Simulating Large-Scale
-/// Applications in the LogGOPS Model", 2010). What it takes inside the network follows from routers and links.
+/// The host's time for a message, by the LogGOPS model (T. Hoefler, T. Schneider and A. Lumsdaine, "LogGOPSim:
+/// Simulating Large-Scale Applications in the LogGOPS Model", 2010). The time in the network follows from routers and
+/// links.
 ///
 /// ```toml
 /// [workload.host]
@@ -18,38 +19,38 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct HostTable {
-    /// Cycles of a CPU for each message that is sent, and for each that arrives (o).
+    /// Cycles of a CPU for each message sent, and for each message received (o).
     #[schemars(extend("x-unit" = "cycles"))]
     pub overhead: u32,
-    /// Cycles between two messages that an interface sends, and between two that it takes in (g).
+    /// Cycles between two messages that an interface sends, and between two that it receives (g).
     #[schemars(extend("x-unit" = "cycles"))]
     pub gap: u32,
-    /// Cycles of the host's interface for each byte of a message after the first (G), besides those of the links.
+    /// Cycles of the host's interface for each byte of a message after the first (G), in addition to the links' cycles.
     #[schemars(extend("x-unit" = "cycles"))]
     pub gap_per_byte: u32,
     /// Cycles of a CPU for each byte of a message after the first (O).
     #[schemars(extend("x-unit" = "cycles"))]
     pub overhead_per_byte: u32,
-    /// Bytes of the largest message whose send ends at its sender (S). The send of a larger one has ended when its
-    /// sender hears that a receive has taken it.
+    /// Largest message, in bytes, whose send ends without waiting for the receiver (S). The send of a larger message
+    /// ends when its sender learns that a receive has matched it.
     #[schemars(extend("x-unit" = "bytes"))]
     pub eager: u64,
-    /// Several interfaces for each rank, each at an endpoint of its own; one if left out.
+    /// Several interfaces for each rank, each at its own endpoint; one if left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rails: Option<RailsTable>,
 }
 
-/// Interfaces of a rank, each at an endpoint of its own. Each message is sent whole over one of them, and arrives at
-/// the one of the same number of its destination. Messages of one source, destination and tag are received in the order
-/// in which they were sent, whichever of them is there first.
+/// Interfaces of a rank, each at its own endpoint. A message is sent whole over one interface, and arrives at the
+/// interface with that number at its destination. Messages with equal source, destination and tag are received in the
+/// order of sending, even if a later one arrives first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub struct RailsTable {
-    /// How many there are.
+    /// Number of interfaces.
     #[schemars(range(min = 1, max = 64))]
     pub count: u8,
-    /// Which of them a message takes.
+    /// Which interface a message takes.
     #[serde(default)]
     pub choice: Choice,
 }
@@ -61,7 +62,7 @@ impl Default for HostTable {
 }
 
 impl HostTable {
-    /// The same in ticks.
+    /// These parameters in ticks.
     pub(super) fn in_ticks(&self, ticks_per_cycle: u64) -> HostParams {
         let &Self { overhead, gap, gap_per_byte, overhead_per_byte, eager, rails: _ } = self;
         let [overhead, gap, gap_per_byte, overhead_per_byte] =

@@ -1,7 +1,7 @@
-//! What ranks do: programs of operations that wait for one another, the hosts that execute them, and the endpoints that
-//! they stand at.
+//! Workloads: programs of operations that wait for one another, the hosts that execute them, and the endpoints of their
+//! ranks.
 //!
-//! A program comes from one of the kinds of `programs/`, a file each; the network need not know which.
+//! A program comes from one of the kinds in `programs/`, a file each. The network does not know which.
 
 use crate::engine::Tick;
 use crate::error::{Findings, ScenarioError};
@@ -30,25 +30,25 @@ pub use programs::{Made, MadeJob, ProgramKind, ProgramParams, Site};
 /// The slot of an endpoint that has no rank.
 pub(crate) const NO_SLOT: u32 = u32::MAX;
 
-/// What a workload has besides its program.
+/// The keys of a workload besides its program.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(inline)]
 pub struct Around {
-    /// Phits of the largest packet: longer messages are sent in several, all of this size but the last.
+    /// Phits of the largest packet. Longer messages are sent in several packets, all of this size except the last.
     #[schemars(range(min = 1))]
     #[schemars(extend("x-unit" = "phits"))]
     pub packet_size: u16,
     /// Phits of each packet that carry no bytes of its message; fewer than `packet_size`.
     #[schemars(extend("x-unit" = "phits"))]
     pub header: u16,
-    /// Cycles that a unit of time of the program's calculations takes.
+    /// Cycles in the program's unit of time for calculations.
     #[schemars(range(min = 1))]
     #[schemars(extend("x-unit" = "cycles"))]
     pub time_unit: u32,
-    /// What a host takes for a message.
+    /// The host's time for a message.
     pub host: HostTable,
-    /// Which endpoint each rank stands at.
+    /// The endpoint of each rank.
     pub placement: PlacementKind,
 }
 
@@ -67,7 +67,7 @@ impl Default for Around {
 /// Keys of [`Around`].
 const AROUND: [&str; 5] = ["packet_size", "header", "time_unit", "host", "placement"];
 
-/// `[workload]`: a program that the endpoints execute, in place of `[traffic]`.
+/// `[workload]`: a program that the endpoints execute, instead of `[traffic]`.
 ///
 /// ```toml
 /// [workload]
@@ -111,21 +111,21 @@ impl WorkloadParams {
         }
     }
 
-    /// Phits of the largest packet, of traffic beside the program, too.
+    /// Phits of the largest packet, including traffic beside the program.
     pub fn largest_packet(&self) -> u16 {
         let traffic = self.program.params().traffic().into_iter();
         let largest = traffic.filter_map(|(_, traffic)| Some(traffic.packet_sizes().ok()?.1)).max();
         largest.unwrap_or(0).max(self.around.packet_size)
     }
 
-    /// What breaks a bound of the schema: for parameters that a program has set.
+    /// The broken bounds of the schema. A program may have set parameters that no document could hold.
     pub(crate) fn broken(&self, path: &str) -> Vec<ScenarioError> {
         let mut broken = self.program.broken(path);
         broken.extend(schema::check::<Around>(path, &json!(self.around)));
         broken
     }
 
-    /// The workload on the endpoints of a topology, with ticks for cycles. Error paths start with `workload`.
+    /// The workload on the endpoints of a topology, in ticks instead of cycles. Error paths start with `workload`.
     pub(crate) fn build(
         &self,
         topology: &dyn Topology,
@@ -203,7 +203,7 @@ impl JsonSchema for WorkloadParams {
                 own.extend(common.into_iter().flatten().map(|(key, value)| (key.clone(), value.clone())));
             }
         }
-        // The keys that every kind has stand by themselves, too, for whoever lists them.
+        // The common keys of all kinds also stand by themselves, for lists of keys.
         if let (Value::Object(table), Some(common)) = (&mut schema, common) {
             let about = "`[workload]`: a program that the endpoints execute, in place of `[traffic]`. Besides the keys \
                          of its kind:";
@@ -214,7 +214,7 @@ impl JsonSchema for WorkloadParams {
     }
 }
 
-/// What phits and cycles stand for, as far as that is known.
+/// Size of a phit and length of a cycle, as far as they are known.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Units {
     /// Bits of a phit, as a fraction.
@@ -226,23 +226,23 @@ pub(crate) struct Units {
 /// A workload that fits a topology.
 #[derive(Debug)]
 pub struct Workload {
-    /// What the program consists of.
+    /// The parts of the program.
     pub jobs: Vec<MadeJob>,
     /// The traffic beside it.
     pub traffic: Vec<Beside>,
     /// The job of every endpoint, `NO_SLOT` if it has none.
     pub owners: Arc<[u32]>,
-    /// Of every endpoint with traffic, which it is and how it counts the endpoint; without entries if there is none.
+    /// For every endpoint with traffic: which traffic, and the endpoint's number there. Empty if there is no traffic.
     places: Arc<[(u32, u32)]>,
-    /// What ranks do.
+    /// The program of the ranks.
     pub program: Arc<dyn Executable>,
-    /// What hosts take for a message, in ticks.
+    /// Hosts' times for a message, in ticks.
     pub hosts: HostParams,
     /// Ticks in a unit of time of the program's calculations.
     pub unit: u64,
     /// Several interfaces of each rank.
     pub rails: Option<Rails>,
-    /// The endpoints of every rank, by rank and rail: in slots, of which each is one rail of one rank.
+    /// The endpoints of all ranks, by rank and rail. Each entry is a slot: one rail of one rank.
     pub endpoints: Arc<[u32]>,
     /// The slot of every endpoint, `NO_SLOT` if it has none.
     pub slots: Arc<[u32]>,
@@ -256,12 +256,13 @@ impl Workload {
         self.rails.map_or(1, |rails| rails.count.into())
     }
 
-    /// Where a rank has an interface. Without rails all of a rank's interfaces are at its one endpoint.
+    /// The slot of an interface of a rank. Without rails all of a rank's interfaces are at its one endpoint.
     pub fn slot(&self, rank: u32, nic: u8) -> u32 {
         self.rails.map_or(rank, |rails| rank * u32::from(rails.count) + u32::from(nic))
     }
 
-    /// Phits of the smallest and of the largest packet, which is known. Kernels are faster where all are of one size.
+    /// Phits of the smallest and of the largest packet; the latter is given. Kernels are faster if all packets have one
+    /// size.
     pub fn packet_sizes(&self, largest: u16) -> (u16, u16) {
         let full = self.packets.full();
         let alike = full == largest
@@ -275,19 +276,19 @@ impl Workload {
         self.endpoints[self.slot(rank, nic) as usize]
     }
 
-    /// The job that a rank takes part in.
+    /// The job of a rank.
     pub fn job_of(&self, rank: u32) -> &MadeJob {
         &self.jobs[place_of(&self.jobs, rank)]
     }
 
-    /// The traffic of an endpoint that has no rank, and how that counts the endpoint.
+    /// The traffic of an endpoint without rank, and the endpoint's number there.
     pub fn beside(&self, endpoint: u32) -> Option<(&Beside, u32)> {
         let &(which, place) = self.places.get(endpoint as usize)?;
         let beside = self.traffic.get(which as usize)?;
         (beside.endpoints.get(place as usize) == Some(&endpoint)).then_some((beside, place))
     }
 
-    /// Where an operation stands in what the program was read from, as far as that is known: `rank 3, line 7`.
+    /// The position of an operation in the source of the program, if known: `rank 3, line 7`.
     pub fn place_of(&self, rank: u32, number: u32) -> String {
         let job = self.job_of(rank);
         let own = rank - job.first;
@@ -310,7 +311,7 @@ fn fits(rails: Option<Rails>, program: &Arc<dyn Executable>) -> Result<(), Scena
     Ok(())
 }
 
-/// The job of `rank` among `jobs`: the last that begins with it or before, and has ranks.
+/// The job of `rank` in `jobs`: the last one with ranks that begins at or before it.
 fn place_of(jobs: &[MadeJob], rank: u32) -> usize {
     let before = jobs.partition_point(|job| job.first <= rank);
     jobs[..before].iter().rposition(|job| job.source.is_some()).unwrap_or(0)
@@ -321,9 +322,9 @@ fn place_of(jobs: &[MadeJob], rank: u32) -> usize {
 pub struct Packets {
     /// Phits of a packet that carry bytes.
     pub payload: u16,
-    /// Phits that do not.
+    /// Phits of a packet that carry no bytes.
     pub header: u16,
-    /// Bits of a phit, as a fraction; `None` if nobody has said.
+    /// Bits of a phit, as a fraction; `None` if the scenario does not give it.
     pub phit: Option<(u128, u128)>,
 }
 
@@ -332,7 +333,7 @@ impl Packets {
     pub fn phits(&self, bytes: u64) -> u64 {
         let (over, under) = self.phit.unwrap_or((8, 1));
         let bits = u128::from(bytes) * 8 * under;
-        // Short divisions take a fraction of the time of long ones.
+        // A 64-bit division takes a fraction of the time of a 128-bit one.
         match (u64::try_from(bits), u64::try_from(over)) {
             (Ok(bits), Ok(over)) => bits.div_ceil(over),
             _ => bits.div_ceil(over) as u64,
@@ -402,7 +403,7 @@ mod tests {
         };
         assert_eq!(sizes(goal("send 8b to 1\nsend 800b to 1")), (8, 8));
         assert_eq!(sizes(goal("send 8b to 1\nsend 12b to 1")), (1, 8));
-        // What a job's traffic sends beside it counts, too.
+        // Packets of traffic beside the program count, too.
         let beside = |size: u16| {
             let program = json!({ "kind": "collective", "collective": "all_reduce", "bytes": 64, "ranks": 4 });
             let traffic = json!({ "load": 0.1, "packet_size": size });

@@ -1,4 +1,4 @@
-//! `[workload.placement]`: which endpoint each rank stands at.
+//! `[workload.placement]`: the endpoint of each rank.
 
 use crate::engine::{Rng, Stream};
 use crate::error::ScenarioError;
@@ -11,31 +11,31 @@ use std::fs;
 pub struct Free<'a> {
     /// The graph.
     pub topology: &'a dyn Topology,
-    /// The endpoints, in ascending order: as many as there are ranks, or more.
+    /// The free endpoints, in ascending order, at least as many as there are ranks.
     pub endpoints: &'a [u32],
     /// Seed of the scenario.
     pub seed: u64,
-    /// Number of the job whose ranks they are.
+    /// Number of the ranks' job.
     pub job: u32,
-    /// Endpoints that each rank has, one for each of its rails.
+    /// Number of endpoints per rank: one for each of its rails.
     pub rails: u32,
 }
 
 impl Free<'_> {
-    /// Endpoints next to one another, as many as a rank has.
+    /// Sets of adjacent endpoints, each large enough for a rank.
     fn sets(&self) -> std::slice::ChunksExact<'_, u32> {
         self.endpoints.chunks_exact(self.rails as usize)
     }
 }
 
-/// A way to put ranks at endpoints.
+/// A rule that assigns ranks to endpoints.
 pub trait PlacementParams: std::fmt::Debug {
-    /// The endpoints of so many ranks, by rank and rail, each once. Error paths are relative to the table.
+    /// The endpoints of `ranks` ranks, by rank and rail, each once. Error paths are relative to the table.
     fn endpoints(&self, ranks: u32, among: &Free<'_>) -> Result<Vec<u32>, ScenarioError>;
 }
 
 crate::registry::registry! {
-    /// `[workload.placement]`: which endpoint each rank stands at.
+    /// `[workload.placement]`: the endpoint of each rank.
     pub enum PlacementKind: "placement" as PlacementParams {
         "linear" => Linear(Linear),
         "random" => Random(Random),
@@ -83,15 +83,14 @@ impl PlacementKind {
     }
 }
 
-/// Rank after rank at one endpoint after the other, among those that are free; each with as many next to one another as
-/// it has rails.
+/// In order: each rank takes the next free endpoint, or as many adjacent ones as it has rails.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Linear {
     /// The endpoint of rank 0, or the next one that is free.
     pub first: u32,
-    /// Endpoints from one rail of a rank to its next, if that is not the next endpoint: the endpoints of a plane, where
-    /// the network has planes that are numbered one after the other.
+    /// Distance in endpoints from one rail of a rank to its next, if they are not adjacent. For networks whose planes
+    /// are numbered one after another, it is the number of endpoints of a plane.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub stride: Option<u32>,
@@ -105,7 +104,7 @@ impl PlacementParams for Linear {
             return Err(ScenarioError::new("stride", stride, expected));
         }
         let stride = self.stride.map_or(1, |stride| stride as usize);
-        // So many ranks have the rails of one block of endpoints.
+        // Each block of endpoints holds all rails of `stride` ranks.
         let place = |rank: usize, rail: usize| rank / stride * stride * rails + rank % stride + rail * stride;
         let ranks = ranks as usize;
         let last = (0..ranks).map(|rank| place(rank, rails - 1)).max().unwrap_or(0);
@@ -131,7 +130,7 @@ impl PlacementParams for Linear {
     }
 }
 
-/// Each rank at any endpoint that is free, which one depends on the seed; or at several next to one another.
+/// At random: each rank takes a free endpoint, or several adjacent ones, drawn with the scenario's seed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Random {}
@@ -149,24 +148,24 @@ impl PlacementParams for Random {
     }
 }
 
-/// What ranks are dealt out to.
+/// The parts of the network that ranks are dealt to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum Over {
-    /// Groups of routers, as the topology has them.
+    /// Groups of routers, as defined by the topology.
     #[default]
     Groups,
     /// Routers.
     Routers,
 }
 
-/// Rank after rank in one group, or at one router, after the other, at its first endpoint that is free, or several next
-/// to one another; around again after the last.
+/// Round robin: ranks are dealt in turn to all groups, or all routers, and take the first free endpoint there, or
+/// several adjacent ones.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RoundRobin {
-    /// What ranks are dealt out to.
+    /// The parts of the network that ranks are dealt to.
     pub over: Over,
 }
 
@@ -195,12 +194,12 @@ impl PlacementParams for RoundRobin {
     }
 }
 
-/// Each rank where the list says.
+/// Listed: a list gives each rank's endpoint.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct List {
-    /// The endpoint of every rank, from rank 0 on; there may be more than there are ranks. Of several rails, all of
-    /// rank 0, then all of rank 1, and so on.
+    /// The endpoint of every rank, from rank 0 on; the list may be longer. With several rails: all endpoints of rank 0,
+    /// then all of rank 1, and so on.
     pub endpoints: Vec<u32>,
 }
 
@@ -210,7 +209,7 @@ impl PlacementParams for List {
     }
 }
 
-/// The endpoints of the first `ranks` ranks in `list`, which stands at `path`.
+/// The endpoints of the first `ranks` ranks in `list`, which is the value of key `path`.
 fn first(list: &[u32], ranks: u32, rails: u32, path: &str) -> Result<Vec<u32>, ScenarioError> {
     match list.get(..ranks as usize * rails as usize) {
         Some(list) => Ok(list.to_vec()),
@@ -222,19 +221,19 @@ fn first(list: &[u32], ranks: u32, rails: u32, path: &str) -> Result<Vec<u32>, S
     }
 }
 
-/// Each rank where a line of a file says.
+/// From a file: each line gives a rank's endpoint.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct File {
-    /// Text with the endpoint of a rank in each line, from rank 0 on, or those of its rails with blanks between; found
-    /// from the scenario's folder.
+    /// A text file whose lines give the endpoint of each rank, from rank 0 on, or the endpoints of its rails, separated
+    /// by blanks. The path is relative to the scenario's folder.
     pub file: String,
 }
 
 impl PlacementParams for File {
     fn endpoints(&self, ranks: u32, among: &Free<'_>) -> Result<Vec<u32>, ScenarioError> {
         let refuse = |reason: String| ScenarioError::new("file", format!("{:?}", self.file), reason);
-        // Devices and pipes may never end.
+        // Only regular files: reading a device or a pipe may never end.
         if fs::metadata(&self.file).is_ok_and(|file| !file.is_file()) {
             return Err(refuse("not a regular file".into()));
         }

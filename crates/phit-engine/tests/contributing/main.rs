@@ -1,7 +1,9 @@
-//! The worked examples of CONTRIBUTING.md and of the page on triggers, run from outside the engine.
+//! The worked examples of CONTRIBUTING.md, of the page on triggers and of the crates, run from outside the engine.
 
 mod busy;
 mod butterfly;
+mod first_program;
+mod first_run;
 mod o1turn;
 mod ring;
 mod statistical;
@@ -42,6 +44,24 @@ fn on_a_ring(traffic: Value) -> Scenario {
     }));
     scenario.topology = TopologyKind::custom("ring", Ring { routers: 8 });
     scenario
+}
+
+/// The code in the documentation of a `lib.rs`.
+fn example(documentation: &str) -> String {
+    let lines = documentation.lines().map_while(|line| line.strip_prefix("//!"));
+    let after = lines.skip_while(|line| *line != " ```").skip(1);
+    after
+        .take_while(|line| *line != " ```")
+        .map(|line| line.strip_prefix(' ').unwrap_or(line).to_owned() + "\n")
+        .collect()
+}
+
+#[test]
+fn the_examples_of_the_crates_run() {
+    assert_eq!(example(include_str!("../../src/lib.rs")), include_str!("first_run.rs"));
+    first_run::main().unwrap();
+    assert_eq!(example(include_str!("../../../phit-workload/src/lib.rs")), include_str!("first_program.rs"));
+    first_program::main().unwrap();
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The check itself, on the network of the paper that introduced it: a ring in one direction.
+//! The check itself, on the network of the paper that introduced it: a unidirectional ring.
 
 use super::*;
 use crate::engine::Rng;

@@ -1,14 +1,14 @@
-//! The global links of a Cascade: which ports they join, and by which of them a route has fewest hops.
+//! The global links of a Cascade: their ports, and the links with which a route has fewest hops.
 
 use super::Coordinates;
 use crate::engine::{Rng, poll};
 
-/// The links between the groups, the same seen from every group: those to the group `ahead` of it by 1, 2, ... groups G
-/// - 1.
+/// The links between the groups, which look alike from every group. Bundle i leads to the group that is i = 1, 2, ...,
+/// G - 1 groups `ahead`.
 ///
-/// A group numbers its global ports: port j of router r is slot s = r * ports + j. Slot s leads to the group
-/// 1 + s mod (G - 1) ahead, as link number s / (G - 1) of that bundle; slots of a last round that is not complete stay
-/// unconnected. So the links of a bundle are spread evenly over the routers.
+/// A group numbers its global ports: port j of router r is slot s = r * ports + j. Slot s leads to the group 1 + s mod
+/// (G - 1) ahead, as link number s / (G - 1) of that bundle. Slots of an incomplete last round stay unconnected. So the
+/// links of a bundle are spread evenly over the routers.
 #[derive(Debug)]
 pub(super) struct Bundles {
     groups: u32,
@@ -16,7 +16,7 @@ pub(super) struct Bundles {
     ports: u32,
     /// Links from one group to another.
     links: u32,
-    /// By bundle (from that to the next group on) and link: the routers at its near and at its far end.
+    /// By bundle (from the bundle to the next group on) and link: the routers at its near and at its far end.
     ends: Vec<(u32, u32)>,
     /// Hops inside a group from router to router.
     inside: Vec<u8>,
@@ -42,7 +42,7 @@ impl Bundles {
         self.ports
     }
 
-    /// By how many groups `to` is ahead of `from`.
+    /// Number of groups by which `to` is ahead of `from`.
     #[inline]
     pub(super) fn ahead(&self, from: u32, to: u32) -> u32 {
         if to >= from { to - from } else { to + self.groups - from }
@@ -65,7 +65,7 @@ impl Bundles {
         (slot / self.ports, slot % self.ports)
     }
 
-    /// What is at the far end of a router's global port, if anything: how many groups ahead, router of the group, port.
+    /// The far end of a router's global port, if it has one: groups ahead, router of the group, and port.
     pub(super) fn far_end(&self, router: u32, port: u32) -> Option<(u32, u32, u32)> {
         let slot = router * self.ports + port;
         let (link, ahead) = (slot / (self.groups - 1), 1 + slot % (self.groups - 1));
@@ -88,7 +88,7 @@ impl Bundles {
         self.bundle(ahead).iter().map(move |&(out, into)| u32::from(near[out as usize]) + 1 + after(into))
     }
 
-    /// Fewest hops over any link of a bundle, and the number of links over which it takes that many.
+    /// Fewest hops over any link of a bundle, and the number of links with that few hops.
     #[inline]
     pub(super) fn fewest(&self, ahead: u32, from: u32, to: Option<u32>) -> (u32, u32) {
         self.hops(ahead, from, to).fold((u32::MAX, 0), |(least, count), hops| match hops.cmp(&least) {
@@ -98,7 +98,7 @@ impl Bundles {
         })
     }
 
-    /// One of the links over which it takes fewest hops.
+    /// One of the links with fewest hops.
     #[inline]
     pub(super) fn draw(&self, ahead: u32, from: u32, to: Option<u32>, rng: &mut Rng) -> u32 {
         let (least, count) = self.fewest(ahead, from, to);
@@ -107,16 +107,16 @@ impl Bundles {
         best.nth(drawn as usize).map_or(0, |(_, link)| link)
     }
 
-    /// All links over which it takes fewest hops.
+    /// All links with fewest hops.
     pub(super) fn best(&self, ahead: u32, from: u32, to: Option<u32>) -> impl Iterator<Item = u32> + '_ {
         let (least, _) = self.fewest(ahead, from, to);
         self.hops(ahead, from, to).zip(0..).filter(move |(hops, _)| *hops == least).map(|(_, link)| link)
     }
 
-    /// Hops of the longest of all routes, of which none has more than `inside` hops inside its two groups.
+    /// Number of hops of the longest route. No route has more than `inside` hops inside its two groups.
     ///
-    /// Of each router the far ends of a bundle are sorted by the hops to their near ends; whether a router of the other
-    /// group is one of these, or shares a row or a column with one, then takes a look each.
+    /// For each router, the far ends of a bundle are sorted by the hops to their near ends. Then one look tells whether
+    /// a router of the other group is such a far end, or shares a row or a column with one.
     pub(super) fn longest(&self, at: &Coordinates, inside: u32) -> u32 {
         let mut longest = 0;
         for ahead in 1..self.groups {
@@ -131,8 +131,8 @@ impl Bundles {
         longest
     }
 
-    /// Most of the fewest hops from router `from` over a bundle to a router of the other group; all ones if there is no
-    /// link.
+    /// The largest number of hops from router `from` over a bundle to a router of the other group; all ones if there is
+    /// no link.
     fn farthest(&self, at: &Coordinates, ahead: u32, from: u32) -> u32 {
         // By hops to the near end: routers at the far end, their columns and their rows.
         let mut seen = [const { (Vec::new(), Vec::new(), Vec::new()) }; 3];

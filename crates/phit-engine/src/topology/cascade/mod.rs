@@ -1,5 +1,5 @@
-//! The Cray Cascade: groups of routers in rows and columns, all to all in both, joined by global links (Faanes et al.,
-//! "Cray Cascade: a scalable HPC system based on a Dragonfly network", SC 2012).
+//! The Cray Cascade (Faanes et al., "Cray Cascade: a scalable HPC system based on a Dragonfly network", SC 2012). Its
+//! groups are routers in rows and columns, fully connected in both, and global links join the groups.
 
 mod bundles;
 
@@ -19,10 +19,10 @@ use std::sync::Arc;
 /// One group of a Cray Cascade, or several: `rows` x `columns` routers each, all to all in every row and every column
 /// (Faanes et al., SC 2012; one group: Faizian et al., HOTI 2016).
 ///
-/// A minimal route in a group takes one hop in its row, one in its column, or both in either order; which order, and
-/// which of parallel links, is drawn at every hop. Between groups it leads over a global link by which it has fewest
-/// hops. In a single group, whose global ports are traffic endpoints, each router is a group of its own to patterns and
-/// to Valiant routing.
+/// A minimal route in a group takes one hop in its row, one in its column, or both in either order. The order, and the
+/// choice of a parallel link, are drawn at every hop. Between groups, a route takes a global link that gives it fewest
+/// hops. In a single group, the global ports are traffic endpoints. Each router is then a group of its own to patterns
+/// and to Valiant routing.
 ///
 /// ```toml
 /// [topology]
@@ -52,25 +52,26 @@ pub struct Cascade {
     #[schemars(range(min = 1))]
     pub groups: u32,
     /// Ports of each router to other groups; a single group has none. Every two groups are joined by floor(rows *
-    /// columns * global_ports / (groups - 1)) links spread evenly over their routers; the rest of the ports stays
+    /// columns * global_ports / (groups - 1)) links, spread evenly over their routers. The remaining ports stay
     /// unconnected.
     pub global_ports: u32,
-    /// Which virtual channels hops may take.
+    /// The virtual channels that hops may take.
     pub channels: Channels,
     /// Links, routers and endpoints that do not work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub faults: Option<Faults>,
 }
 
-/// Virtual channels of hops. They rise along every route, so that none can wait in a circle.
+/// Virtual channels of hops. They rise along every route, which prevents cycles of waiting packets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Channels {
-    /// One for each hop: the next of the longest route, in a single group the number of hops taken.
+    /// One channel for each hop: the next channel of the longest route. In a single group, its number is the number of
+    /// hops taken.
     #[default]
     One,
-    /// All that are above the last hop's and leave enough for the hops to come: short routes spread over more buffers.
-    /// Only in a single group.
+    /// All channels above the last hop's that leave enough for the hops to come. Short routes then spread over more
+    /// buffers. Only in a single group.
     Rising,
 }
 
@@ -96,7 +97,7 @@ impl TopologyParams for Cascade {
     }
 
     fn needs(&self) -> f64 {
-        // A byte for each pair of routers of a group: their distance.
+        // The distance table has a byte for each pair of routers of a group.
         let routers = f64::from(self.rows) * f64::from(self.columns);
         routers * routers
     }
@@ -129,7 +130,7 @@ impl TopologyParams for Cascade {
     }
 }
 
-/// Classes of the links of rows and columns are below this one, that of the links between groups.
+/// The class of global links. Lower classes are rows and columns.
 const GLOBAL: u8 = 3;
 
 /// Hops of a minimal route inside a group, at most.
@@ -137,8 +138,8 @@ const INSIDE: u8 = 2;
 
 /// The built network of [`Cascade`].
 ///
-/// Router r of group g is router g * rows * columns + r. Ports of a router: its endpoints, then those of its row and
-/// its column (`Lines`), then the global ones.
+/// Router r of group g is router g * rows * columns + r. A router's ports: first its endpoints, then its row and column
+/// (`Lines`), then its global ports.
 #[derive(Debug)]
 pub(super) struct CascadeGraph {
     classes: Vec<String>,
@@ -153,7 +154,7 @@ pub(super) struct CascadeGraph {
     diameter: u32,
 }
 
-/// What a router does next.
+/// The next step of a router.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
     /// Goes towards this router of its group.
@@ -180,20 +181,20 @@ impl CascadeGraph {
         }
     }
 
-    /// True if there is but one group: then its routers are what others call groups.
+    /// True if there is only one group: then its routers act as groups for patterns and Valiant routing.
     fn flat(&self) -> bool {
         self.groups == 1
     }
 
-    /// Local channels between two global hops of a route: those of one visit of a group, or of two if a leg ends at a
-    /// given router there.
+    /// Number of local channels between two global hops of a route: for one visit of a group, or for two if a leg ends
+    /// at a given router there.
     fn between(leg: Leg) -> u8 {
         if leg.to_group { INSIDE } else { 2 * INSIDE }
     }
 
-    /// The channel of the next hop: the lowest above that of the hop before, in the order l0 l1 g0 l2 .. l5 g1 l6 l7 of
-    /// the longest route of two legs (l2 and l3 only before g1 if the first leg ends wherever it enters a group). Rows
-    /// and columns are numbered together. In a single group, that is the number of hops taken.
+    /// The channel of the next hop: the lowest above the channel of the hop before. The order is l0 l1 g0 l2 .. l5 g1
+    /// l6 l7 for the longest route of two legs. If the first leg ends wherever it enters a group, only l2 and l3
+    /// precede g1. Rows and columns are numbered together. In a single group, the channel is the number of hops taken.
     #[inline]
     fn channel(&self, class: u8, leg: Leg, state: HopState) -> u8 {
         let between = Self::between(leg);
@@ -219,7 +220,7 @@ impl CascadeGraph {
         (first, (vcs[1].min(vcs[2]) - to_come - first).max(1))
     }
 
-    /// A hop inside the group, over the one or the other dimension if `from` and `to` differ in both.
+    /// A hop inside the group. If `from` and `to` differ in both dimensions, it takes either.
     #[inline]
     fn inside(&self, from: u32, to: u32, leg: Leg, state: HopState, vcs: &[u8], rng: &mut Rng) -> Hop {
         let mut crossing = (0, self.lines.at.column(from), self.lines.at.column(to));
@@ -349,7 +350,7 @@ impl Topology for CascadeGraph {
         }
     }
 
-    /// A few instructions inside a group; to another one, work in proportion to the links that join the two.
+    /// A few instructions inside a group; to another group, work proportional to the number of links between the two.
     #[inline]
     fn minimal_hop(&self, at: u32, to: u32, leg: Leg, state: HopState, vcs: &[u8], rng: &mut Rng) -> Hop {
         let ((here, from), (there, to)) = (self.size.div_rem(at), self.size.div_rem(to));

@@ -18,7 +18,7 @@ fn the_group_of_the_paper_has_96_routers_of_48_ports() {
     // Router 37 is in row 2, column 5: its first row link leads to column 0, its last column link to row 5.
     assert_eq!(t.port(37, 18).peer, Peer::Router { router: 32, port: 18 + 4 });
     assert_eq!(t.port(37, 47).peer, Peer::Router { router: 85, port: 33 + 2 * 5 + 2 });
-    // Each router is what patterns and Valiant routing call a group.
+    // Each router is a group to patterns and Valiant routing.
     assert_eq!((t.groups(), t.group_of(7), t.group_routers(7)), (96, 7, 7..8));
 }
 

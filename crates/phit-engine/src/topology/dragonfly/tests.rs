@@ -48,9 +48,9 @@ fn global_ports_lead_where_each_arrangement_says() {
     }
 }
 
-/// What a reader of FOGSim's numbering finds: traffic to the next group leaves each group through its last router and
-/// that router's last global port, traffic to the group h further through the same router's first; and both arrive in
-/// router 0, at the mirrored port.
+/// Agreement with FOGSim's numbering. Traffic to the next group leaves each group through its last router and that
+/// router's last global port. Traffic to the group h further leaves through that router's first global port. Both
+/// arrive in router 0, at the mirrored port.
 #[test]
 fn palmtree_sends_adversarial_traffic_through_the_last_router() {
     let (p, a, h) = (4, 8, 4);
@@ -108,7 +108,8 @@ fn the_diameter_is_the_longest_distance() {
 fn vcs_increase_along_valiant_routes() {
     let t = build(&params(2, 4, 2));
     let hop = |leg, leg_hops, local: bool| {
-        // Router 1 of group 0 reaches its own group by a local hop, the group of its first global port by a global one.
+        // Router 1 of group 0 reaches its own group by a local hop, and the group of its first global port by a global
+        // hop.
         let to = if local { 0 } else { leads_to(&*t, 1, 2 + 3).0 };
         let state = HopState { leg_hops, ..INJECTED };
         let mut rng = Rng::new(1, Stream::Router, 0);
@@ -178,7 +179,7 @@ fn impossible_parameters_are_refused() {
     assert!(refused(params(u32::MAX, u32::MAX, u32::MAX)).contains("ports"));
 }
 
-/// What is worked out without asking where the packet is, is what follows from that.
+/// The branch-free computation agrees with the plain one.
 #[test]
 fn the_only_hop_is_the_minimal_one_wherever_the_packet_is() {
     for (arrangement, groups) in

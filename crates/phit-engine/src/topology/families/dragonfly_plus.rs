@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 /// A Dragonfly+ (Shpiner, Haramaty, Eliad, Zdornov, Gafni and Zahavi, "Dragonfly+: low cost topology for scaling
 /// datacenters", HiPINEB 2017), or Megafly (Flajslik, Borch and Parker, "Megafly: a topology for exascale systems", ISC
-/// 2018): in a group each of `leaves` routers with endpoints is linked to each of `spines` routers without, and spine
-/// routers have `global_ports` links to other groups. Every two groups are joined by equally many links.
+/// 2018). A group has `leaves` routers with endpoints and `spines` routers without. Each leaf is linked to each spine,
+/// and each spine has `global_ports` links to other groups. Every two groups are joined by equally many links.
 ///
 /// The groups' global links are numbered spine by spine; link l of a group leads to the (l mod (g - 1) + 1)-th group
 /// behind it. Router numbers: group by group, leaves first.
@@ -42,8 +42,8 @@ pub struct DragonflyPlus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub global_ports: Option<u32>,
-    /// Number of groups, such that the links of a group can be divided evenly among the others; as many as there can
-    /// be, with one link between any two, if left out.
+    /// Number of groups. The links of a group must divide evenly among the other groups. If left out, the largest
+    /// number, with one link between any two groups.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 2))]
     pub groups: Option<u32>,
@@ -88,8 +88,8 @@ impl TopologyParams for DragonflyPlus {
         {
             wiring.push(Link { ends: [g * group + leaf, g * group + leaves + spine], class: 1, ports: None });
         }
-        // Link l of group g to the group d behind it is the link of that group to the one groups - d behind it, of the
-        // same number among those between the two.
+        // The link l of group g to the group d behind it belongs to that group, too: there it leads to the group groups
+        // - d behind, and has the same number among the links between the two.
         let spine = |g: u32, link: u32| g * group + leaves + link / ports;
         for (g, link) in (0..groups).flat_map(|g| (0..links).map(move |link| (g, link))) {
             let (round, ahead) = (link / (groups - 1), link % (groups - 1) + 1);

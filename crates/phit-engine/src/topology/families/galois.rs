@@ -2,8 +2,8 @@
 
 /// The field of q elements, numbered from 0 (nothing) and 1 on.
 ///
-/// An element of a field of p^m elements is a polynomial of degree below m over the integers modulo p, numbered by its
-/// coefficients as the digits of a number to base p.
+/// An element of a field with p^m elements is a polynomial of degree below m over the integers modulo p. Its
+/// coefficients are the digits of its number to base p.
 #[derive(Debug, Clone)]
 pub(super) struct Field {
     /// Number of elements.
@@ -11,7 +11,7 @@ pub(super) struct Field {
     p: u32,
     /// The powers of a primitive element, from 0 to q - 2.
     powers: Vec<u32>,
-    /// The exponent of each element but 0.
+    /// The exponent of each element except 0.
     logs: Vec<u32>,
 }
 
@@ -42,8 +42,8 @@ impl Field {
     /// The field of `q` elements; `None` if q is no power of a prime, or above [`Self::LARGEST`].
     pub(super) fn new(q: u32) -> Option<Self> {
         let (p, m) = prime_power(q).filter(|_| q <= Self::LARGEST)?;
-        // In a field of p elements itself every number is tried as the primitive element; in others x is the primitive
-        // element, and every polynomial of degree m as the one that is 0.
+        // In a field with a prime number of elements, every number is tried as the primitive element. In other fields x
+        // is the primitive element, and every polynomial of degree m is tried as the one that equals 0.
         let tries = if m == 1 { 1..q } else { 0..q };
         tries.filter_map(|choice| Self::generated(q, p, m, choice)).next()
     }

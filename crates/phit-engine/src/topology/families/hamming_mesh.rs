@@ -9,16 +9,16 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// A HammingMesh (Hoefler, Bonato, De Sensi, Di Girolamo, Li, Heddes, Belk, Goel, Castro and Scott, "HammingMesh: a
-/// network topology for large-scale deep learning", SC 2022): accelerators on boards of `board` = [a, b], each board a
-/// mesh, and `boards` = [x, y] of them. All first and last accelerators of a row of accelerators, on the x boards
-/// beside one another, are linked to the switch of that row, and those of a column to the switch of that column. One
-/// plane of the paper's four.
+/// network topology for large-scale deep learning", SC 2022). Accelerators stand on boards of `board` = [a, b], each
+/// board a mesh, and there are `boards` = [x, y] of them. A row of accelerators crosses x boards; on each, its first
+/// and its last accelerator are linked to the switch of that row. Columns have switches likewise. This is one plane of
+/// the paper's four.
 ///
 /// Where a row or a column has more ends than a switch has ports, a fat tree of two levels takes the switch's place.
 ///
 /// Accelerators are routers with one endpoint. They come first, row by row of the whole machine: accelerator (column,
-/// row) has the number row a x + column. Then come the switches of the rows, row by row, and those of the columns.
-/// Links on boards are of class `board`, those to switches `line`, those of fat trees `tree`.
+/// row) has the number row a x + column. The switches of the rows follow, row by row, and then the switches of the
+/// columns. Links on boards are of class `board`, links to switches `line`, links of fat trees `tree`.
 ///
 /// ```toml
 /// [topology]

@@ -10,9 +10,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Jellyfish (Singla, Hong, Popa and Godfrey, "Jellyfish: networking data centers randomly", NSDI 2012): a random graph
-/// in which every router has `links` links to other routers. Pairs of routers with free ports that are not linked yet
-/// are drawn and linked, until there are none; two free ports that are left then take the place of a link between two
-/// others. If the number of all ports is odd, one is left free.
+/// in which every router has `links` links to other routers. Pairs of unlinked routers with free ports are drawn and
+/// linked until there are none. Two free ports that remain then take the place of a link between two other routers. If
+/// the number of all ports is odd, one stays free.
 ///
 /// ```toml
 /// [topology]
@@ -34,7 +34,7 @@ pub struct Jellyfish {
     #[serde(default = "one")]
     #[schemars(range(min = 1))]
     pub endpoints_per_router: u32,
-    /// Seed of the draw: the same graph whatever the seed of the run.
+    /// Seed of the draw. It is independent of the run's seed, so all runs have the same graph.
     #[serde(default)]
     pub seed: u64,
     /// Links, routers and endpoints that do not work.
@@ -54,11 +54,11 @@ struct Draft {
     open: Open,
 }
 
-/// The routers that have free ports, in a tree of sums (P. M. Fenwick, "A new data structure for cumulative frequency
-/// tables", Software: Practice and Experience 1994): the n-th of them is found in as many steps as the number of
-/// routers has bits.
+/// The routers with free ports, in a tree of sums (P. M. Fenwick, "A new data structure for cumulative frequency
+/// tables", Software: Practice and Experience 1994). The n-th of them is found in one step for each bit of the number
+/// of routers.
 struct Open {
-    /// At place i, how many of the routers before i are open, of as many as the lowest bit of i says.
+    /// At place i: the number of open routers in the range before i whose length is the lowest bit of i.
     sums: Vec<u32>,
     count: u32,
 }
@@ -124,7 +124,7 @@ impl Draft {
     /// Two routers with free ports that are not linked, at random; `None` if there are none.
     fn draw(&self, rng: &mut Rng) -> Option<(u32, u32)> {
         let Open { count, .. } = self.open;
-        // Nearly every draw serves while many are open. At the end all pairs are listed.
+        // Nearly every draw finds a pair while many are open. At the end, all pairs are listed.
         let drawn = (0..64 * u32::from(count > 1)).find_map(|_| {
             let (a, b) = (self.open.nth(rng.below(count)), self.open.nth(rng.below(count)));
             (a != b && !self.are_linked(a, b)).then_some((a, b))
@@ -137,8 +137,8 @@ impl Draft {
         })
     }
 
-    /// Uses a free port of router `a` and one of router `b`, which may be the same: the two take the place of a link
-    /// between two others, of which one is not linked to `a` and the other not to `b`.
+    /// Uses a free port of router `a` and one of router `b`, which may be the same router. The two new links replace a
+    /// link between two other routers, of which one is not linked to `a` and the other not to `b`.
     fn put_between(&mut self, [a, b]: [u32; 2], rng: &mut Rng) -> bool {
         let apart = |router: u32, end: u32| end != router && !self.are_linked(router, end);
         let both_ways = self.linked.iter().flat_map(|&[c, d]| [[c, d], [d, c]]);
@@ -166,7 +166,7 @@ impl TopologyParams for Jellyfish {
     }
 
     fn needs(&self) -> f64 {
-        // A byte for each pair of routers: their distance.
+        // The distance table has a byte for each pair of routers.
         let routers = f64::from(self.routers);
         routers * routers
     }

@@ -1,4 +1,4 @@
-//! Families of networks that are graphs with parameters, a file each.
+//! Families of networks: graphs with parameters, a file each.
 
 mod dragonfly_plus;
 mod galois;
@@ -23,24 +23,23 @@ use std::sync::Arc;
 pub use xgft::Xgft;
 pub use xpander::Xpander;
 
-/// How large a family's network would be, and the keys that say so.
+/// The size of a family's network, and the keys that determine it.
 struct Size {
     /// The key that gives the number of routers and of their links, and its value.
     of: (&'static str, String),
     /// The key that gives the number of endpoints, if it is there.
     each: &'static str,
     routers: u64,
-    /// Links of the router that has most.
+    /// Number of links of the router with most links.
     links: u64,
-    /// Endpoints of each router that has some, as said.
+    /// Endpoints of each router with endpoints, if the scenario gives a number.
     said: Option<u32>,
-    /// Endpoints of each router that has some if nothing is said.
+    /// Endpoints of each router with endpoints, if the scenario gives no number.
     else_endpoints: u64,
 }
 
 impl Size {
-    /// Checks that the network can be built, before anything is, and returns the numbers of routers and of endpoints at
-    /// each.
+    /// Checks the size before anything is built. Returns the number of routers and of endpoints at each.
     fn check(&self) -> Result<(u32, u32), ScenarioError> {
         let (key, value) = &self.of;
         let &Self { routers, links, .. } = self;
@@ -57,7 +56,7 @@ impl Size {
     }
 }
 
-/// A network of one class of links in which every router has as many endpoints. The family has checked its [`Size`].
+/// A network with one class of links and equally many endpoints at every router. The family has checked its [`Size`].
 fn regular(
     routers: u32,
     endpoints: u32,
@@ -70,7 +69,7 @@ fn regular(
     Ok(Arc::new(wiring.build()?))
 }
 
-/// The error of a network that was drawn at random and is in parts, or has routes that are too long.
+/// The error for a random network that is not connected, or has routes that are too long.
 fn ill_drawn(seed: u64, found: ScenarioError) -> ScenarioError {
     let between = found.value.unwrap_or_default();
     let expected = format!("the graph falls apart, {between}: {}; try another seed, or more links", found.expected);

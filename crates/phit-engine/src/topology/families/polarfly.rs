@@ -1,4 +1,4 @@
-//! PolarFly: as many routers of diameter two as can be, but for a few.
+//! PolarFly: nearly the largest possible number of routers at diameter two.
 
 use super::galois::Field;
 use super::{Size, regular};
@@ -9,9 +9,10 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// PolarFly (Lakhotia, Besta, Monroe, Isham, Iff, Hoefler and Petrini, "PolarFly: a cost-effective and flexible
-/// low-diameter topology", SC 2022): the polarity graph of Erdős and Rényi over the field of q elements. Its q^2 +
-/// q + 1 routers are the points of the projective plane, and two are linked if they are orthogonal. A router has q
-/// + 1 links, one of the q + 1 that are orthogonal to themselves q. No two routers are more than two links apart.
+/// low-diameter topology", SC 2022): the polarity graph of Erdős and Rényi over the field of q elements. Its q^2 + q +
+/// 1 routers are the points of the projective plane, and two are linked if they are orthogonal. A router has q + 1
+/// links; the q + 1 routers that are orthogonal to themselves have q links. No two routers are more than two links
+/// apart.
 ///
 /// Points (1, a, b) come first, in the order of a and then b, then (0, 1, b), then (0, 0, 1).
 ///
@@ -41,7 +42,7 @@ impl TopologyParams for PolarFly {
     }
 
     fn needs(&self) -> f64 {
-        // A byte for each pair of routers: their distance.
+        // The distance table has a byte for each pair of routers.
         let routers = f64::from(self.q) * (f64::from(self.q) + 1.0) + 1.0;
         routers * routers
     }

@@ -8,16 +8,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// A rail-optimised network, as of NVIDIA's DGX SuperPOD: hosts of `rails` accelerators that a switch in the host
-/// joins, and pods of `hosts` hosts, in which accelerator i of all hosts is linked to leaf switch i, its rail. Spine
-/// switches join the leaves of all rails and pods; without spines each rail is apart, a rail-only network (Wang,
-/// Ghobadi, Shakeri, Zhang and Hasani, "Rail-only: a low-cost high-performance network for training LLMs with trillion
-/// parameters", HOTI 2024), of one pod.
+/// A rail-optimised network, like NVIDIA's DGX SuperPOD. A host has `rails` accelerators, joined by a switch in the
+/// host. A pod has `hosts` hosts, and accelerator i of all its hosts is linked to leaf switch i, its rail. Spine
+/// switches join the leaves of all rails and pods. Without spines the rails are separate: a rail-only network of one
+/// pod (Wang, Ghobadi, Shakeri, Zhang and Hasani, "Rail-only: a low-cost high-performance network for training LLMs
+/// with trillion parameters", HOTI 2024).
 ///
 /// Each accelerator is a router with one endpoint: the number of accelerator i of host j of pod k is (k `hosts` + j)
-/// `rails` + i. Then come the hosts' switches, the leaves (pod by pod, rail by rail) and the spines. The links between
-/// accelerators and their host's switch are of class `host`, those to leaves `rail`, those to spines `spine`. Routes
-/// between rails may go through a host, where that is no longer than over a spine.
+/// `rails` + i. The hosts' switches follow, then the leaves (pod by pod, rail by rail) and the spines. Links between
+/// accelerators and their host's switch are of class `host`, links to leaves `rail`, links to spines `spine`. Routes
+/// between rails may go through a host if that is no longer than over a spine.
 ///
 /// ```toml
 /// [topology]
@@ -40,11 +40,11 @@ pub struct RailOptimised {
     #[serde(default = "one")]
     #[schemars(range(min = 1))]
     pub pods: u32,
-    /// Spine switches; none leaves every rail apart, and takes one pod and switches in hosts.
+    /// Spine switches. 0 separates the rails, and requires one pod and switches in hosts.
     #[serde(default)]
     pub spines: u32,
-    /// Links of a leaf to spines, a multiple of their number: as many as it has hosts if left out. Fewer make it
-    /// oversubscribed.
+    /// Links of a leaf to spines, a multiple of their number. If left out, equal to the number of its hosts. Fewer
+    /// links make it oversubscribed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub uplinks: Option<u32>,

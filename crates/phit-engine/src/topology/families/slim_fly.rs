@@ -1,4 +1,4 @@
-//! The Slim Fly: almost as many routers of diameter two as can be.
+//! The Slim Fly: nearly the largest possible number of routers at diameter two.
 
 use super::galois::Field;
 use super::{Size, regular};
@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// A Slim Fly (Besta and Hoefler, "Slim Fly: a cost effective low-diameter network topology", SC 2014): the graph of
-/// McKay, Miller and Širáň over the field of q elements, with 2 q^2 routers of (3 q - d) / 2 links each, where d is -1,
-/// 0 or 1 and q = 4 w + d. No two routers are more than two links apart.
+/// McKay, Miller and Širáň over the field of q elements. It has 2 q^2 routers with (3 q - d) / 2 links each, where d is
+/// -1, 0 or 1 and q = 4 w + d. No two routers are more than two links apart.
 ///
 /// Router (s, x, y), of subgraph s = 0 or 1, has the number (s q + x) q + y. Groups are the q routers of equal s and x.
 ///
@@ -22,7 +22,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SlimFly {
-    /// Elements of the field: a power of a prime that is not 2 more than a multiple of 4, from 3 on.
+    /// Elements of the field, 3 or more: a power of a prime, but not 2 more than a multiple of 4.
     #[schemars(range(min = 3, max = 181))]
     pub q: u32,
     /// Endpoints at each router; half as many as links, rounded up, if left out.
@@ -55,7 +55,7 @@ impl TopologyParams for SlimFly {
     }
 
     fn needs(&self) -> f64 {
-        // A byte for each pair of routers: their distance.
+        // The distance table has a byte for each pair of routers.
         let routers = 2.0 * f64::from(self.q) * f64::from(self.q);
         routers * routers
     }

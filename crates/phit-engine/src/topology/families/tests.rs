@@ -24,7 +24,7 @@ fn neighbours(t: &dyn Topology) -> Vec<Vec<u32>> {
     (0..t.routers()).map(|router| (0..t.ports(router)).filter_map(|port| far((router, port))).collect()).collect()
 }
 
-/// Links of all routers: the fewest, the most.
+/// The fewest and the most links of a router.
 fn degrees(t: &dyn Topology) -> (usize, usize) {
     let counts: BTreeSet<usize> = neighbours(t).iter().map(Vec::len).collect();
     (*counts.first().unwrap(), *counts.last().unwrap())
@@ -72,7 +72,7 @@ fn polarflies_have_the_published_sizes() {
         let t = built(value.clone());
         let degree = q as usize + 1;
         assert_eq!((t.routers(), degrees(&*t), t.diameter()), (q * q + q + 1, (degree - 1, degree), 2), "q = {q}");
-        // As many routers with a link less as points orthogonal to themselves.
+        // The routers with one link fewer are the points orthogonal to themselves.
         assert_eq!(neighbours(&*t).iter().filter(|far| far.len() < degree).count(), degree);
         assert_simple(&*t, &value);
     }
@@ -194,7 +194,7 @@ fn large_random_graphs_are_drawn_in_little_time() {
     assert_eq!(degrees(&*t), (6, 6));
 }
 
-/// Links from one router with endpoints to the others, at most.
+/// Largest distance from a router with endpoints to another, in links.
 fn farthest(t: &dyn Topology) -> u32 {
     let hosts: BTreeSet<u32> = (0..t.endpoints()).map(|endpoint| t.attachment(endpoint).0).collect();
     hosts.iter().flat_map(|&a| hosts.iter().map(move |&b| t.distance(a, b))).max().unwrap()
@@ -274,8 +274,8 @@ fn extended_generalised_fat_trees_have_the_sizes_of_their_paper() {
 
 #[test]
 fn rail_optimised_networks_have_the_published_sizes() {
-    // NVIDIA DGX SuperPOD with DGX H100, reference architecture: scalable units of 32 hosts of 8 accelerators (one host
-    // fewer is used), leaf and spine switches of 64 ports, and links between leaves and spines.
+    // NVIDIA DGX SuperPOD with DGX H100, reference architecture. Scalable units have 32 hosts of 8 accelerators (one
+    // host fewer is used), with leaf and spine switches of 64 ports. `cables` are links between leaves and spines.
     for (units, leaves, spines, cables) in [(1, 8, 4, 256), (2, 16, 8, 512), (4, 32, 16, 1024)] {
         let t = built(json!({ "kind": "rail_optimised", "rails": 8, "hosts": 32, "pods": units, "spines": spines }));
         let accelerators = 256 * units;

@@ -1,4 +1,4 @@
-//! Extended generalised fat trees: any number of parents on every level, several planes included.
+//! Extended generalised fat trees: any number of parents on every level, including several planes.
 
 use super::Size;
 use crate::error::ScenarioError;
@@ -9,19 +9,19 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// An extended generalised fat tree XGFT(h; m1, ..., mh; w1, ..., wh) (Öhring, Ibel, Das and Kumar, "On generalized fat
-/// trees", IPPS 1995): h levels of routers above the nodes of level 0; a node of level i has m_i children and one of
-/// level i - 1 has w_i parents. With `parallel` each of these links is several, a PGFT (Zahavi, "Fat-tree routing and
-/// node ordering providing contention free traffic for MPI global collectives", Journal of Parallel and Distributed
-/// Computing 2012).
+/// trees", IPPS 1995). It has h levels of routers above the nodes of level 0. A node of level i has m_i children, and a
+/// node of level i - 1 has w_i parents. With `parallel`, each of these links is several links: a PGFT (Zahavi,
+/// "Fat-tree routing and node ordering providing contention free traffic for MPI global collectives", Journal of
+/// Parallel and Distributed Computing 2012).
 ///
-/// With w1 = 2 or more every node has links to as many trees that are apart: planes, or rails. Each node of level 0 is
-/// then a router of its own with one endpoint, which chooses the plane; with w1 = 1 the endpoints are at the routers of
-/// level 1, as in `clos`. Oversubscription of a level is m_i over the w of the level above.
+/// With w1 = 2 or more, every node has links to several separate trees: planes, or rails. Each node of level 0 is then
+/// a router with one endpoint, and chooses the plane. With w1 = 1, the endpoints are at the routers of level 1, as in
+/// `clos`. The oversubscription of a level is m_i divided by the w of the level above.
 ///
-/// A node is numbered, in its level, by its digits: those of its subtree first, then those among the copies of its
-/// subtree, which begin with the plane. Routers are numbered level by level from the lowest up, and have the ports to
-/// their children first. The links between level i and the next are of class `level(i)`; the seventh class stands for
-/// all above.
+/// Within its level, a node's number consists of digits. The digits of its subtree come first. Then come those among
+/// the copies of its subtree, which begin with the plane. Routers are numbered level by level from the lowest up, and
+/// their first ports lead to their children. The links between level i and the next are of class `level(i)`; the
+/// seventh class includes all higher levels.
 ///
 /// ```toml
 /// # Two planes of a fat tree of 64 nodes, oversubscribed 2 to 1
@@ -48,7 +48,7 @@ pub struct Xgft {
     pub faults: Option<Faults>,
 }
 
-/// Most levels: routes go up and down again, and their hops are counted in a byte.
+/// Most levels. Routes go up and down again, and their hops are counted in a byte.
 const MOST_LEVELS: usize = 32;
 /// Most classes of links.
 const CLASSES: usize = 7;
@@ -79,7 +79,7 @@ impl TopologyParams for Xgft {
         let subtrees: Vec<u64> = (0..=levels).map(|level| product(&self.children[level..])).collect();
         let copies: Vec<u64> = (0..=levels).map(|level| product(&self.parents[..level])).collect();
         let nodes = |level: usize| subtrees[level].saturating_mul(copies[level]);
-        // Nodes with one link are endpoints of its router.
+        // Nodes with one link are endpoints of the router above.
         let lowest = if self.parents[0] == 1 && parallel[0] == 1 { 1 } else { 0 };
         let each = if lowest == 1 { self.children[0] } else { 1 };
         let links_of = |level: usize| {

@@ -32,7 +32,7 @@ pub struct Xpander {
     #[serde(default = "one")]
     #[schemars(range(min = 1))]
     pub endpoints_per_router: u32,
-    /// Seed of the matchings: the same graph whatever the seed of the run.
+    /// Seed of the matchings. It is independent of the run's seed, so all runs have the same graph.
     #[serde(default)]
     pub seed: u64,
     /// Links, routers and endpoints that do not work.
@@ -50,7 +50,7 @@ impl TopologyParams for Xpander {
     }
 
     fn needs(&self) -> f64 {
-        // A byte for each pair of routers: their distance.
+        // The distance table has a byte for each pair of routers.
         let routers = (f64::from(self.links) + 1.0) * f64::from(self.lift);
         routers * routers
     }

@@ -1,4 +1,4 @@
-//! A graph of which something does not work.
+//! A graph with faults.
 
 use super::super::{Breakdown, Hop, HopState, Leg, Peer, Port, Topology, Tree, Wires, Words};
 use super::Retransmit;
@@ -11,36 +11,36 @@ use std::sync::Arc;
 
 /// A graph without its faulty links.
 ///
-/// Its minimal routes are those of the whole graph that are still there, so that they have the same lengths and need
-/// the same virtual channels. Where none is left a minimal hop is one of the whole graph, which ends at a faulty link.
+/// Its minimal routes are the remaining minimal routes of the whole graph, so their lengths and virtual channels are
+/// unchanged. Where none remains, a minimal hop is a hop of the whole graph, which ends at a faulty link.
 #[derive(Debug, Clone)]
 pub struct Faulty {
     graph: Arc<dyn Topology>,
     /// Outputs of both ends of the faulty links, in order.
     dead: Arc<[(u32, u16)]>,
     lost: Arc<Lost>,
-    /// Routers some of whose links are faulty or lead to a router that has lost a destination.
+    /// Routers with a faulty link, or with a link to a router that has lost a destination.
     near: Arc<[bool]>,
     /// Routers that have failed, in order.
     down: Vec<u32>,
-    /// One of them has endpoints.
+    /// True if a failed router has endpoints.
     host_down: bool,
-    /// Endpoints that have failed, or whose routers have, in order.
+    /// Failed endpoints, and endpoints of failed routers, in order.
     off: Vec<u32>,
-    /// Two routers with endpoints that work and have no minimal route between them.
+    /// Two routers with working endpoints and no minimal route between them.
     stranded: Option<(u32, u32)>,
-    /// Routers without endpoints that have failed or that some minimal route does not reach or leave any more, in
-    /// order, of those where routes may break their journey.
+    /// Routers without endpoints where no route may break its journey: they have failed, or lack some minimal route to
+    /// or from them. In order.
     closed: Vec<u32>,
-    /// Where no hop is left, those of the whole graph are listed.
+    /// Where no hop is left, the hops of the whole graph are listed.
     all_hops: bool,
-    /// What breaks during the run, and comes back.
+    /// The failures and repairs during the run.
     pub(super) breakdowns: Vec<Breakdown>,
-    /// Sources send again what was lost.
+    /// Whether and how sources send lost packets again.
     pub(super) retransmit: Option<Retransmit>,
 }
 
-/// Draws of a hop before all hops are listed.
+/// Number of random draws of a hop before all hops are listed.
 const DRAWS: u32 = 64;
 
 impl Faulty {
@@ -84,18 +84,18 @@ impl Faulty {
         }
     }
 
-    /// How sources send again what was lost, if they do.
+    /// How sources send lost packets again, if they do.
     pub fn retransmit(&self) -> Option<Retransmit> {
         self.retransmit
     }
 
-    /// The same, but that it lists the minimal hops of the whole graph where none of them is left, as
-    /// [`Topology::minimal_hop`] gives one of them: for mechanisms that expect some.
+    /// This graph, but where no minimal hop remains it lists the minimal hops of the whole graph.
+    /// [`Topology::minimal_hop`] returns one of them in any case. For mechanisms that need at least one hop.
     pub(crate) fn with_all_hops(&self) -> Self {
         Self { all_hops: true, breakdowns: Vec::new(), ..self.clone() }
     }
 
-    /// The graph with everything at work.
+    /// The graph without faults.
     pub fn whole(&self) -> &Arc<dyn Topology> {
         &self.graph
     }
@@ -128,12 +128,12 @@ impl Faulty {
         self.closed.binary_search(&router).is_ok()
     }
 
-    /// Endpoints that have failed, or whose routers have, in order.
+    /// Failed endpoints, and endpoints of failed routers, in order.
     pub fn off(&self) -> &[u32] {
         &self.off
     }
 
-    /// Two routers with endpoints that work and have no minimal route from the first to the second, now or later.
+    /// Two routers with working endpoints and no minimal route from the first to the second, now or later.
     pub fn stranded(&self) -> Option<(u32, u32)> {
         let later = self.breakdowns.iter().filter_map(|breakdown| breakdown.graph.faulty()?.stranded);
         self.stranded.into_iter().chain(later).next()
@@ -145,7 +145,8 @@ impl Faulty {
         self.host_down || self.breakdowns.iter().any(of)
     }
 
-    /// True if a minimal route to `to` leads over output `port` of router `at`, a minimal one in the whole graph.
+    /// True if output `port` of router `at`, which is minimal in the whole graph, still lies on a minimal route to
+    /// `to`.
     #[inline]
     fn leads(&self, at: u32, port: u16, to: u32) -> bool {
         !self.near[at as usize]
@@ -156,7 +157,7 @@ impl Faulty {
     }
 }
 
-/// Removes the hops from place `from` on that do not hold; none, if all would go that must not.
+/// Removes the hops from place `from` on for which `holds` is false. If `some` and none would remain, it removes none.
 fn retain(hops: &mut Vec<Hop>, from: usize, some: bool, holds: impl Fn(&Hop) -> bool) {
     if some && !hops[from..].iter().any(&holds) {
         return;
@@ -204,7 +205,7 @@ impl Topology for Faulty {
         retain(out, before, self.all_hops, |hop| self.leads(at, hop.port, to));
     }
 
-    /// A hop of the whole graph, drawn again until it leads to the destination.
+    /// A hop of the whole graph, drawn repeatedly until it leads to the destination.
     #[inline]
     fn minimal_hop(&self, at: u32, to: u32, leg: Leg, state: HopState, vcs: &[u8], rng: &mut Rng) -> Hop {
         for _ in 0..DRAWS {
@@ -213,7 +214,7 @@ impl Topology for Faulty {
                 return hop;
             }
         }
-        // Few of many links are left.
+        // Few of many links are left, so all hops are listed.
         let mut left = Vec::new();
         self.minimal_hops(at, to, leg, state, vcs, &mut left);
         match left.len() as u32 {

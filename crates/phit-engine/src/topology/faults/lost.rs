@@ -1,15 +1,15 @@
-//! Which minimal routes are left.
+//! The minimal routes that are lost, and those that remain.
 
 use super::super::{HopState, Hops, Leg, Peer, Topology, Wires};
 use crate::engine::{NONE, poll};
 use std::collections::BTreeSet;
 
-/// The only leg of a minimal route, and a packet at its start: only the ports of its hops are wanted.
+/// The only leg of a minimal route, and the state of a packet at its start. Only the ports of its hops matter here.
 pub(super) const ANY: (Leg, HopState) =
     (Leg { index: 0, of: 1, to_group: false }, HopState { came_by: 0, came_in: 0, leg_hops: Hops(0) });
 
-/// The pairs of a router and a destination between which there is no minimal route any more: a row of bits for each
-/// router that has lost a destination.
+/// The pairs of a router and a destination without a minimal route between them. Each router that has lost a
+/// destination has a row of bits.
 #[derive(Debug)]
 pub(super) struct Lost {
     /// Each router's row; `NONE` if it has lost nothing.
@@ -21,11 +21,12 @@ pub(super) struct Lost {
 }
 
 impl Lost {
-    /// Follows the loss from the ends of dead links backwards along minimal routes: a router has lost a destination
-    /// when all its minimal hops are over dead links or to routers that have lost it.
+    /// Follows the loss backwards along minimal routes, from the ends of dead links. A router has lost a destination
+    /// when all its minimal hops lead over dead links or to routers that have lost it.
     ///
-    /// One destination after another, because losses of one do not depend on those of others: of 64 destinations there
-    /// is a word for every router, which is small enough to be at hand, and is put into the router's row in the end.
+    /// The losses of one destination do not depend on other destinations, so destinations are handled in turn. For 64
+    /// destinations at a time there is a word for every router, which is small enough for the cache. At the end, the
+    /// word is stored in the router's row.
     pub(super) fn new(graph: &dyn Topology, wires: &Wires, dead: &BTreeSet<(u32, u16)>) -> Self {
         let hosts = graph.hosts();
         let routers = graph.routers() as usize;
@@ -36,7 +37,8 @@ impl Lost {
         dead.iter().for_each(|&(router, _)| at_dead[router as usize] = true);
         let affected: Vec<u32> = (0..graph.routers()).filter(|&router| at_dead[router as usize]).collect();
         let (mut words, mut losers) = (vec![0u64; routers], Vec::new());
-        // Routers that may have lost the destination, each with the port to one that has, if that is why.
+        // Routers that may have lost the destination. Each is given with the port to the router that has, if that is
+        // the reason.
         let mut open: Vec<(u32, Option<u16>)> = Vec::new();
         let mut hops = Vec::new();
         for to in hosts.clone() {

@@ -1,4 +1,4 @@
-//! Faults: what of a network does not work, from the start or for a time, and the graphs that are left.
+//! Faults: failed links, routers and endpoints, from the start or for a time, and the graphs that remain.
 
 mod outage;
 
@@ -17,11 +17,12 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Links, routers and endpoints that do not work, in both directions. Routing knows of them beforehand: packets take
-/// the minimal routes that are left, and detours where there is none. A network that they cut into parts is refused.
+/// Faulty links, routers and endpoints; a link fails in both directions. Routing knows of these faults from the start.
+/// Packets take the remaining minimal routes, and detours where there is none. Faults that cut the network into parts
+/// are refused.
 ///
-/// Routers and endpoints are given by their numbers, or by their names in a network that has names, as
-/// `routers = ["spine2"]` and `links = [["leaf0", "spine2"]]`.
+/// Routers and endpoints are given by their numbers, or by names in a network that has names, as `routers = ["spine2"]`
+/// and `links = [["leaf0", "spine2"]]`.
 ///
 /// ```toml
 /// # 16 of the links of routers 32 and 33, as in section 3.2.4 of Kim, Dally and Abts (SC 2006)
@@ -32,33 +33,35 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Faults {
-    /// Faulty links, each as a pair of routers: one link between the two, the next one if the pair stands there again.
+    /// Faulty links, each as a pair of routers. A pair that occurs again means the next parallel link between the two.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<[Named; 2]>,
-    /// This many links more, drawn at random.
+    /// Number of further faulty links, drawn at random.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
-    /// The links are drawn among those of these routers; if no `count` is given, these routers have failed, with all
-    /// their links and endpoints.
+    /// With `count`: the links are drawn among the links of these routers. Without `count`: these routers have failed,
+    /// with all their links and endpoints.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub routers: Vec<Named>,
-    /// Endpoints that have failed: they send nothing, and what is sent to them is lost.
+    /// Failed endpoints: they send nothing, and packets to them are lost.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub endpoints: Vec<Named>,
-    /// Seed of the draw: the same faults whatever the seed of the run.
+    /// Seed of the draw. It is independent of the run's seed, so all runs have equal faults.
     pub seed: u64,
-    /// Sources send again what was lost; never if left out.
+    /// Sources send lost packets again; never if left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retransmit: Option<Retransmit>,
-    /// What breaks during the run.
+    /// Failures during the run, and their repairs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub later: Vec<Later>,
 }
 
-/// Sources keep their packets until they have arrived, and send again what was lost. The time counts from the loss:
-/// neither acknowledgements nor packets that come twice are simulated. A request or a reply is sent again by whoever
-/// sent it; if one is given up, who has asked knows of it after the same time, and may ask for something else. With
-/// admittance queues a packet stands first in that of its destination when its time is over.
+/// Sources keep their packets until they have arrived, and send lost packets again.
+///
+/// The timeout counts from the loss: neither acknowledgements nor duplicates are simulated. A lost request or reply is
+/// sent again by its own sender. If it is given up, the requester learns of this after the same time, and may send
+/// another request. With admittance queues, a packet whose timeout has passed goes to the front of the queue for its
+/// destination.
 ///
 /// ```toml
 /// [topology.faults.retransmit]
@@ -68,12 +71,12 @@ pub struct Faults {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Retransmit {
-    /// Cycles from the loss of a packet until its source sends it again, before whatever it has not sent yet. At least
-    /// what a router and the longest link take.
+    /// Cycles from the loss of a packet until its source sends it again, ahead of packets that it has not sent yet. At
+    /// least the time that a router and the longest link take.
     #[schemars(range(min = 1, max = LATEST))]
     #[schemars(extend("x-unit" = "cycles"))]
     pub timeout: u32,
-    /// Most times that a packet is sent again. One that is lost after that is given up, and so is one whose source has
+    /// Most times that a packet is sent again. After that it is given up. A packet is also given up if its source has
     /// failed when it should send it.
     #[serde(default = "most_attempts")]
     #[schemars(range(min = 1, max = MOST_REPEATS))]
@@ -84,12 +87,15 @@ fn most_attempts() -> u8 {
     MOST_REPEATS
 }
 
-/// What breaks during the run, for good or until it is repaired. What is on a link arrives. Whatever is sent over it
-/// before routing knows is lost, and so is later whatever has no way left where it stands; the run counts these packets
-/// (`packets_lost`). A router that fails loses what is in it, and an endpoint what comes to it; it sends nothing until
-/// it works again. Of a packet of several flits that is crossing a link when it breaks, all is lost: what stands before
-/// the link and comes behind is thrown away there, and word of it follows what is beyond, which is thrown away where
-/// the word comes. With tables that have layers the same happens to packets that take up several buffers when the
+/// A failure during the run, for good or until it is repaired.
+///
+/// Packets on a failing link still arrive. Packets sent over it before routing knows are lost. Later, packets without a
+/// remaining route are lost, too. The run counts all of these (`packets_lost`). A failing router loses the packets in
+/// it. A failed endpoint loses the packets sent to it, and sends nothing until it works again.
+///
+/// If a packet of several flits is crossing the failing link, the whole packet is lost. Its flits before the link are
+/// discarded there. A notice follows its flits beyond the link, and they are discarded where it reaches them. With
+/// layered tables, the same happens to packets in several buffers when the tables change.
 /// tables change.
 ///
 /// ```toml
@@ -101,44 +107,45 @@ fn most_attempts() -> u8 {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Later {
-    /// Cycle from which on it is broken, from the start of the run, after that of the entry before.
+    /// Cycle of the failure, counted from the start of the run. It must be later than the failure of the entry before.
     #[schemars(extend("x-unit" = "cycles"))]
     pub cycle: u32,
-    /// Cycles until all routers know, also of a repair; over before anything else breaks or is repaired.
+    /// Cycles until all routers know of the failure, or of its repair. They must pass before the next failure or
+    /// repair.
     #[schemars(extend("x-unit" = "cycles"))]
     pub delay: u32,
-    /// Cycle from which on it works again; never if left out.
+    /// Cycle of the repair; never if left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-unit" = "cycles"))]
     pub until: Option<u32>,
-    /// As in `topology.faults`.
+    /// Faulty links, as in `topology.faults.links`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<[Named; 2]>,
-    /// As in `topology.faults`.
+    /// Number of random faulty links, as in `topology.faults.count`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
-    /// As in `topology.faults`.
+    /// Failed routers, as in `topology.faults.routers`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub routers: Vec<Named>,
-    /// As in `topology.faults`.
+    /// Failed endpoints, as in `topology.faults.endpoints`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub endpoints: Vec<Named>,
-    /// As in `topology.faults`.
+    /// Seed of the draw, as in `topology.faults.seed`.
     pub seed: u64,
 }
 
-/// Something that happens during a run.
+/// A failure or a repair during a run.
 struct Change {
     cycle: u32,
     delay: u32,
-    /// The entry of `later`.
+    /// Its entry in `later`.
     entry: usize,
-    /// It is repaired, not broken.
+    /// True for a repair, false for a failure.
     repair: bool,
 }
 
 impl Faults {
-    /// `graph` without what does not work. Error paths are relative to the table of the faults.
+    /// `graph` with its faults. Error paths are relative to the table of the faults.
     pub fn apply(&self, graph: Arc<dyn Topology>) -> Result<Arc<dyn Topology>, ScenarioError> {
         let wires = Wires::new(&*graph);
         let none = Outage::default();
@@ -149,14 +156,14 @@ impl Faults {
         Ok(Arc::new(faulty))
     }
 
-    /// What breaks and is repaired during the run, in order.
+    /// The failures and repairs during the run, in order.
     fn changes(&self) -> Result<Vec<Change>, ScenarioError> {
         let mut changes: Vec<Change> = Vec::new();
         for (entry, &Later { cycle, delay, until, .. }) in self.later.iter().enumerate() {
             changes.push(Change { cycle, delay, entry, repair: false });
             changes.extend(until.map(|cycle| Change { cycle, delay, entry, repair: true }));
         }
-        // Entries stand in order; repairs fall between them.
+        // Entries stand in order; repairs may fall between them.
         changes.sort_by_key(|change| (change.repair, change.entry));
         let mut next = 0;
         for change in &changes {
@@ -179,7 +186,7 @@ impl Faults {
         }
     }
 
-    /// What happens during the run, after `first`.
+    /// The failures and repairs during the run, with the graphs after each. `first` is the graph at the start.
     fn breakdowns(
         &self,
         graph: &Arc<dyn Topology>,
@@ -212,7 +219,7 @@ impl Faults {
         Ok(found)
     }
 
-    /// `graph` without what does not work.
+    /// `graph` with this outage.
     fn without(&self, graph: &Arc<dyn Topology>, wires: &Wires, outage: &Outage) -> Result<Faulty, ScenarioError> {
         if let Some((from, to)) = outage.parts(wires) {
             let expected = format!(
@@ -231,7 +238,7 @@ impl Faults {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// What of `graph` does not work, besides what does not work `already`.
+    /// The outage that this table describes, in addition to faults that exist `already`.
     fn outage(&self, graph: &dyn Topology, wires: &Wires, already: &Outage) -> Result<Outage, ScenarioError> {
         let words = graph.words();
         let router = |key: &str, given: &Named| words.find_router(key, given, graph.routers());
@@ -280,10 +287,10 @@ impl Faults {
     }
 }
 
-/// Latest cycle in which something may break.
+/// Latest cycle of a failure.
 const LATEST: u32 = 1 << 30;
 
-/// Refuses a change before cycle `from`, or too late.
+/// Refuses a change before cycle `from`, or after the latest possible cycle.
 fn check(change: &Change, from: u32) -> Result<(), ScenarioError> {
     let &Change { cycle, delay, .. } = change;
     match cycle < from || cycle.checked_add(delay).is_none_or(|known| known > LATEST) {
@@ -306,7 +313,7 @@ fn neighbours(graph: &dyn Topology, router: u32) -> impl Iterator<Item = (u16, u
     })
 }
 
-/// True for one of the two outputs of a link that leads both ways, and for the output of one that does not.
+/// True for one of the two outputs of a bidirectional link, and for the only output of a unidirectional one.
 fn is_first_end(graph: &dyn Topology, router: u32, port: u16) -> bool {
     let Peer::Router { router: other, port: back } = graph.port(router, port).peer else { return false };
     (router, port) < (other, back) || graph.port(other, back).peer != Peer::Router { router, port }

@@ -1,21 +1,21 @@
-//! What does not work at a time.
+//! An outage: the parts of a network that do not work at a time.
 
 use super::super::{Peer, Topology, Wires};
 use std::collections::BTreeSet;
 
-/// What does not work.
+/// The parts of a network that do not work.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Outage {
     /// Outputs to routers, as (router, port).
     pub(super) links: BTreeSet<(u32, u16)>,
     /// Routers.
     pub(super) routers: BTreeSet<u32>,
-    /// Endpoints, those of these routers included.
+    /// Endpoints, including all endpoints of failed routers.
     pub(super) endpoints: BTreeSet<u32>,
 }
 
 impl Outage {
-    /// The link of an output does not work, in neither direction if it has two.
+    /// Adds the link of an output; a bidirectional link fails in both directions.
     pub(super) fn add_link(&mut self, graph: &dyn Topology, router: u32, port: u16) {
         self.links.insert((router, port));
         if let Peer::Router { router: other, port: back } = graph.port(router, port).peer
@@ -25,7 +25,7 @@ impl Outage {
         }
     }
 
-    /// A router does not work, nor its links and endpoints.
+    /// Adds a router, with its links and endpoints.
     pub(super) fn add_router(&mut self, graph: &dyn Topology, wires: &Wires, router: u32) {
         self.routers.insert(router);
         for port in 0..graph.ports(router) {
@@ -38,7 +38,7 @@ impl Outage {
         self.links.extend(wires.incoming(router).iter().map(|&place| wires.owner(place)));
     }
 
-    /// What does not work of any of these.
+    /// The union of these outages.
     pub(super) fn union<'a>(all: impl IntoIterator<Item = &'a Self>) -> Self {
         let mut union = Self::default();
         for outage in all {
@@ -56,7 +56,7 @@ impl Outage {
         outputs
     }
 
-    /// Two routers with endpoints, that work, the second of which cannot be reached from the first.
+    /// Two routers with endpoints, both working, of which the second cannot be reached from the first.
     pub(super) fn parts(&self, wires: &Wires) -> Option<(u32, u32)> {
         let works = |router: &u32| !self.routers.contains(router);
         let first = wires.hosts().find(works)?;

@@ -48,9 +48,9 @@ fn an_uplink_is_a_candidate_only_if_the_destination_can_be_reached_from_its_end(
 
 #[test]
 fn losses_spread_down_to_where_there_is_a_choice() {
-    // Three levels of two: routers 0 to 3 at the endpoints, 4 to 7, 8 to 11 (four copies of the whole). Router 4,
-    // above 0 and 1, loses router 0; its parents 8 and 9 lead to 0 over 4 alone, and router 6 leads up to these two
-    // alone.
+    // Three levels of two: routers 0 to 3 at the endpoints, 4 to 7, and 8 to 11 (four copies of the whole). Router 4,
+    // above 0 and 1, loses router 0. Its parents 8 and 9 reach router 0 over 4 alone, and router 6 leads up to these
+    // two alone.
     let t = clos(&[2, 2, 2], &[2, 2], Faults { links: pairs(&[[0, 4]]), ..Faults::default() }).unwrap();
     assert_eq!(t.routers(), 12);
     for (router, left) in [(4, vec![]), (8, vec![]), (9, vec![]), (6, vec![]), (10, vec![0]), (7, vec![2, 3])] {
@@ -117,7 +117,7 @@ fn what_cannot_be_faulty_is_refused() {
     );
     let unknown = Faults { endpoints: numbers(&[16]), ..Faults::default() };
     assert_eq!(refused(unknown), "topology.faults.endpoints[0] = 16: expected an endpoint, 0 to 15");
-    // What is repaired has been broken, and nothing else happens until routing knows.
+    // A repair follows its failure, and nothing else happens until routing knows.
     let later = |cycle, delay, until| Later { cycle, delay, until, links: pairs(&[[0, 4]]), ..Later::default() };
     let broken = |later: &[Later]| refused(Faults { later: later.to_vec(), ..Faults::default() });
     let expected = |from| format!("expected a cycle from {from}, with its delay up to 1073741824");
@@ -139,7 +139,7 @@ fn what_is_left_without_a_minimal_route_is_told() {
     // R0 keeps its links to R4 and R5, R1 its links to R6 and R7: they have no common ancestor left.
     assert_eq!(stranded(links(&[[0, 6], [0, 7], [1, 4], [1, 5]])), Some((0, 1)));
     assert_eq!(stranded(links(&[[0, 6], [0, 7], [1, 4]])), None);
-    // Who has failed is not looked for.
+    // Failed routers are not considered.
     assert_eq!(stranded(Faults { routers: numbers(&[0]), ..links(&[[1, 6], [1, 7]]) }), None);
 }
 
@@ -154,11 +154,11 @@ fn what_is_repaired_works_as_before() {
     let changes = graph.breakdowns();
     assert_eq!(changes.iter().map(|it| it.cycle).collect::<Vec<_>>(), [10, 20, 30, 40, 50, 60]);
     assert_eq!((changes[0].dead.clone(), changes[0].back.clone()), (vec![(0, 4), (4, 0)], vec![]));
-    // Router 0 with its four endpoints and the links that are left.
+    // Router 0 with its four endpoints and its remaining links.
     assert_eq!(changes[1].dead.len(), 4 + 2 * 3);
     assert_eq!(changes[1].graph.faulty().unwrap().off(), [0, 1, 2, 3]);
     assert!(changes[1].graph.faulty().unwrap().is_down(0));
-    // Endpoint 1 is off already; it stays off when its router is back, and the link stays broken.
+    // Endpoint 1 was off before, so it stays off when its router is repaired. The link stays broken.
     assert_eq!((changes[2].dead.len(), changes[2].back.len()), (0, 0));
     assert_eq!((changes[3].dead.len(), changes[3].back.len()), (0, 3 + 2 * 3));
     assert_eq!(changes[3].graph.faulty().unwrap().off(), [1]);
@@ -167,7 +167,7 @@ fn what_is_repaired_works_as_before() {
     assert_eq!((changes[5].back.clone(), changes[5].graph.faulty().unwrap().off().len()), (vec![(0, 1)], 0));
 }
 
-/// More destinations than a word has bits, the number of them no multiple of it.
+/// More destinations than a word has bits, and not a multiple of that.
 #[test]
 fn a_router_has_lost_what_no_minimal_hop_leads_to() {
     for (dims, count) in [(vec![6, 25], 9), (vec![10, 7, 2], 20)] {
@@ -207,7 +207,7 @@ fn routes_that_are_too_long_are_refused_before_faults_are_followed_along_them() 
 
 #[test]
 fn sums_of_distances_are_those_of_single_searches() {
-    // A router that has failed has no way to any other, and none has one to it. The second torus is a long one.
+    // A failed router has no route to others, and others have none to it. The second torus is a long network.
     let faults = Some(Faults { routers: numbers(&[5]), links: pairs(&[[1, 2]]), ..Faults::default() });
     for dims in [vec![9, 8], vec![3, 150]] {
         let torus = Torus { dims, endpoints_per_router: 1, faults: faults.clone() };

@@ -30,7 +30,7 @@ pub(super) enum Failure {
 }
 
 impl Distances {
-    /// Of a graph in which `starts[router]..starts[router + 1]` are the places of a router's neighbours in `peers`.
+    /// The distances in a graph in which the neighbours of a router are `peers[starts[router]..starts[router + 1]]`.
     /// Links lead both ways.
     pub(super) fn new(starts: &[u32], peers: &[u32]) -> Result<Self, Failure> {
         let routers = starts.len() - 1;
@@ -65,7 +65,7 @@ impl Distances {
         routers.clone().flat_map(of).max().unwrap_or(0)
     }
 
-    /// The same to the nearest router of each group of `group` consecutive routers.
+    /// Distances to the nearest router of each group of `group` consecutive routers.
     pub(super) fn to_groups(&self, group: u32) -> Self {
         let row = self.routers as usize;
         let of = |rows: &[u8]| {

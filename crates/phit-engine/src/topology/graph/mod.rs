@@ -17,13 +17,13 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Any network of routers and links. Minimal routes are all shortest paths, and the virtual channel of a hop follows
-/// from the number of hops taken before it (K. D. Günther, "Prevention of deadlocks in packet-switched data transport
-/// systems", IEEE Transactions on Communications 1981), so that routes of at most d hops need d virtual channels, and
-/// Valiant routes twice as many.
+/// Any network of routers and links. Minimal routes are all shortest paths. The virtual channel of a hop follows from
+/// the number of hops taken before it (K. D. Günther, "Prevention of deadlocks in packet-switched data transport
+/// systems", IEEE Transactions on Communications 1981). Routes of at most d hops need d virtual channels, and Valiant
+/// routes twice as many.
 ///
-/// Ports of a router: its endpoints, then its links in the order in which they stand here. On the command line and in
-/// Python `file` names a file of links instead: an edge list, GraphML, or node-link JSON.
+/// Ports of a router: its endpoints, then its links in the order of `links`. On the command line and in Python, `file`
+/// names a file of links instead: an edge list, GraphML, or node-link JSON.
 ///
 /// ```toml
 /// # A ring of five routers with two endpoints each
@@ -39,47 +39,47 @@ pub struct Graph {
     /// Number of routers.
     #[schemars(range(min = 1))]
     pub routers: u32,
-    /// Endpoints at each router: one number for all, or a list of one for each.
+    /// Endpoints at each router: one number for all, or a list with a number for each.
     #[serde(default)]
     pub endpoints: Endpoints,
-    /// Phits per cycle of the link of every endpoint, in their order. If left out, all are as `router.links.endpoint`
-    /// says.
+    /// Phits per cycle of the link of every endpoint, in their order. If left out, `router.links.endpoint` holds for
+    /// all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-unit" = "phits/cycle"))]
     pub endpoint_bandwidth: Vec<Bandwidth>,
-    /// Links, each as two routers, then, where they are needed: the number of its class among `classes`, the port at
-    /// the first router, and that at the second. A pair that stands there twice has two parallel links.
+    /// Links, each as two routers. Three more numbers may follow: the number of its class in `classes`, the port at the
+    /// first router, and the port at the second. A pair that occurs twice has two parallel links.
     pub links: Vec<GraphLink>,
     /// Names of the classes of links, for `router.links`.
     #[serde(default = "one_class")]
     #[schemars(length(min = 1, max = MOST_CLASSES - 1))]
     pub classes: Vec<String>,
-    /// Routers of a group, for what speaks of groups (adversarial traffic, Valiant routes by groups): consecutive ones.
+    /// Number of consecutive routers that form a group, for adversarial traffic and Valiant routes by groups.
     #[serde(default = "one")]
     #[schemars(range(min = 1))]
     pub group: u32,
-    /// What routers, endpoints and ports are called where the network stands.
+    /// Names of routers, endpoints and ports in the real network.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub names: Option<Names>,
     /// Links, routers and endpoints that do not work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub faults: Option<Faults>,
-    /// What the file of the network has besides, and no packet can take: the package fills it in.
+    /// Parts of the network's file that carry no traffic. The package fills this in.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOut>,
 }
 
-/// Things of one kind in the file of a network that carry no traffic.
+/// Parts of one kind in the file of a network that carry no traffic.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub struct LeftOut {
-    /// What they are, in the plural.
+    /// Their kind, in the plural.
     pub what: String,
     /// How many there are.
     #[schemars(range(min = 1))]
     pub count: u64,
-    /// Where the first of them stands.
+    /// Position of the first of them in the file.
     pub first: String,
 }
 
@@ -91,13 +91,13 @@ fn one_class() -> Vec<String> {
     vec!["link".into()]
 }
 
-/// How many endpoints routers have.
+/// Number of endpoints at routers.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Endpoints {
-    /// Each the same number.
+    /// One number for every router.
     Each(u32),
-    /// Each its own.
+    /// A number for each router.
     Listed(Vec<u32>),
 }
 
@@ -213,7 +213,7 @@ impl TopologyParams for Graph {
     }
 
     fn needs(&self) -> f64 {
-        // A byte for each pair of routers: their distance.
+        // The distance table has a byte for each pair of routers.
         let routers = f64::from(self.routers);
         routers * routers
     }

@@ -13,20 +13,20 @@ use std::sync::Arc;
 pub(in crate::topology) struct Link {
     /// The routers.
     pub ends: [u32; 2],
-    /// Its class, 1 or more: 0 are the endpoints' links.
+    /// Its class, 1 or more. Class 0 are the endpoints' links.
     pub class: u8,
     /// Its ports; the next free ones if left out.
     pub ports: Option<[u16; 2]>,
 }
 
-/// What a network is built from.
+/// The parts of a network.
 #[derive(Debug)]
 pub(in crate::topology) struct Wiring {
     /// Names of the classes from 1 on.
     pub classes: Vec<String>,
     /// Endpoints of each router.
     pub endpoints: Vec<u32>,
-    /// Phits per cycle of the link of every endpoint; none if all are as their class says.
+    /// Phits per cycle of the link of every endpoint; empty if the class's bandwidth holds for all.
     pub bandwidth: Vec<Bandwidth>,
     /// The links.
     pub links: Vec<Link>,
@@ -42,19 +42,19 @@ struct Far {
     class: u8,
 }
 
-/// Most different bandwidths of endpoints' links: they and those of classes are numbered in a byte.
+/// Most different bandwidths of endpoints' links. Together with the classes' bandwidths they are numbered in a byte.
 const MOST_BANDWIDTHS: usize = 64;
 
 /// No router.
 const NOWHERE: Far = Far { router: u32::MAX, port: 0, class: 0 };
 
 impl Wiring {
-    /// [`Self::named`] of a network that numbers its routers and endpoints.
+    /// [`Self::named`] for a network without names.
     pub(in crate::topology) fn build(self) -> Result<GraphNetwork, ScenarioError> {
         self.named(Names::default())
     }
 
-    /// Checks everything, and measures all distances. Error paths are those of [`super::Graph`].
+    /// Checks everything, and measures all distances. Error paths match the keys of [`super::Graph`].
     pub(in crate::topology) fn named(self, names: Names) -> Result<GraphNetwork, ScenarioError> {
         let names = (names != Names::default()).then(|| Arc::new(names));
         let words = Words::of(names.as_ref());
@@ -128,10 +128,10 @@ impl Wiring {
         Ok(network)
     }
 
-    /// The ports of every router behind those of its endpoints.
+    /// The ports of every router after its endpoints.
     fn ports(&self, words: Words<'_>) -> Result<Vec<Vec<Far>>, ScenarioError> {
         let mut far: Vec<Vec<Far>> = vec![Vec::new(); self.endpoints.len()];
-        // The places before these have links.
+        // All places before these are filled with links.
         let mut filled = vec![0; self.endpoints.len()];
         for (index, Link { ends, class, ports }) in self.links.iter().enumerate() {
             let refuse = |expected: String| {
@@ -175,7 +175,7 @@ impl Wiring {
                 if own[place] != NOWHERE {
                     return refuse(format!("port {} of {} has a link already", at[side], words.router(end)));
                 }
-                // Its far end follows when both ports are known.
+                // The port at its far end follows when both ports are known.
                 own[place] = Far { router: ends[1 - side], port: 0, class: *class };
             }
             for side in 0..2 {
@@ -196,7 +196,7 @@ impl Wiring {
     }
 }
 
-/// Sums of all numbers before each, and of all.
+/// The sum of the numbers before each number, and the sum of all.
 fn running(numbers: impl Iterator<Item = u32>) -> Vec<u32> {
     let mut sum = 0;
     let mut sums = vec![0];
@@ -221,13 +221,13 @@ pub(in crate::topology) struct GraphNetwork {
     starts: Table<u32>,
     far: Table<Far>,
     distances: Distances,
-    /// Distances to groups, if they are of several routers.
+    /// Distances to groups, if groups have several routers.
     nearest: Option<Distances>,
     diameter: u32,
     hosts: Range<u32>,
     group: u32,
     names: Option<Arc<Names>>,
-    /// Phits per cycle of the link of every endpoint; none if all are as their class says.
+    /// Phits per cycle of the link of every endpoint; empty if the class's bandwidth holds for all.
     bandwidth: Vec<Bandwidth>,
 }
 
@@ -237,8 +237,8 @@ impl GraphNetwork {
         self.first[router + 1] - self.first[router]
     }
 
-    /// The links of router `at` over which shortest paths to `to` lead, counted from its first one; `distances` are
-    /// those to routers, or to groups.
+    /// The links of router `at` on shortest paths to `to`, counted from its first link. `distances` are distances to
+    /// routers, or to groups.
     #[inline]
     fn shortest<'a>(&'a self, distances: &'a Distances, at: u32, to: u32) -> impl Iterator<Item = u32> + 'a {
         let links = self.starts[at]..self.starts[at + 1];
@@ -247,7 +247,7 @@ impl GraphNetwork {
         links.filter(nearer).map(move |link| link - first)
     }
 
-    /// One of these, at random.
+    /// A random one of these.
     #[inline]
     fn any(&self, distances: &Distances, at: u32, to: u32, rng: &mut Rng) -> u32 {
         let ways = self.shortest(distances, at, to).count() as u32;
@@ -255,8 +255,8 @@ impl GraphNetwork {
         self.shortest(distances, at, to).nth(drawn as usize).unwrap_or(0)
     }
 
-    /// The virtual channels of a hop over a link of `class`: those of a class are divided among the hops of the longest
-    /// route, in their order.
+    /// The virtual channels of a hop over a link of `class`. The channels of a class are divided among the hops of the
+    /// longest route, in their order.
     #[inline]
     fn channels(&self, class: u8, leg: Leg, state: HopState, vcs: &[u8]) -> (u8, u8) {
         let taken = u32::from(leg.index) * self.diameter + state.leg_hops.total();

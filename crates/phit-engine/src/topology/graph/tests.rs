@@ -29,7 +29,7 @@ fn neighbours(routers: u32, links: &[(u32, u32)]) -> (Vec<u32>, Vec<u32>) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// More than 64 routers, so that there are several batches, and a tree below, so that all are joined.
+    /// More than 64 routers, so that there are several batches, with a tree that connects all routers.
     #[test]
     fn distances_are_shortest(routers in 2u32..150, seed: u64, extra in 0u32..150) {
         let mut rng = Rng::new(seed, Stream::Topology, 0);

@@ -34,14 +34,14 @@ fn words_are_names_where_there_are_names() {
     let words = tree.words();
     assert_eq!((words.router(0).as_str(), words.port(0, 2).as_str()), ("router leaf0", "leaf0 port up"));
     assert_eq!(words.port(0, 3), "leaf0 port 9", "ports are numbered as the operator numbers them");
-    // Several words, and what looks like a number, are set apart from the sentence.
+    // Names of several words, and names like numbers, are set apart from the sentence.
     assert_eq!((words.router(1).as_str(), words.port(1, 0).as_str()), ("router 'leaf 1'", "'leaf 1' port 1"));
     assert_eq!(words.router(3), "router '7'");
     assert_eq!((words.endpoint(3).as_str(), words.endpoint_again(3).as_str()), ("endpoint d", "endpoint d"));
     let unnamed = Words::default();
     assert_eq!((unnamed.router(0).as_str(), unnamed.port(0, 2).as_str()), ("router 0", "router 0 port 2"));
     assert_eq!((unnamed.endpoint(3).as_str(), unnamed.endpoint_again(3).as_str()), ("endpoint 3", "3"));
-    // Names of some sorts alone.
+    // Only some sorts have names.
     let few = built(json!({ "names": { "routers": ["a", "b", "c", "d"] } })).unwrap();
     assert_eq!((few.words().port(1, 2).as_str(), few.words().endpoint(1).as_str()), ("b port 2", "endpoint 1"));
 }

@@ -10,10 +10,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Adversarial (ADV+i): every packet of group g goes to an endpoint drawn uniformly from group (g + offset) mod G, so
-/// that all of a group's minimal routes share the links between two groups. Only groups that have endpoints count. Fits
-/// topologies of two or more groups: a Dragonfly's groups; where a topology has no hierarchy, every router with
-/// endpoints is a group. (García et al., "On-the-fly adaptive routing in high-radix hierarchical networks", ICPP 2012.)
+/// Adversarial (ADV+i): every packet of group g goes to an endpoint drawn uniformly from group (g + offset) mod G. So
+/// all minimal routes of a group share the links between two groups. Only groups with endpoints count. Fits topologies
+/// of two or more groups: the groups of a Dragonfly, or, in topologies without hierarchy, the routers with endpoints.
+/// (García et al., "On-the-fly adaptive routing in high-radix hierarchical networks", ICPP 2012.)
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Adversarial {
@@ -51,7 +51,7 @@ impl PatternParams for Adversarial {
 #[derive(Debug)]
 struct ToGroup {
     groups: Groups,
-    /// 1..number of groups.
+    /// Distance in groups, from 1 to less than the number of groups.
     offset: u32,
 }
 

@@ -1,7 +1,7 @@
-//! Bit permutations: the destination's number is a rearrangement of the bits of the source's.
+//! Bit permutations: the destination's number is a rearrangement of the source's bits.
 //!
-//! Definitions as in Dally and Towles, *Principles and Practices of Interconnection Networks*, section 3.2, and as in
-//! BookSim. They act on endpoint numbers, never on coordinates, and need a power of two of endpoints. Endpoints whose
+//! Definitions follow Dally and Towles, *Principles and Practices of Interconnection Networks*, section 3.2, and
+//! BookSim. They act on endpoint numbers, not on coordinates, and need a power of two of endpoints. Endpoints whose
 //! number is a fixed point send packets to themselves, which their router delivers.
 
 use super::{Pattern, PatternParams, unfit};
@@ -25,9 +25,9 @@ pub struct BitComplement {}
 #[serde(deny_unknown_fields)]
 pub struct BitReverse {}
 
-/// Transpose: the upper and the lower half of the bits of the endpoint number change places, which is the transposition
-/// of a square matrix stored row by row. The diagonal sends to itself. Acts on bits, not on a grid's coordinates. Fits
-/// topologies whose number of endpoints is a power of four.
+/// Transpose: the upper and the lower half of the endpoint number's bits change places. This transposes a square matrix
+/// that is stored row by row. The diagonal sends to itself. Acts on bits, not on a grid's coordinates. Fits topologies
+/// whose number of endpoints is a power of four.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Transpose {}

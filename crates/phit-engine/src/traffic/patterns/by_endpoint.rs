@@ -9,8 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Every endpoint follows a pattern of its own choice: those listed in a part that of the part, all others the
-/// background, or none. An endpoint without a pattern sends nothing. Fits topologies that all parts fit.
+/// By endpoint: each part lists endpoints and their pattern; all other endpoints follow the background, or send
+/// nothing. Endpoints of a part without a pattern send nothing, either. Fits topologies that all parts fit.
 ///
 /// ```toml
 /// [traffic]
@@ -25,7 +25,7 @@ use std::sync::Arc;
 pub struct ByEndpoint {
     /// The endpoints with a pattern of their own, each in one part at most.
     pub parts: Vec<Part>,
-    /// Pattern of all others; if left out, they send nothing.
+    /// Pattern of all other endpoints; if left out, they send nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub background: Option<Box<PatternKind>>,
 }
@@ -42,7 +42,7 @@ pub struct Part {
     pub pattern: Option<PatternKind>,
 }
 
-/// In [`Rule::part`]: the background.
+/// In [`Rule::part`]: the endpoint follows the background.
 const OTHERS: u16 = u16::MAX;
 
 impl PatternParams for ByEndpoint {

@@ -9,13 +9,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// The exchanges of a fast Fourier transform or a bitonic sort (butterfly): message m of an endpoint goes to the one
-/// whose number differs from its own in bit m mod log2 N alone. Packets that are not in messages differ in a bit drawn
-/// at random. Fits topologies whose number of endpoints N is a power of two, 2 or more.
+/// The exchanges of a fast Fourier transform or a bitonic sort (butterfly). Message m of an endpoint goes to the
+/// endpoint whose number differs in bit m mod log2 N alone. Packets without messages differ in a bit drawn at random.
+/// Fits topologies whose number of endpoints N is a power of two, 2 or more.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Fft {
-    /// If given, every message differs in this bit.
+    /// If given, all messages differ in this bit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bit: Option<u32>,
 }

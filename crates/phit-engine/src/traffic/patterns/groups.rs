@@ -1,9 +1,9 @@
-//! The endpoints of every group, for patterns that speak of groups.
+//! The endpoints of every group, for patterns between groups.
 
 use crate::topology::Topology;
 
-/// The groups of a topology that have endpoints, numbered from 0 in the topology's order; groups without endpoints (the
-/// upper stages of a Clos network) do not count.
+/// The groups of a topology that have endpoints, numbered from 0 in the topology's order. Groups without endpoints,
+/// such as the upper stages of a Clos network, do not count.
 #[derive(Debug)]
 pub(super) struct Groups {
     layout: Layout,
@@ -20,13 +20,13 @@ enum Layout {
 }
 
 impl Groups {
-    /// The groups of `topology`, whatever the order in which it numbers its endpoints.
+    /// The groups of `topology`. Its endpoints may be numbered in any order.
     pub(super) fn of(topology: &dyn Topology) -> Self {
         let raw = (0..topology.endpoints()).map(|e| topology.group_of(topology.attachment(e).0));
         Self::new(topology.groups(), raw.collect())
     }
 
-    /// The routers of `topology`, each taken as a group.
+    /// The routers of `topology`, each as a group.
     pub(super) fn routers(topology: &dyn Topology) -> Self {
         let raw = (0..topology.endpoints()).map(|e| topology.attachment(e).0);
         Self::new(topology.routers(), raw.collect())
@@ -63,7 +63,7 @@ impl Groups {
         Self { layout: Layout::Lists { starts, members, group, position }, used }
     }
 
-    /// The number among the groups that have endpoints of the topology's group `index`, if it has any.
+    /// The number of the topology's group `index` among the groups with endpoints, if it has endpoints.
     pub(super) fn number(&self, index: u32) -> Option<u32> {
         self.used.binary_search(&index).ok().map(|i| i as u32)
     }

@@ -9,9 +9,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Hot spot: a share of every endpoint's packets goes to a few target endpoints, drawn uniformly among them (a target
-/// never draws itself), and the rest follows another pattern. A target with no other target to send to follows that
-/// pattern only. Fits every topology that has the targets. (Pfister and Norton, "Hot spot contention and combining in
+/// Hot spot: a share of every endpoint's packets goes to a few target endpoints, drawn uniformly among them; the rest
+/// follows another pattern. A target never draws itself. A target without another target follows the other pattern
+/// only. Fits every topology that has the targets. (Pfister and Norton, "Hot spot contention and combining in
 /// multistage interconnection networks", IEEE Transactions on Computers 34(10), 1985.)
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -46,7 +46,7 @@ impl PatternParams for Hotspot {
 
 #[derive(Debug)]
 struct Spots {
-    /// Ascending.
+    /// Targets in ascending order.
     targets: Vec<u32>,
     share: f64,
     background: Arc<dyn Pattern>,
@@ -86,7 +86,7 @@ impl Pattern for Spots {
         match (self.share, targets, others) {
             (0.0, _, others) | (_, Destinations::Nothing, others) => Some(others),
             (1.0, targets, _) => Some(targets),
-            // What is not drawn for a target is not sent at all: a lower load than is asked for.
+            // Packets not drawn for a target would not be sent at all, so the load would be too low.
             (_, _, Destinations::Nothing) => None,
             (share, these, others) => Some(Destinations::Split { share, these: these.into(), others: others.into() }),
         }
@@ -117,7 +117,7 @@ mod tests {
     fn the_share_is_split_evenly_over_the_targets() {
         let hot = json!({ "kind": "hotspot", "targets": [17, 3], "share": 0.4, "background": { "kind": "shift" } });
         let pattern = build(hot).unwrap();
-        // Standard deviation of a share of 0.2 in 100000 draws: 0.0013.
+        // A share of 0.2 in 100000 draws has a standard deviation of 0.0013.
         let from_5 = counts(&*pattern, 5);
         assert!((from_5[3] - 0.2).abs() < 0.005 && (from_5[17] - 0.2).abs() < 0.005, "{from_5:?}");
         assert!((from_5[6] - 0.6).abs() < 0.006);

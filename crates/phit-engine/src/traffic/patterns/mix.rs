@@ -10,15 +10,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Mix: several patterns at once, in proportion to their weights, either drawn for every packet or fixed for every
-/// router (the node-level and the router-level combined traffic of the TPR paper). Fits topologies that all parts fit.
+/// Mix: several patterns at once, in proportion to their weights. The pattern is drawn for every packet, or fixed for
+/// every router (the node-level and the router-level combined traffic of the TPR paper). Fits topologies that all parts
+/// fit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Mix {
     /// The patterns and their weights.
     #[schemars(length(min = 1))]
     pub parts: Vec<Part>,
-    /// What chooses the part that a packet follows.
+    /// Whether a packet or a router decides which part is followed.
     #[serde(default)]
     pub by: By,
 }
@@ -35,7 +36,7 @@ pub struct Part {
     pub pattern: PatternKind,
 }
 
-/// What chooses the part of a mix.
+/// Whether a packet or a router decides which part of a mix is followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
@@ -63,7 +64,7 @@ impl PatternParams for Mix {
     }
 }
 
-/// The part of every endpoint: routers with endpoints take, in order, the part that lags most behind its share.
+/// The part of every endpoint. In order, each router with endpoints takes the part that is furthest below its share.
 fn interleave(weights: &Weighted, topology: &dyn Topology) -> Vec<u16> {
     const NONE: u16 = u16::MAX;
     let mut of_router = vec![NONE; topology.routers() as usize];
@@ -104,7 +105,7 @@ impl Pattern for PerPacket {
         let count = ways.len();
         let mut weights = vec![0.0; count];
         for (drawn, weight) in self.given.iter().enumerate() {
-            // As in `destination`: the next part in which it sends.
+            // As in `destination`: take the next part in which it sends.
             let Some(part) = (drawn..drawn + count).map(|i| i % count).find(sends) else {
                 return Some(Destinations::Nothing);
             };
@@ -155,7 +156,7 @@ mod tests {
         let pattern = mix("packet", [1.0, 4.0]).unwrap();
         let mut rng = Rng::new(1, Stream::Source, 0);
         let ones = (0..100_000).filter(|_| pattern.destination(5, &mut rng) == Some(6)).count();
-        // Standard deviation 126.
+        // The standard deviation is 126.
         assert!((ones as f64 - 20_000.0).abs() < 500.0, "{ones}");
     }
 

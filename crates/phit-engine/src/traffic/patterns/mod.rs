@@ -1,4 +1,4 @@
-//! Spatial patterns: who sends to whom. One file per pattern; a new one comes here.
+//! Spatial patterns: the destinations of packets. One file per pattern; a new one comes here.
 
 use crate::engine::{Rng, Stream};
 use crate::error::ScenarioError;
@@ -28,18 +28,17 @@ pub(crate) use uniform::Anyone;
 
 /// The seam `traffic`, spatial part: the destination of a packet.
 pub trait Pattern: Send + Sync + std::fmt::Debug {
-    /// Destination endpoint of a packet that endpoint `source` generates now; `None` if this endpoint never sends under
-    /// the pattern. A destination equal to `source` is a packet like any other: its router delivers it.
+    /// Destination of a packet that endpoint `source` generates now; `None` if this endpoint never sends under the
+    /// pattern. A packet to `source` itself is an ordinary packet: its router delivers it.
     fn destination(&self, source: u32, rng: &mut Rng) -> Option<u32>;
 
-    /// Destination of message `number` of `source`, counted from 0: for patterns that go through their destinations in
-    /// turn.
+    /// Destination of message `number` of `source`, counted from 0. For patterns that take their destinations in turn.
     fn message_destination(&self, source: u32, _number: u32, rng: &mut Rng) -> Option<u32> {
         self.destination(source, rng)
     }
 
-    /// Where the packets of `source` go in the long run; `None` if the pattern does not say, so that bounds of the
-    /// throughput cannot be computed.
+    /// The long-run distribution of the destinations of `source`. `None` if the pattern does not know it: then bounds
+    /// of the throughput cannot be computed.
     fn destinations(&self, _source: u32) -> Option<Destinations> {
         None
     }
@@ -50,13 +49,13 @@ pub trait Pattern: Send + Sync + std::fmt::Debug {
         None
     }
 
-    /// The pattern itself, if every packet goes to any endpoint, or to any other.
+    /// The uniform pattern, if this is one: every packet goes to any endpoint, or to any other.
     fn uniform(&self) -> Option<Anyone> {
         None
     }
 }
 
-/// What a pattern's file provides besides the rule.
+/// The parameters of a pattern.
 pub trait PatternParams {
     /// Fits the pattern to a topology, or says why it does not fit. Error paths are relative to the pattern's table.
     /// `seed` is for patterns that are drawn at random once, before the run.
@@ -64,7 +63,7 @@ pub trait PatternParams {
 }
 
 crate::registry::registry! {
-    /// `traffic.pattern`: where the packets of each endpoint go.
+    /// `traffic.pattern`: destinations of each endpoint's packets.
     pub enum PatternKind: "traffic pattern" as PatternParams {
         "uniform" => Uniform(uniform::Uniform),
         "adversarial" => Adversarial(adversarial::Adversarial),
@@ -104,12 +103,12 @@ pub(crate) fn part_seed(seed: u64, index: usize) -> u64 {
     Rng::new(seed, Stream::Pattern, 1 + index as u64).bits()
 }
 
-/// The refusal of a pattern that does not fit the topology.
+/// The error for a pattern that does not fit the topology.
 fn unfit(kind: &str, reason: impl Into<String>) -> ScenarioError {
     ScenarioError::new("", format!("{kind:?}"), reason)
 }
 
-/// Refuses a network in which nobody has anyone to send to.
+/// Refuses a network with fewer than two endpoints.
 fn at_least_two(kind: &str, topology: &dyn Topology) -> Result<(), ScenarioError> {
     match topology.endpoints() {
         n if n >= 2 => Ok(()),
@@ -142,7 +141,7 @@ mod tests {
     use crate::topology::{Topology, TopologyKind};
     use serde_json::{Value, json};
 
-    /// Adds the `share` of the packets that goes somewhere to the shares of endpoints.
+    /// Adds the `share` of packets with these destinations to the shares of endpoints.
     fn add(destinations: &Destinations, share: f64, shares: &mut [f64]) {
         match destinations {
             Destinations::Nothing => {}
@@ -173,7 +172,8 @@ mod tests {
         let tree = topology(&json!({ "kind": "clos", "down": [4, 4], "up": [4] }));
         let uneven = topology(&json!({ "kind": "cascade", "rows": 2, "columns": 3, "endpoints_per_router": 2 }));
         let silent = json!({ "kind": "by_endpoint", "parts": [{ "endpoints": [0, 1, 2], "pattern": "uniform" }] });
-        // In the second part endpoints from 3 on never send; if packets draw their parts, they follow the others.
+        // In the second part, endpoints from 3 on never send. If packets draw their parts, these endpoints follow the
+        // others.
         let parts = json!([
             { "weight": 3, "pattern": "neighbor" }, { "weight": 2, "pattern": silent },
             { "weight": 1, "pattern": "uniform" },
@@ -201,7 +201,7 @@ mod tests {
             (&grid, json!({ "kind": "mix", "by": "router", "parts": parts })),
             (&grid, silent.clone()),
         ];
-        // What a function does is not known.
+        // A function's distribution is not known.
         for &kind in PatternKind::KINDS.iter().filter(|kind| **kind != "python_pattern") {
             let named = |document: &Value| document == kind || document["kind"] == kind;
             assert!(cases.iter().any(|(_, document)| named(document)), "no case for {kind}");
@@ -225,7 +225,7 @@ mod tests {
                 assert!((whole - expected).abs() < 1e-9, "{document}, endpoint {source}: shares of {whole}");
                 for (to, (&share, &count)) in shares.iter().zip(&counts).enumerate() {
                     let mean = share * f64::from(DRAWN);
-                    // Five standard deviations of a binomial distribution: exceeded once in a million.
+                    // Five standard deviations of a binomial distribution, which is exceeded once in a million.
                     let far = 5.0 * (mean * (1.0 - share)).max(0.0).sqrt();
                     let off = (f64::from(count) - mean).abs();
                     assert!(off <= far + 1e-6, "{document}: {source} to {to}: {count} of {DRAWN}, expected {mean}");

@@ -1,4 +1,4 @@
-//! Neighbour traffic, and what it shares with other patterns that move whole routers.
+//! Neighbour traffic, and helpers for patterns that move whole routers.
 
 use super::groups::Groups;
 use super::{Pattern, PatternParams, Table, unfit};
@@ -8,8 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Neighbour: a fixed permutation in which every coordinate of the router grows by one, modulo the side, as in BookSim;
-/// the position within the router stays. Fits grids (torus, mesh, hyperx) of two or more routers.
+/// Neighbour: a fixed permutation that increases every coordinate of the router by one, modulo the side, as in BookSim.
+/// The position within the router stays. Fits grids (torus, mesh, hyperx) of two or more routers.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Neighbor {}
@@ -48,7 +48,7 @@ pub(super) fn along_the_grid(
     }
 }
 
-/// The permutation that sends each endpoint to the one at the same position of group `to(endpoint)`.
+/// The permutation that sends each endpoint to the endpoint at its position in group `to(endpoint)`.
 pub(super) fn at_same_position(
     kind: &str,
     groups: &Groups,

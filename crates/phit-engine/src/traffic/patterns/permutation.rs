@@ -8,12 +8,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Random permutation: one permutation of the endpoints, drawn uniformly before the run, in which every endpoint sends
-/// all its packets to one other endpoint and receives from one. Fits every topology of at least two endpoints.
+/// Random permutation: a permutation of the endpoints, drawn uniformly before the run. Every endpoint sends all its
+/// packets to one other endpoint, and receives from one. Fits every topology of at least two endpoints.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Permutation {
-    /// Seed of the permutation; without it, the permutation follows from the scenario's seed.
+    /// Seed of the permutation; if left out, it follows from the scenario's seed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
     /// Whether endpoints may send to themselves. If not, the permutation is drawn uniformly among those without fixed

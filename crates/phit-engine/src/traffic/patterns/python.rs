@@ -9,18 +9,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// A Python function, compiled by `numba`, says where each packet goes.
+/// A Python function, compiled by `numba`, returns the destination of each packet.
 ///
-/// On the command line and in Python `file` names the file of the function; only what the function needs is taken from
-/// there. It is executed with consent only (`--trust-python`).
+/// On the command line and in Python, `file` names the file of the function. Phit takes only the code that the function
+/// needs from it. The file is executed only with consent (`--trust-python`).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PythonPattern {
     /// Name of the function, which is decorated by `phit.pattern`.
     pub function: String,
-    /// Source text of the function and of what it needs, line by line.
+    /// Source text, line by line, of the function and the code that it needs.
     pub source: Vec<String>,
-    /// Numbers for its parameters, by their names; the others take their defaults.
+    /// Numbers for its parameters, by their names. Other parameters take their defaults.
     pub parameters: Parameters,
 }
 
@@ -28,7 +28,8 @@ impl PatternParams for PythonPattern {
     fn build(&self, topology: &dyn Topology, _: u64) -> Result<Arc<dyn Pattern>, ScenarioError> {
         let chooses = match foreign::find(&Name::new(Role::Pattern, &self.function, &self.source)?) {
             Some(Functions::Pattern(chooses)) => Some(chooses),
-            // A run is refused before (`Scenario::registered`): this pattern is built to be looked at.
+            // A run without the function has been refused already (`Scenario::registered`). Here the pattern is built
+            // only to be inspected.
             _ => None,
         };
         Ok(Arc::new(Rule {
@@ -58,8 +59,8 @@ impl Pattern for Rule {
     fn message_destination(&self, source: u32, number: u32, rng: &mut Rng) -> Option<u32> {
         let chooses = self.chooses?;
         let seen = SourceSeen::new(&CALLS, (source, number), self.routers, &self.attachments, &self.parameters, rng);
-        // SAFETY: who registered the function has promised that it can be called with a pointer to a `SourceSeen`
-        // (`foreign::register`). What that points to is borrowed by `seen`, which lives until the end of the call.
+        // SAFETY: whoever registered the function has promised that it can be called with a pointer to a `SourceSeen`
+        // (`foreign::register`). The references in `seen` live until the end of the call.
         let said = unsafe { chooses(&seen) };
         u32::try_from(said).ok().filter(|to| (*to as usize) < self.attachments.len())
     }
@@ -70,9 +71,9 @@ static CALLS: SourceCalls = SourceCalls { random, below };
 /// The stream that a function may draw from.
 #[allow(unsafe_code)]
 fn stream<'a>(seen: *const SourceSeen<'_>) -> &'a mut Rng {
-    // SAFETY: a function may hand over the pointer that it was given and no other (`foreign::register`). That is one to
-    // a `SourceSeen` on the stack of `Rule::message_destination`, which holds the stream's mutable reference until the
-    // function has returned. The function waits for the call, so that this reference is the only one in use.
+    // SAFETY: a function may pass on only the pointer that it was given (`foreign::register`). This pointer leads to a
+    // `SourceSeen` on the stack of `Rule::message_destination`, which holds the stream's mutable reference until the
+    // function returns. The function waits for this call, so no other reference to the stream is in use.
     unsafe { &mut *(*seen).rng() }
 }
 

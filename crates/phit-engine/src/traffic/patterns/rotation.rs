@@ -7,9 +7,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Rotation of the coordinates of a torus or mesh: (x, y, z) sends to (y, z, x), the transposition of data spread over
-/// three dimensions, as in a 3D-FFT; in two dimensions it is the transposition of the grid. Endpoints of a router keep
-/// their position. Fits grids whose sides are equal.
+/// Rotation of the coordinates of a torus or mesh: (x, y, z) sends to (y, z, x), which transposes data spread over
+/// three dimensions, as in a 3D-FFT. In two dimensions it transposes the grid. Endpoints of a router keep their
+/// position. Fits grids whose sides are equal.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Rotation {}

@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub struct Shift {
     /// Distance from source to destination in endpoint numbers; negative counts backwards.
     pub offset: i64,
-    /// Whether endpoints may send to themselves; without it an offset that leads back to the source is refused.
+    /// Whether endpoints may send to themselves. If not, an offset that leads back to the source is refused.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub include_self: bool,
 }

@@ -11,15 +11,15 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Tornado: a fixed permutation that goes almost half-way around. On a grid (torus, mesh, hyperx) every coordinate of
-/// the router moves by ceil(k/2) - 1 mod k, as in BookSim; on other topologies of several groups (dragonfly) the group
-/// moves by ceil(G/2) - 1 mod G; elsewhere the endpoint number moves by ceil(N/2) - 1 mod N. The position within the
-/// router or group stays. Fits topologies where that is not the identity: some side, or G, or N, of at least three.
+/// the router moves by ceil(k/2) - 1 mod k, as in BookSim. On other topologies of several groups (dragonfly) the group
+/// moves by ceil(G/2) - 1 mod G. Elsewhere the endpoint number moves by ceil(N/2) - 1 mod N. The position within the
+/// router or group stays. Fits topologies where this is not the identity: some side, or G, or N, is at least three.
 /// (Dally and Towles, *Principles and Practices of Interconnection Networks*, section 3.2.)
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Tornado {}
 
-/// How far something with `k` places moves.
+/// Distance of the move along `k` places.
 fn step(k: u32) -> u32 {
     k.div_ceil(2).saturating_sub(1)
 }

@@ -3,7 +3,7 @@
 use crate::engine::Rng;
 use crate::topology::{Hop, HopState, Leg, Peer, Port, Topology};
 
-/// Routers with the same number of endpoints each, in groups of equal size, optionally arranged as a grid.
+/// Routers with equal numbers of endpoints, in groups of equal size, optionally arranged as a grid.
 #[derive(Debug, Clone)]
 pub(crate) struct Toy {
     routers: u32,
@@ -25,7 +25,7 @@ impl Toy {
         Self { sides: Some(sides.to_vec()), ..Self::new(sides.iter().product(), concentration, 1) }
     }
 
-    /// `bare` more routers without endpoints, as the upper stages of a Clos network have.
+    /// Adds `bare` routers without endpoints, like the upper stages of a Clos network.
     pub(crate) fn with_bare_routers(self, bare: u32) -> Self {
         Self { bare, ..self }
     }

@@ -14,7 +14,8 @@ use std::sync::Arc;
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Uniform {
-    /// Whether an endpoint may draw itself. Some simulators do (BookSim); their loads on the network are lower by 1/N.
+    /// Whether an endpoint may draw itself. Some simulators allow it (BookSim); their loads on the network are lower by
+    /// 1/N.
     pub include_self: bool,
 }
 
@@ -29,12 +30,12 @@ impl PatternParams for Uniform {
     }
 }
 
-/// Any endpoint, or any but the source.
+/// Any endpoint, or any except the source.
 #[derive(Debug, Clone, Copy)]
 pub struct Anyone {
     /// Endpoints to choose from.
     among: u32,
-    /// 1 if the source is none of them; 0 if it is.
+    /// 1 if the source is excluded; 0 if it is included.
     skipped: u32,
 }
 

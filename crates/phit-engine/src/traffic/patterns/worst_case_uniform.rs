@@ -1,4 +1,4 @@
-//! Uniform traffic that all goes through the root of a tree.
+//! Uniform traffic through the root of a tree.
 
 use super::{Pattern, PatternParams, unfit};
 use crate::engine::Rng;
@@ -9,8 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Worst-case uniform random (wc-UR): every packet goes to an endpoint drawn uniformly among those whose only common
-/// ancestors with the source are the routers of the top level, so that nothing turns round below it. Fits folded Clos
+/// Worst-case uniform random (wc-UR): every packet passes the top level of the tree. Its destination is drawn uniformly
+/// among the endpoints whose only common ancestors with the source are routers of the top level. Fits folded Clos
 /// networks. (Kim, Dally and Abts, "Adaptive routing in high-radix Clos network", SC 2006, section 3.2.)
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -39,7 +39,7 @@ impl PatternParams for WorstCaseUniform {
 struct OtherSubtrees {
     /// Endpoints of a subtree.
     subtree: u32,
-    /// Endpoints of all others.
+    /// Endpoints of all other subtrees.
     others: u32,
 }
 

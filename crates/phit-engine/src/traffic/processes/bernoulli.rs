@@ -5,8 +5,8 @@ use crate::engine::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Bernoulli: in every cycle, independently of all others, an endpoint generates a packet with probability load / (mean
-/// packet size).
+/// Bernoulli: in every cycle an endpoint generates a packet with probability load / (mean packet size), independently
+/// of all other cycles.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Bernoulli {}
@@ -17,7 +17,7 @@ impl ProcessParams for Bernoulli {
     }
 }
 
-/// Draws the geometric number of cycles without a packet instead of one number per cycle.
+/// Draws the geometric number of cycles without a packet, instead of one random number per cycle.
 #[derive(Debug)]
 struct Independent {
     gap: Geometric,

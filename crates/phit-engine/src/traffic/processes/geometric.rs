@@ -1,12 +1,11 @@
 //! The waiting time for a success in independent trials.
 //!
-//! Logarithms are those of the `libm` crate, whose bits are the same everywhere: those of C libraries differ from
-//! one to
-//! another, and from processor to processor.
+//! Logarithms come from the `libm` crate, whose bits are equal on every machine. The bits of C libraries differ between
+//! libraries and processors.
 //!
-//! Most numbers are drawn without one: a table says between which random words the number grows by one (a guide
-//! table; Devroye, *Non-Uniform Random Variate Generation*, 1986, section III.2.4). What it cannot tell is computed, so
-//! that the numbers are the same with the table and without it.
+//! Most numbers are drawn without a logarithm. A guide table gives the random words at which the number grows by one
+//! (Devroye, *Non-Uniform Random Variate Generation*, 1986, section III.2.4). Where the table cannot decide, the number
+//! is computed. So the results are equal with and without the table.
 
 use crate::engine::Rng;
 use std::sync::Arc;
@@ -14,37 +13,37 @@ use std::sync::Arc;
 /// Number of failures before the first success in independent trials of one probability.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Geometric {
-    /// 1 / ln(1 - p): minus infinity if p is 0, zero if p is 1.
+    /// 1 / ln(1 - p): minus infinity if p is 0, and 0 if p is 1.
     scale: f64,
-    /// The numbers by the first bits of the random word, where that is worth its memory.
+    /// Guide table, indexed by the first bits of the random word, where it is worth its memory.
     guide: Option<Arc<Guide>>,
 }
 
-/// The numbers of failures of the random words that begin with the same eight bits.
+/// The numbers of failures for random words with equal first eight bits.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Words {
-    /// First 32 bits of a word from which on there is a failure more: of that word only a logarithm can tell. All ones
-    /// if there is none.
+    /// First 32 bits of a word from which on there is one more failure. For words with these very bits, only the
+    /// logarithm can tell. All ones if there is no such word.
     more_from: u32,
-    /// Failures of the words before it; [`COMPUTED`] if this must be computed.
+    /// Failures of the words before `more_from`; [`COMPUTED`] if they must be computed.
     failures: u32,
 }
 
 type Guide = [Words; 256];
 
-/// In [`Words::failures`]: several numbers are possible, or they change where rounding counts.
+/// In [`Words::failures`]: several numbers are possible, or rounding decides between them.
 const COMPUTED: u32 = u32::MAX;
 
 impl Geometric {
-    /// Trials that succeed with probability `p`, 0 to 1.
+    /// Independent trials, each a success with probability `p`, 0 to 1.
     pub(crate) fn new(p: f64) -> Self {
         let scale = libm::log1p(-p.clamp(0.0, 1.0)).recip();
-        // With a smaller probability there is hardly a cell with a single step.
+        // With a smaller probability, hardly any cell has only one step.
         let worthwhile = (1.0 / 128.0..1.0).contains(&p);
         Self { scale, guide: worthwhile.then(|| Arc::new(guide(scale))) }
     }
 
-    /// Draws a number of failures; `u64::MAX` if there is never a success. One random word, by inversion of the
+    /// Draws a number of failures; `u64::MAX` if there is never a success. It uses one random word and inverts the
     /// distribution function: P(failures >= k) = (1 - p)^k.
     #[inline]
     pub(crate) fn draw(&self, rng: &mut Rng) -> u64 {
@@ -65,18 +64,18 @@ impl Geometric {
         // In (0, 1]: its logarithm is finite.
         let u = 1.0 - Rng::unit_of(bits);
         let failures = libm::log(u) * self.scale;
-        // Zero times infinity, for u = 1 and p = 0. The conversion of anything larger than 64 bits saturates.
+        // `0 * infinity`, for u = 1 and p = 0, is not a number. Conversions of numbers beyond 64 bits saturate.
         if failures.is_nan() { u64::MAX } else { failures as u64 }
     }
 }
 
 /// The guide for a `scale` that is neither zero nor infinite.
 ///
-/// There are k failures or more if the unit u of the random word, u = word / 2^64, is 1 - exp(k / scale) or more. Where
-/// this step lies is known to a small part of 2^-32, that is, of the words that begin with the same 32 bits. The
-/// logarithm, its product with the scale and the scale itself are right to 2^-52 of their values each, which moves the
-/// step by less than 2^-46. A step that is nearer than 2^-42 to the words that begin otherwise is left to the
-/// logarithm, with the cells around it, and so is the last cell, in which there is no last step.
+/// There are at least k failures if the random word's unit u = word / 2^64 is at least 1 - exp(k / scale). The table
+/// knows this step to a small part of 2^-32, that is, among words with equal first 32 bits. The logarithm, its product
+/// with the scale and the scale itself have relative errors of 2^-52, which moves the step by less than 2^-46. If a
+/// step is within 2^-42 of the next word with other first bits, the logarithm decides for it and the cells around it.
+/// The logarithm also decides in the last cell, which has no last step.
 fn guide(scale: f64) -> Guide {
     const MARGIN: f64 = 1.0 / 1024.0;
     let mut cells = [Words { more_from: u32::MAX, failures: 0 }; 256];
@@ -104,7 +103,7 @@ mod tests {
     use super::*;
     use crate::engine::Stream;
 
-    /// Around every step, and in between, what the guide says is what the logarithm says.
+    /// The guide agrees with the logarithm around every step, and in between.
     #[test]
     fn the_guide_tells_what_the_logarithm_does() {
         for p in [1.0 / 128.0, 0.0125, 0.0375, 0.1, 0.3, 0.5, 0.875, 0.999] {

@@ -12,49 +12,50 @@ mod periodic;
 
 pub(crate) use geometric::Geometric;
 
-/// What one endpoint remembers of its process, 16 bytes.
+/// The state of one endpoint's process, 16 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ProcessState {
     /// First cycle in which the next packet can be generated.
     pub cycle: u64,
-    /// Whatever else the process remembers.
+    /// Any further state of the process.
     pub mark: u64,
 }
 
-/// The cycles of an endpoint that never generates again.
+/// The cycle of the next packet of an endpoint that never generates one again.
 pub(super) const NEVER: u64 = u64::MAX;
 
-/// Cycles are below this: times of packets have 32 bits.
+/// Upper bound of all cycles: times of packets have 32 bits.
 pub(super) const HORIZON: u64 = 1 << 32;
 
 /// The seam `traffic`, temporal part, for one load.
 pub trait Process: Send + Sync + Debug {
-    /// The state of an endpoint whose process begins in cycle `start`, in statistical equilibrium: the mean load is
-    /// right from that cycle on.
+    /// The state of an endpoint whose process begins in cycle `start`. It is in statistical equilibrium, so the mean
+    /// load is right from that cycle on.
     fn start(&self, start: u64, rng: &mut Rng) -> ProcessState;
-    /// The cycle in which the next packet is generated, later than that of the one before; at or beyond [`HORIZON`] if
-    /// there is none.
+    /// The cycle of the next packet, later than the cycle of the packet before. At or beyond [`HORIZON`] if there is
+    /// none.
     fn next(&self, state: &mut ProcessState, rng: &mut Rng) -> u64;
-    /// The cycles without a packet between two, if they are geometric and independent of all before.
+    /// The distribution of cycles between two packets, if it is geometric and independent of the past.
     fn independent(&self) -> Option<Geometric> {
         None
     }
 }
 
-/// What a process's file provides besides the rule.
+/// The parameters of a process.
 pub trait ProcessParams {
-    /// The process whose mean load is `load` phits/(endpoint·cycle) with packets of `mean_size` phits on average, where
-    /// `load <= mean_size`; or why there is none.
+    /// The process with a mean load of `load` phits/(endpoint·cycle) and packets of `mean_size` phits on average, where
+    /// `load <= mean_size`. Or the reason why there is none.
     fn build(&self, load: f64, mean_size: f64) -> Result<Box<dyn Process>, String>;
 
-    /// The same for loads, its own among them, that are given in units of `one` phit/(endpoint·cycle): `load` is not.
+    /// The process for `load` in phits/(endpoint·cycle). The process's own loads are multiples of `one`
+    /// phit/(endpoint·cycle).
     fn build_in(&self, _one: f64, load: f64, mean_size: f64) -> Result<Box<dyn Process>, String> {
         self.build(load, mean_size)
     }
 }
 
 crate::registry::registry! {
-    /// `traffic.process`: when each endpoint generates a packet.
+    /// `traffic.process`: times at which each endpoint generates a packet.
     pub enum ProcessKind: "injection process" as ProcessParams {
         "bernoulli" => Bernoulli(bernoulli::Bernoulli),
         "on_off" => OnOff(on_off::OnOff),

@@ -5,11 +5,11 @@ use crate::engine::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// On/off: a Markov chain of two states per endpoint, on and off. In every cycle of the on state the endpoint generates
-/// a packet with probability peak / (mean packet size); in the off state it generates none. Bursts last a geometric
-/// number of cycles of mean `burst`, and the pauses between them a geometric number of cycles whose mean makes the mean
-/// load `traffic.load`. A change of the load draws every endpoint's state anew. (Dally and Towles, *Principles and
-/// Practices of Interconnection Networks*, section 24.2.2.)
+/// On/off: every endpoint is a Markov chain of two states, on and off. In every cycle of the on state it generates a
+/// packet with probability peak / (mean packet size), and in the off state it generates none. Bursts last a geometric
+/// number of cycles with mean `burst`. The pauses between them also last a geometric number of cycles, with the mean
+/// that yields `traffic.load`. After a change of the load, every endpoint draws a new state. (Dally and Towles,
+/// *Principles and Practices of Interconnection Networks*, section 24.2.2.)
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OnOff {
@@ -17,8 +17,8 @@ pub struct OnOff {
     #[schemars(range(min = 1))]
     #[schemars(extend("x-unit" = "cycles"))]
     pub burst: f64,
-    /// Load within a burst, a share or a rate as `traffic.load` is (in phits/(endpoint·cycle) with
-    /// `load_unit = "bisection"`): more than 0 and at least `traffic.load`.
+    /// Load within a burst, in the unit of `traffic.load` (in phits/(endpoint·cycle) with `load_unit = "bisection"`).
+    /// More than 0, and at least `traffic.load`.
     #[serde(default = "one")]
     #[schemars(extend("exclusiveMinimum" = 0))]
     #[schemars(extend("x-unit" = "load"))]
@@ -43,9 +43,9 @@ impl ProcessParams for OnOff {
         }
         let duty = load / peak;
         let stop = if duty < 1.0 { 1.0 / burst } else { 0.0 };
-        // In equilibrium as many endpoints start as stop: (1 - duty) * go = duty * stop.
+        // In equilibrium, equally many endpoints start and stop: (1 - duty) * go = duty * stop.
         let go = if duty < 1.0 { stop * duty / (1.0 - duty) } else { 1.0 };
-        // The tolerance is for a load at the very limit; probabilities are clamped to 1.
+        // The tolerance allows rounding for a load at the limit; probabilities are clamped to 1.
         if go > 1.0 + 1e-9 {
             let most = peak * burst / (burst + 1.0);
             return Err(format!(
@@ -90,7 +90,7 @@ impl TwoStates {
 /// `mark` is the first cycle after the current or next burst, which begins no later than `cycle`.
 impl Process for TwoStates {
     fn start(&self, start: u64, rng: &mut Rng) -> ProcessState {
-        // What remains of a geometric period is distributed like a whole one.
+        // The rest of a geometric period has the distribution of a whole one.
         if rng.chance(self.duty) {
             ProcessState { cycle: start, mark: self.end_of_burst(start, rng) }
         } else {
@@ -126,11 +126,11 @@ mod tests {
 
     #[test]
     fn bursts_and_pauses_have_their_mean_lengths() {
-        // At a peak of one phit per cycle every cycle of a burst has a packet, so bursts can be seen.
+        // A peak of one phit per cycle puts a packet into every cycle of a burst, so the packets show the bursts.
         let cycles = cycles(&OnOff { burst: 20.0, peak: 1.0 }, 0.25, 0, 4_000_000);
         let bursts = 1 + cycles.windows(2).filter(|w| w[1] > w[0] + 1).count();
         let mean = cycles.len() as f64 / bursts as f64;
-        // About 50000 bursts of standard deviation 19.5: 0.09.
+        // About 50000 bursts with a standard deviation of 19.5: their mean has 0.09.
         assert!((mean - 20.0).abs() < 0.4, "{mean}");
         let load = cycles.len() as f64 / 4e6;
         assert!((load - 0.25).abs() < 0.006, "{load}");

@@ -5,8 +5,8 @@ use crate::engine::Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Periodic: every endpoint generates one packet each (mean packet size) / load cycles. Where the period is not a whole
-/// number of cycles, the k-th packet is generated in cycle floor(phase + k * period). A change of the load begins a new
+/// Periodic: every endpoint generates a packet every (mean packet size) / load cycles. If the period is not a whole
+/// number of cycles, the k-th packet is generated in cycle floor(phase + k * period). A change of the load starts a new
 /// sequence in its cycle.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -23,7 +23,7 @@ pub enum Phase {
     /// Uniform within the first period, independently for every endpoint.
     #[default]
     Random,
-    /// In the first cycle, at all endpoints alike.
+    /// In the first cycle, at all endpoints.
     Zero,
 }
 
@@ -33,7 +33,7 @@ impl ProcessParams for Periodic {
     }
 }
 
-/// A period that is whole but for the rounding of the numbers that it comes from, such as a load of 0.15, is whole.
+/// The period, rounded to a whole number if only rounding of its inputs, such as a load of 0.15, separates it from one.
 fn whole(period: f64) -> f64 {
     let nearest = period.round();
     if (period - nearest).abs() < 1e-12 * period { nearest } else { period }
@@ -101,7 +101,7 @@ mod tests {
         let firsts: Vec<u64> = (0..1000).map(|i| cycles(Phase::Random, 0.25, 1.0, i)[0]).collect();
         for c in 100..104 {
             let count = firsts.iter().filter(|&&f| f == c).count();
-            // Standard deviation 13.7.
+            // The standard deviation is 13.7.
             assert!((200..300).contains(&count), "{c}: {count}");
         }
     }

@@ -10,8 +10,7 @@ use std::sync::Arc;
 
 /// An execution trace of Chakra, a file for each rank: protobuf, also compressed by gzip, or JSON (S. Sridharan et al.,
 /// "Chakra: Advancing Performance Benchmarking and Co-design using Standardized Execution Traces", 2023). Its times are
-/// nanoseconds, so that `units.cycle` has to be said; each calculation takes the whole number of cycles next to its
-/// own.
+/// nanoseconds, so `units.cycle` is required. Each calculation is rounded to a whole number of cycles.
 ///
 /// ```toml
 /// [workload]
@@ -24,13 +23,13 @@ use std::sync::Arc;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Chakra {
-    /// The file of any rank, `PREFIX.RANK.et` or `PREFIX.RANK.json`, or the folder of all; found from the scenario's
-    /// folder.
+    /// The file of any rank, `PREFIX.RANK.et` or `PREFIX.RANK.json`, or the folder of all. The path is relative to the
+    /// scenario's folder.
     pub file: String,
-    /// What the trace leaves open.
+    /// Choices that the trace leaves open.
     #[serde(default)]
     pub options: chakra::Options,
-    /// What tells the files' contents from others: results of two digests are kept apart. The package fills it in.
+    /// Digest of the files' contents, so that results of different contents are kept apart. The package fills it in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
 }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 impl ProgramParams for CollectiveParams {
     fn executable(&self, site: &Site<'_>) -> Result<Arc<dyn Executable>, ScenarioError> {
         let mut params = self.clone();
-        // The topology's groups, wherever the ranks stand: they follow one another among the members.
+        // The topology's groups of the ranks' endpoints: the members are grouped by them, in this order.
         if self.algorithm == Some(Algorithm::Hierarchical) && self.communicators.is_empty() && self.groups.is_empty() {
             let ranks = self.ranks.unwrap_or(site.free.len() as u32);
             let mut groups: BTreeMap<u32, Vec<u32>> = BTreeMap::new();

@@ -21,9 +21,9 @@ use std::sync::Arc;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Goal {
-    /// The file, found from the scenario's folder.
+    /// The file. Its path is relative to the scenario's folder.
     pub file: String,
-    /// What tells the file's contents from others: results of two digests are kept apart. The package fills it in.
+    /// Digest of the file's contents, so that results of different contents are kept apart. The package fills it in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
 }

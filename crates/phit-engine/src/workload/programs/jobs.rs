@@ -11,12 +11,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Several programs at once, each at endpoints of its own, that know nothing of one another. Jobs are placed one after
-/// the other, among the endpoints that those before have left. Hosts and packets are the same for all. In results the
-/// ranks of each job are counted on from those of the job before.
+/// Several programs at once, each at its own endpoints and independent of the others. Jobs are placed one after
+/// another, each at endpoints that the jobs before left free. All share the parameters of hosts and packets. In
+/// results, the ranks of each job are numbered after those of the job before.
 ///
-/// A job may have traffic in place of a program: its endpoints send packets to one another, as a pattern and a process
-/// say that know no other endpoints. The run ends when the programs do.
+/// A job may have traffic instead of a program: its endpoints exchange packets among themselves, with a pattern and a
+/// process. The run ends when all programs have ended.
 ///
 /// ```toml
 /// [workload]
@@ -38,7 +38,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Jobs {
-    /// The programs, and what is sent beside them.
+    /// The programs, and the traffic beside them.
     #[schemars(length(min = 1))]
     pub job: Vec<Job>,
 }
@@ -48,25 +48,24 @@ pub struct Jobs {
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub struct Job {
-    /// What it is called in results; if left out, by its number from 0.
+    /// Name of the job in results; if left out, its number, from 0 on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What its ranks do, as in `[workload]`.
+    /// The program of its ranks, as in `[workload]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<ProgramKind>,
-    /// What its endpoints send in place of a program, as in `[traffic]`, but for `requests`: endpoints are counted from
-    /// 0 within the job, in the order of its placement, and cycles from its start.
+    /// Traffic of its endpoints instead of a program, as in `[traffic]` without `requests`. Endpoints are numbered from
+    /// 0 within the job, in the order of its placement. Cycles count from its start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traffic: Option<TrafficParams>,
-    /// Endpoints of a job with traffic; if left out, all that are free.
+    /// Number of endpoints of a job with traffic; if left out, all free endpoints.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub endpoints: Option<u32>,
-    /// Which of the endpoints that are free each rank stands at, or traffic is for; if left out, as
-    /// `[workload.placement]` says.
+    /// Which free endpoints the job takes; if left out, `[workload.placement]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placement: Option<PlacementKind>,
-    /// Cycle in which it begins.
+    /// Cycle in which the job starts.
     #[serde(default)]
     #[schemars(extend("x-unit" = "cycles"))]
     pub start: u32,
@@ -105,7 +104,7 @@ impl Jobs {
                 (None, Some(params)) => {
                     let made = job.place_traffic(params, &own).map_err(|e| e.under(&path))?;
                     let places = made.endpoints.to_vec();
-                    // It has no ranks.
+                    // A job of traffic has no ranks.
                     jobs.push(MadeJob {
                         name: Some(name.into()),
                         first: endpoints.len() as u32 / site.rails,

@@ -20,7 +20,7 @@ mod jobs;
 mod made;
 mod trace;
 
-/// Where a program is to be executed.
+/// The context in which a program is built.
 pub struct Site<'a> {
     /// The graph.
     pub topology: &'a dyn Topology,
@@ -28,24 +28,24 @@ pub struct Site<'a> {
     pub seed: u64,
     /// Ticks in a cycle.
     pub ticks_per_cycle: Tick,
-    /// What endpoints can send.
+    /// Rates of the endpoints.
     pub rates: &'a Rates,
     /// The load that saturates the network's bisection, if it has one, in phits/(endpoint·cycle).
     pub bisection: Option<f64>,
-    /// Units of time of calculations in a nanosecond, as a fraction, if it is known how long a cycle is.
+    /// Units of time of calculations in a nanosecond, as a fraction, if the length of a cycle is known.
     pub nanosecond: Option<(u128, u128)>,
-    /// Endpoints that have no rank yet, in ascending order.
+    /// Free endpoints, in ascending order.
     pub free: &'a [u32],
     /// Number of the job.
     pub job: u32,
-    /// Which of these endpoints ranks stand at, unless the program says so itself.
+    /// Placement of the ranks, unless the program gives its own.
     pub placement: &'a PlacementKind,
     /// Endpoints that each rank has.
     pub rails: u32,
 }
 
 impl Site<'_> {
-    /// The endpoints of so many ranks, by rank and rail.
+    /// The endpoints of `ranks` ranks, by rank and rail.
     pub fn place(&self, ranks: u32) -> Result<Vec<u32>, ScenarioError> {
         let &Self { topology, seed, free, job, placement, rails, .. } = self;
         let among = Free { topology, endpoints: free, seed, job, rails };
@@ -53,37 +53,37 @@ impl Site<'_> {
     }
 }
 
-/// A program, and where its ranks stand.
+/// A program, and the endpoints of its ranks.
 pub struct Made {
     /// The program.
     pub program: Arc<dyn Executable>,
     /// The endpoints of all ranks, by rank and rail.
     pub endpoints: Vec<u32>,
-    /// What it consists of, in the order of their ranks.
+    /// Its jobs, in the order of their ranks.
     pub jobs: Vec<MadeJob>,
     /// The traffic beside it.
     pub traffic: Vec<Beside>,
 }
 
-/// A program that is executed, alone or beside others; or traffic beside others.
+/// A part of a workload: a program, alone or beside others, or traffic beside programs.
 #[derive(Debug)]
 pub struct MadeJob {
-    /// Its name; nothing of one that is alone.
+    /// Its name; `None` for a program alone.
     pub name: Option<Arc<str>>,
     /// Its first rank.
     pub first: u32,
-    /// Cycle in which it begins.
+    /// Cycle in which it starts.
     pub start: u32,
-    /// Where the program comes from; nothing of traffic, which has no ranks.
+    /// The source of the program; `None` for traffic, which has no ranks.
     pub source: Option<Arc<dyn ProgramParams + Send + Sync>>,
 }
 
-/// Where a program comes from.
+/// A source of programs: the parameters of one kind.
 pub trait ProgramParams: Debug {
     /// The program. Error paths are relative to the table.
     fn executable(&self, site: &Site<'_>) -> Result<Arc<dyn Executable>, ScenarioError>;
 
-    /// Several programs that are executed at once, of a kind that stands for such; `executable` is not asked for then.
+    /// The jobs, if this kind is a list of jobs. `executable` is then not called.
     fn jobs(&self, _site: &Site<'_>) -> Option<Result<Made, ScenarioError>> {
         None
     }
@@ -93,29 +93,29 @@ pub trait ProgramParams: Debug {
         Vec::new()
     }
 
-    /// Where an operation stands in what the program was read from, as `line 7`.
+    /// The position of an operation in the source, as `line 7`.
     fn place_of(&self, _rank: u32, _number: u32) -> Option<String> {
         None
     }
 
-    /// True if its times are nanoseconds, so that it has to be known how long a cycle is.
+    /// True if its times are nanoseconds, so that the length of a cycle must be known.
     fn counts_nanoseconds(&self) -> bool {
         false
     }
 }
 
-/// The program that parameters stand for, for as many ranks as they imply, or for all endpoints that are free. It is
-/// made while it runs, and takes no room however many ranks there are.
+/// The program of these parameters, for the number of ranks that they imply, or for all free endpoints. It is generated
+/// while it runs, so its memory does not depend on the number of ranks.
 fn made(params: &dyn Source, site: &Site<'_>) -> Result<Arc<dyn Executable>, ScenarioError> {
     let ranks = params.ranks().unwrap_or(site.free.len() as u32 / site.rails);
     let scripts = source::scripts(params, Some(ranks), &[], site.seed);
     scripts.map(|scripts| -> Arc<dyn Executable> { Arc::new(scripts) }).map_err(|error| at_key(error, ""))
 }
 
-/// An error at the parameter that it names, or else at `table`.
+/// An error at the parameter that it names, or at `table` if it names none.
 fn at_key(error: phit_workload::Error, table: &str) -> ScenarioError {
     match error.key {
-        // What follows the key is its value.
+        // The value follows the key.
         Some(key) => match error.message.strip_prefix(&format!("{key} = ")).and_then(|text| text.split_once(": ")) {
             Some((value, expected)) => ScenarioError::new(key, value, expected),
             None => ScenarioError::missing(key, error.message),
@@ -157,7 +157,7 @@ impl ProgramKind {
 }
 
 crate::registry::registry! {
-    /// `[workload]`: where the program comes from.
+    /// `[workload]`: the source of the program.
     pub enum ProgramKind: "workload" as ProgramParams {
         "goal" => Goal(goal::Goal),
         "chakra" => Chakra(chakra::Chakra),

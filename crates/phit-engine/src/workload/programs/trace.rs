@@ -8,10 +8,11 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::sync::Arc;
 
-/// A trace of MPI calls as `dumpi2ascii` prints those of DUMPI, the profiling library of the Structural Simulation
-/// Toolkit (SST): a file for each rank, also compressed by gzip; or an archive in the Open Trace Format 2 (OTF2), which
-/// the package reads with `phit[otf2]`. The times between calls are nanoseconds, so that `units.cycle` has to be said;
-/// each takes the whole number of cycles next to its own. How long a call took is for the network to say.
+/// A trace of MPI calls. One form is text printed by `dumpi2ascii` from DUMPI, the profiling library of the Structural
+/// Simulation Toolkit (SST): a file for each rank, also compressed by gzip. The other is an archive in the Open Trace
+/// Format 2 (OTF2), which the package reads with `phit[otf2]`. The times between calls are nanoseconds, so
+/// `units.cycle` is required; each is rounded to a whole number of cycles. The duration of the calls themselves follows
+/// from the simulated network.
 ///
 /// ```toml
 /// [workload]
@@ -23,13 +24,13 @@ use std::sync::Arc;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Trace {
-    /// The file of any rank, `PREFIX-RANK.txt`, `.ascii` or `.dumpi`, or the anchor file `NAME.otf2` of an archive;
-    /// found from the scenario's folder.
+    /// The file of any rank, `PREFIX-RANK.txt`, `.ascii` or `.dumpi`, or the anchor file `NAME.otf2` of an archive. The
+    /// path is relative to the scenario's folder.
     pub file: String,
-    /// What the trace leaves open.
+    /// Choices that the trace leaves open.
     #[serde(default)]
     pub options: dumpi::Options,
-    /// What tells the files' contents from others: results of two digests are kept apart. The package fills it in.
+    /// Digest of the files' contents, so that results of different contents are kept apart. The package fills it in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
 }
