@@ -1,17 +1,17 @@
-//! What several kernels check of a scenario: the settings of links, and room in buffers.
+//! Checks of a scenario that several kernels share: the settings of links, and room in buffers.
 
 use super::Demands;
 use super::links::{LinkParams, LinkTable, Phits};
 use crate::error::ScenarioError;
 use crate::topology::Topology;
 
-/// The settings of a class and the path under which they stand.
+/// The settings of a class, and the path of their table.
 pub(crate) fn described(table: &LinkTable, class: &str) -> (String, LinkParams) {
     let key = if table.contains_key(class) || !table.contains_key("default") { class } else { "default" };
     (format!("router.links.{key}"), table.get(key).cloned().unwrap_or_default())
 }
 
-/// Refuses classes that the topology does not have, and settings that no kernel could take.
+/// Refuses classes that the topology does not have, and settings that no kernel accepts.
 pub(crate) fn check(table: &LinkTable, topology: &dyn Topology) -> Result<(), ScenarioError> {
     let known: Vec<&str> = topology.classes().iter().map(String::as_str).chain(["default"]).collect();
     for (class, params) in table {
@@ -35,8 +35,8 @@ pub(crate) fn check(table: &LinkTable, topology: &dyn Topology) -> Result<(), Sc
     Ok(())
 }
 
-/// Refuses buffers without room for the packets that the routing mechanism asks for, or, in each of the queues of a
-/// virtual channel, for `unit` phits: what moves at once, in the words of `what` and `switching`.
+/// Refuses buffers that are too small for the routing mechanism's packets, or whose queues lack room for `unit` phits
+/// each. A unit is whatever moves at once; `what` and `switching` name it in the message.
 pub(crate) fn check_room(
     table: &LinkTable,
     demands: &Demands<'_>,

@@ -1,14 +1,14 @@
-//! What executes a program at endpoints: the hosts of some ranks, the messages that they have yet to send, and those
-//! that come to them.
+//! The executor of a program at endpoints: the hosts of some ranks, the messages that they have yet to send, and the
+//! messages on their way to them.
 //!
-//! A message is sent as packets, of which only the next one is ever made. What it is, from whom and for whom, is told
-//! to the executor of its destination apart from the packets, no later than the first of them comes. An endpoint sends
-//! at most one packet in a cycle. A rank may have several endpoints, its rails: each has messages of its own to send.
+//! A message is sent as packets, of which only the next one is ever made. The executor of the destination learns size,
+//! source and destination of a message separately, no later than its first packet arrives. An endpoint sends at most
+//! one packet in a cycle. A rank may have several endpoints, its rails, and each has its own messages to send.
 //!
-//! Nothing here depends on how ranks are shared out among executors. Events of different ranks touch only through
-//! messages and words of these, which take at least a tick; those of one rank and one tick come in the order in which
-//! they were said: operations that became due before, then messages by source and by the order in which they were
-//! sent, then words that a receive has taken a message.
+//! Nothing here depends on the distribution of ranks among executors. Events of different ranks only interact through
+//! messages and replies about them, which take at least a tick. Events of one rank in one tick are handled in a fixed
+//! order: operations that became due before; then messages by source and order of sending; then replies that a receive
+//! has matched a message.
 
 use super::incoming::{Announced, Come, Incoming, Times};
 use crate::engine::{Tick, fetch, poll};
@@ -26,21 +26,21 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-/// Events after which it is asked whether the run is to stop.
+/// Number of events between two checks whether the run is to stop.
 const POLLED: u32 = 1024;
 
-/// The state of all hosts is fetched where at least one event in so many hosts was handled in a turn: read in order, it
-/// takes a fraction of the time that it takes line by line.
+/// The state of all hosts is prefetched if a turn handled at least one event per `BUSY` hosts. Reading it in order
+/// takes a fraction of the time of reading it line by line.
 const BUSY: usize = 4;
 
-/// Something that a rank hears of.
+/// Something that happens to a rank.
 #[derive(Debug, Clone, Copy)]
 enum Event {
-    /// An operation of `rank` is due, which has this number.
+    /// Operation `number` of `rank` is due.
     Operation { rank: u32, number: u32, operation: Operation },
     /// A message has arrived.
     Message(Message),
-    /// A receive has taken a message, and has said so at tick `told`.
+    /// A receive has matched a message, and has said so at tick `told`.
     Taken { taken: Taken, told: u64 },
 }
 
@@ -56,7 +56,7 @@ struct Sending {
     last: u16,
 }
 
-/// A receive at another executor has taken a message, whose sender hears of it at tick `at`.
+/// A receive at another executor has matched a message, and its sender learns of it at tick `at`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct Word {
     /// When.
@@ -67,20 +67,20 @@ pub(crate) struct Word {
     number: u32,
     /// The interface that it took.
     nic: u8,
-    /// When the receive took it.
+    /// When the receive matched it.
     told: u64,
 }
 
-/// Where a slot is.
+/// The position of a slot.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Seat {
     /// Its endpoint.
     pub endpoint: u32,
-    /// The partition of that.
+    /// The partition of its endpoint.
     pub home: u32,
 }
 
-/// What an endpoint has to send.
+/// The messages that an endpoint has to send.
 #[derive(Debug, Clone)]
 struct Outgoing {
     /// Phits that have not been sent.
@@ -89,7 +89,7 @@ struct Outgoing {
     from: u32,
     /// The first cycle in which no packet has been generated.
     next_cycle: u32,
-    /// Of the message that is being sent: its packets that have not been made,
+    /// For the message that is being sent: its packets that have not been made,
     left: u32,
     /// the cycle of the next one,
     cycle: u32,
@@ -104,21 +104,21 @@ struct Outgoing {
 }
 
 impl Outgoing {
-    /// The packets of a message to endpoint `to` are the next to be made.
+    /// Makes the packets of a message to endpoint `to` the next ones.
     #[inline]
     fn begin(&mut self, &Sending { packets, last, first, .. }: &Sending, to: u32) {
         (self.left, self.last, self.cycle, self.to) = (packets, last, first, to);
     }
 }
 
-/// The hosts of a part of the ranks, and what they send and receive.
+/// The hosts of some of the ranks, and the messages that they send and receive.
 pub(crate) struct Executor {
     workload: Arc<Workload>,
     /// By slot of the network.
     seats: Arc<[Seat]>,
     asked: Asked,
     ticks_per_cycle: u64,
-    /// Packets of this cycle and later ones cannot be sent.
+    /// First cycle whose packets cannot be sent any more.
     cycles: Tick,
     hosts: Hosts,
     effects: Effects,
@@ -128,7 +128,7 @@ pub(crate) struct Executor {
     /// Events in this turn of the partition.
     handled: u32,
     begun: bool,
-    /// Endpoints of a rank.
+    /// Number of endpoints of a rank.
     each: u32,
     /// By place of the rank, and rail.
     outgoing: Vec<Outgoing>,
@@ -143,16 +143,16 @@ pub(crate) struct Executor {
     incoming: Incoming,
     /// Words on their way to ranks of this executor.
     words: BinaryHeap<Reverse<Word>>,
-    /// Places of slots that have got something to send in this tick.
+    /// Places of slots that have received something to send in this tick.
     pub(crate) senders: Vec<u32>,
-    /// Messages that have been sent in this tick, whose destinations are to know of them, each with the partition of
-    /// its destination: where ranks have several rails all, otherwise those whose first packet is made next.
+    /// Messages sent in this tick that their destinations must learn of, each with the destination's partition. With
+    /// several rails these are all messages; otherwise, only those whose first packet is made next.
     pub(crate) posted: Vec<(u32, Announced)>,
-    /// Words for ranks, of this executor or another: who took what, from whom, when.
+    /// Replies for ranks, of this executor or another: the message, its receive, and the time.
     pub(crate) told: Vec<(Message, Taken, u64)>,
-    /// Rows of messages that have come; by [`Message::mark`].
+    /// Rows of messages that have arrived, by [`Message::mark`].
     rows: Vec<MessageRow>,
-    /// A message has more packets than there are cycles left.
+    /// True if a message has more packets than there are cycles left.
     pub(crate) beyond: bool,
 }
 
@@ -212,7 +212,8 @@ impl Executor {
         }
     }
 
-    /// Does what is due by tick `now`: once in a tick, when all packets of the tick have been delivered.
+    /// Handles everything that is due by tick `now`. Called once in a tick, when all packets of the tick have been
+    /// delivered.
     pub(crate) fn execute(&mut self, now: Tick) {
         let now = u64::from(now);
         if !self.begun {
@@ -244,7 +245,7 @@ impl Executor {
         }
     }
 
-    /// Lets an event take place at `now`, or says until when it has to wait.
+    /// Handles an event at `now`, or returns the time until which it must wait.
     fn take_place(&mut self, event: Event, now: u64) -> Result<(), Wait> {
         self.count(1);
         match event {
@@ -262,9 +263,9 @@ impl Executor {
         }
     }
 
-    /// Messages of one tick arrive by destination, source and order.
+    /// Takes in the messages of one tick, by destination, source and order.
     ///
-    /// Where a rank hears of nothing else in the tick, what it does about a message need not be queued.
+    /// If nothing else happens to the rank in this tick, its reaction to a message need not be queued.
     fn take_in(&mut self, now: u64) {
         if self.incoming.at_rest() {
             return;
@@ -290,7 +291,7 @@ impl Executor {
         self.incoming.give_back(come);
     }
 
-    /// True if something is due for a rank, besides what arrives.
+    /// True if something else than arrivals is due for a rank.
     #[inline]
     fn is_due(&self, now: u64) -> bool {
         self.events.is_due(now) || self.words.peek().is_some_and(|Reverse(word)| word.at <= now)
@@ -310,9 +311,9 @@ impl Executor {
         }
     }
 
-    /// Takes in a message for the rank at `place`, and lets it go on with the next steps of a collective: what
-    /// [`Self::take_place`] and [`Self::settle`] do, without a queue, where nothing else is due. False if it is not as
-    /// simple as that, and nothing has happened.
+    /// Takes in a message for the rank at `place`, and lets the rank go on with the next steps of a collective. If
+    /// nothing else is due, this does the work of [`Self::take_place`] and [`Self::settle`] without a queue. False if
+    /// the case is not that simple; then nothing has happened.
     #[inline]
     fn answer(&mut self, message: &Message, place: usize, now: u64) -> bool {
         if self.asked.messages {
@@ -349,16 +350,16 @@ impl Executor {
         }
     }
 
-    /// Notes what an event at `now` has led to with other ranks.
+    /// Records the consequences of an event at `now` for other ranks.
     #[inline]
     fn note(&mut self, now: u64) {
-        // In most runs nobody wants to know.
+        // In most runs nothing asks for them.
         if self.asked.messages || self.effects.taken.is_some() {
             self.note_matched(now);
         }
     }
 
-    /// Notes that a receive has taken a message.
+    /// Records that a receive has matched a message.
     fn note_matched(&mut self, now: u64) {
         let Some((message, at)) = self.effects.matched.take() else { return };
         if self.asked.messages {
@@ -374,8 +375,8 @@ impl Executor {
         }
     }
 
-    /// Sees to what an event at `now` has led to: queues it, or, if nothing else is due for its rank, does `at_once`
-    /// what is due.
+    /// Handles the consequences of an event at `now`: queues them, or, if nothing else is due for its rank, does
+    /// `at_once` whatever is due.
     fn settle(&mut self, now: u64, at_once: bool) {
         loop {
             self.note(now);
@@ -395,7 +396,7 @@ impl Executor {
             loop {
                 let Some(Ready { rank, number, operation, at }) = Hosts::next_ready(&mut self.effects) else { return };
                 let event = Event::Operation { rank, number, operation };
-                // What has been queued comes before what is released after it.
+                // Queued events come before events that are released after them.
                 if at != now || self.events.is_due(now) {
                     self.events.add(at, event);
                     continue;
@@ -415,7 +416,7 @@ impl Executor {
         }
     }
 
-    /// What a rank sends to itself never enters the network.
+    /// A message from a rank to itself never enters the network.
     fn send_to_itself(&mut self, mut message: Message, left: u64) {
         if self.asked.messages {
             message.mark = self.rows.len() as u32;
@@ -425,10 +426,10 @@ impl Executor {
         self.events.add(left, Event::Message(message));
     }
 
-    /// Cuts a message of the slot at `place` into packets, the first of which may be generated in the cycle in which
-    /// its first byte leaves the host.
+    /// Cuts a message of the slot at `place` into packets. The first may be generated in the cycle in which the first
+    /// byte leaves the host.
     fn send(&mut self, mut message: Message, place: usize, left: u64) {
-        // Most messages are as long as the one before.
+        // Most messages are as long as the message before.
         if self.cut.0 != message.bytes {
             self.cut = (message.bytes, self.workload.packets.cut(message.bytes));
         }
@@ -466,14 +467,14 @@ impl Executor {
         self.senders.push(place as u32);
     }
 
-    /// Where what is sent from a slot stands among what its ranks send.
+    /// The place of a slot among those of this executor's ranks.
     fn place(&self, slot: u32) -> u32 {
         let (rank, rail) = rail_of(slot, self.each);
         self.hosts.ranks().place(rank) as u32 * self.each + rail as u32
     }
 
-    /// The next packet from the slot at `place`, whose last one has been sent. If it is the first of its message, and
-    /// the destination does not know of that, it is [`Self::posted`].
+    /// The next packet from the slot at `place`, after its last one has been sent. If it is the first of a message that
+    /// the destination does not know of, the message is [`Self::posted`].
     #[inline]
     pub(crate) fn next_packet(&mut self, place: u32) -> Option<Generated> {
         let outgoing = &mut self.outgoing[place as usize];
@@ -497,23 +498,23 @@ impl Executor {
         Some(packet)
     }
 
-    /// Hears of a message before its first packet comes.
+    /// Learns of a message before its first packet arrives.
     pub(crate) fn expect(&mut self, announced: Announced) {
         self.incoming.expect(announced);
     }
 
-    /// Hears that a receive elsewhere has taken a message; the word comes later than now.
+    /// Learns that a receive elsewhere has matched a message. The reply is due later than now.
     pub(crate) fn hear_word(&mut self, word: Word) {
         self.words.push(Reverse(word));
     }
 
-    /// A word to the sender of `taken`, which takes `ticks`.
+    /// A reply to the sender of `taken`, which takes `ticks`.
     pub(crate) fn word(taken: Taken, told: u64, ticks: Tick) -> Word {
         Word { at: told + u64::from(ticks).max(1), rank: taken.source, number: taken.number, nic: taken.nic, told }
     }
 
-    /// The tail of `packet` reaches its endpoint, that of the slot at `place`, at tick `now`, its head `before` ticks
-    /// earlier. Returns, of the last packet of a message, the ticks since the message's first byte left its host.
+    /// The tail of `packet` reaches the endpoint of the slot at `place`, at tick `now`; its head arrived `before` ticks
+    /// earlier. For the last packet of a message, returns the ticks since the message's first byte left its host.
     pub(crate) fn delivered(&mut self, packet: &Packet, place: u32, (now, before): (Tick, Tick)) -> Option<u64> {
         let (destination, _) = rail_of(place, self.each);
         let cycle = match self.ticks_per_cycle {
@@ -522,7 +523,7 @@ impl Executor {
         };
         let times = (now.saturating_sub(before), now);
         let arrival = self.incoming.packet(destination, cycle, packet, times)?;
-        // An endpoint takes in one packet after the other: no other message arrives at the rank in this tick.
+        // An endpoint receives packets one after another, so no other message arrives at the rank in this tick.
         let now = u64::from(now);
         let took = Some(now.saturating_sub(arrival.posted));
         if !self.is_due(now)
@@ -538,7 +539,7 @@ impl Executor {
         took
     }
 
-    /// True if nothing is due by tick `now`, and nothing has been done that others are to know of.
+    /// True if nothing is due by tick `now`, and nothing has happened that others must learn of.
     pub(crate) fn is_idle(&self, now: Tick) -> bool {
         let Self { begun, incoming, senders, posted, told, .. } = self;
         *begun
@@ -547,7 +548,7 @@ impl Executor {
             && self.next().is_none_or(|next| next > u64::from(now))
     }
 
-    /// It is asked when the first phits of messages come.
+    /// True if the run asks for the arrival of messages' first phits.
     pub(crate) fn notes_messages(&self) -> bool {
         self.asked.messages
     }
@@ -558,17 +559,17 @@ impl Executor {
         self.events.next().into_iter().chain(word).min()
     }
 
-    /// True if nothing is due ever, and there is nothing to send.
+    /// True if nothing will ever be due, and there is nothing to send.
     pub(crate) fn at_rest(&self) -> bool {
         self.begun && self.unsent == 0 && self.incoming.at_rest() && self.next().is_none()
     }
 
-    /// True if every message has come that was announced.
+    /// True if every announced message has arrived.
     pub(crate) fn expects_nothing(&self) -> bool {
         self.incoming.left().next().is_none()
     }
 
-    /// When the last of the operations ends that have been performed so far.
+    /// When the last of the operations performed so far ends.
     pub(crate) fn finish(&self) -> u64 {
         self.hosts.ranks().iter().map(|rank| self.hosts.finish(rank)).max().unwrap_or(0)
     }
@@ -578,12 +579,12 @@ impl Executor {
         self.hosts.performed()
     }
 
-    /// What is left of the program, with the messages of which not all packets have come.
+    /// The unfinished part of the program, with the messages that have not arrived completely.
     pub(crate) fn left(&self) -> (Left, Vec<Message>) {
         (self.hosts.left(), self.incoming.left().collect())
     }
 
-    /// How the ranks have fared, and what else is asked for.
+    /// The records of the ranks, and other rows that were asked for.
     pub(crate) fn rows(&self) -> Programs {
         let rank = |rank: u32| {
             let endpoint = self.workload.endpoint(rank, 0);
@@ -610,7 +611,7 @@ impl Executor {
         self.handled = 0;
     }
 
-    /// Brings what the hosts are going to need into the cache, if they had much to do in the last turn.
+    /// Brings the hosts' state into the cache, if they had much to do in the last turn.
     pub(crate) fn fetch(&self) {
         if self.handled as usize * BUSY < self.outgoing.len() {
             return;
@@ -620,7 +621,7 @@ impl Executor {
         self.incoming.fetch();
     }
 
-    /// Bytes held, without the program's.
+    /// Bytes of memory, without the program.
     pub(crate) fn bytes(&self) -> usize {
         self.hosts.bytes()
             + self.events.bytes()
@@ -633,7 +634,7 @@ impl Executor {
     }
 }
 
-/// The rank and the rail of a slot, of `each` that a rank has.
+/// The rank and the rail of a slot. A rank has `each` rails.
 fn rail_of(slot: u32, each: u32) -> (u32, usize) {
     match each {
         1 => (slot, 0),
@@ -641,7 +642,7 @@ fn rail_of(slot: u32, each: u32) -> (u32, usize) {
     }
 }
 
-/// A message that has arrived, of which a row is kept where such are asked for.
+/// A message that has arrived. Its row is kept if rows are asked for.
 fn message_of(come: &Come, rows: Option<(&mut Vec<MessageRow>, Option<Rails>)>) -> Message {
     let &Come { mut message, times: Times { injected, first, last }, .. } = come;
     if let Some((rows, rails)) = rows {

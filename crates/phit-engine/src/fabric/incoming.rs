@@ -1,12 +1,12 @@
 //! Messages that are on their way to the ranks of an executor.
 //!
-//! A packet is known by the endpoint that sent it and by the cycle of its generation, which no two packets of an
-//! endpoint share; the packets of a message count on from its first.
+//! A packet is identified by the endpoint that sent it and the cycle of its generation, which no two packets of an
+//! endpoint share. The packets of a message have consecutive cycles.
 //!
-//! Messages of one source, destination and tag arrive in the order in which they were sent. Over one endpoint that is
-//! the order of their first packets, and it is enough to know of a message when its first packet is made. Over several
-//! rails a message may be there before the packets of one that was sent earlier are made: there messages are known as
-//! soon as they are sent, and are numbered.
+//! Messages of one source, destination and tag arrive in the order of sending. Over one endpoint, this is the order of
+//! their first packets, so it is enough to learn of a message when its first packet is made. Over several rails, a
+//! message may arrive before the packets of an earlier one are made. There, messages are announced and numbered when
+//! they are sent.
 
 use crate::engine::{NONE, Tick, fetch};
 use crate::packet::Packet;
@@ -18,7 +18,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What is told of a message before its first packet comes.
+/// The announcement of a message before its first packet arrives.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Announced {
     pub(super) message: Message,
@@ -30,7 +30,7 @@ pub(crate) struct Announced {
     pub(super) packets: u32,
 }
 
-/// A message that is on its way.
+/// A message under way.
 #[derive(Debug, Clone, Copy)]
 struct Coming {
     message: Message,
@@ -39,14 +39,14 @@ struct Coming {
     left: u32,
 }
 
-/// When what of a message came.
+/// Times of arrival of a message.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Times {
-    /// Tick at which the first of its packets was injected.
+    /// Tick at which its first packet was injected.
     pub(super) injected: Tick,
     /// Tick of the first phit.
     pub(super) first: Tick,
-    /// Tick of the last phit, when all have come.
+    /// Tick of the last phit, when all have arrived.
     pub(super) last: Tick,
 }
 
@@ -56,18 +56,18 @@ impl Default for Times {
     }
 }
 
-/// A message that has come.
+/// A message that has arrived.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Come {
     pub(super) message: Message,
-    /// When, if this is noted.
+    /// Its times of arrival, if they are recorded.
     pub(super) times: Times,
 }
 
 /// The endpoint that sends a message, and the cycle of its first packet.
 type Key = (u32, u32);
 
-/// That all of a message has come: in the order in which messages of one tick are taken in.
+/// The complete arrival of a message. Its order is the one in which messages of one tick are taken in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Arrival {
     /// Place of the destination.
@@ -78,23 +78,23 @@ pub(super) struct Arrival {
     pub(super) posted: u64,
 }
 
-/// So many messages are looked at one after the other; of more there is an index.
+/// Most messages that are searched one after another; more have an index.
 const FEW: u32 = 8;
 
-/// For each rank so many messages at most are brought into the cache ahead.
+/// Most messages of a rank that are prefetched.
 const MOST_FETCHED: usize = 4;
 
 /// In [`OfRank::len`]: there is an index, until no message is left.
 const MANY: u32 = u32::MAX;
 
-/// Messages on their way to a rank, those of one endpoint in the order in which they were sent. The first stands here,
-/// which mostly is the only one.
+/// Messages under way to a rank. Those from one endpoint are in the order of sending. The first, which is mostly the
+/// only one, is stored here.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 struct OfRank {
-    /// [`NOTHING`] if there is none, or an index of them.
+    /// [`NOTHING`] if there is none, or if there is an index.
     first: Coming,
-    /// Those after it.
+    /// The messages after it.
     rest: List,
     len: u32,
 }
@@ -104,14 +104,14 @@ const _: () = assert!(size_of::<OfRank>() == 64);
 impl OfRank {
     const NONE: Self = Self { first: NOTHING, rest: List::EMPTY, len: 0 };
 
-    /// The message that stands here.
+    /// The message that is stored here.
     #[inline]
     fn first(&self) -> Option<&Coming> {
         (self.first.key != NOBODY).then_some(&self.first)
     }
 }
 
-/// No message has this key.
+/// A key that no message has.
 const NOBODY: Key = (NONE, NONE);
 
 /// No message.
@@ -121,25 +121,25 @@ const NOTHING: Coming = Coming {
     left: 0,
 };
 
-/// Messages on their way to some ranks.
+/// Messages under way to some ranks.
 pub(super) struct Incoming {
     ranks: Ranks,
     /// By place of the destination.
     heads: Vec<OfRank>,
-    /// Of ranks that have a few those after the first.
+    /// For ranks with few messages: those after the first.
     few: Lists<Coming>,
-    /// By place of the destination, of ranks with many.
+    /// For ranks with many messages, by place of the destination.
     many: FxHashMap<u32, BTreeMap<Key, Coming>>,
-    /// Those that have come in this tick.
+    /// Messages that have arrived in this tick.
     come: Vec<Arrival>,
-    /// When what of each has come, by place and key, if this is noted.
+    /// Times of arrival, by place and key, if they are recorded.
     times: Option<FxHashMap<(u32, Key), Times>>,
-    /// Those that come over several rails.
+    /// Messages that have arrived over several rails, in order.
     order: Option<InOrder<Come>>,
 }
 
 impl Incoming {
-    /// Nothing on its way to `ranks`, of several rails each or one. `noted`: it is kept when messages come.
+    /// No messages under way to `ranks`. `rails`: each has several rails. `noted`: times of arrival are recorded.
     pub(super) fn new(ranks: Ranks, rails: bool, noted: bool) -> Self {
         Self {
             heads: vec![OfRank::NONE; ranks.len()],
@@ -152,7 +152,7 @@ impl Incoming {
         }
     }
 
-    /// Hears of a message before its first packet comes.
+    /// Learns of a message before its first packet arrives.
     pub(super) fn expect(&mut self, Announced { message, from, first, packets }: Announced) {
         let place = self.ranks.place(message.destination);
         let coming = Coming { message, key: (from, first), left: packets };
@@ -183,8 +183,8 @@ impl Incoming {
         many.insert(coming.key, coming);
     }
 
-    /// A packet for the rank at `place`, generated in `cycle`, is there at tick `now`; its head was at `head`. Returns
-    /// the message of which it was the last.
+    /// A packet for the rank at `place`, generated in `cycle`, has arrived at tick `now`; its head was there at `head`.
+    /// Returns the message if this was its last packet.
     #[inline]
     pub(super) fn packet(
         &mut self,
@@ -206,13 +206,13 @@ impl Incoming {
         (left == 0).then_some(Arrival { place, source, key, posted })
     }
 
-    /// A message has come, which is to be taken in when all of the tick have.
+    /// A message has arrived. It is taken in when all messages of the tick have arrived.
     #[inline]
     pub(super) fn note(&mut self, arrival: Arrival) {
         self.come.push(arrival);
     }
 
-    /// The message of which an endpoint has generated a packet in `cycle`, on its way to the rank at `place`.
+    /// The message to the rank at `place` whose packet an endpoint generated in `cycle`.
     #[inline]
     fn of_packet(&mut self, place: u32, (from, cycle): Key) -> Option<&mut Coming> {
         let of_rank = &mut self.heads[place as usize];
@@ -258,8 +258,8 @@ impl Incoming {
         Some(Come { message: coming.message, times })
     }
 
-    /// Takes out the message of `key`, which has come, if no other of its sender and tag is before it; and those that
-    /// have waited for it.
+    /// Takes out the message of `key`, which has arrived, if no earlier one of its sender and tag is missing. Also
+    /// takes out messages that have waited for it.
     fn take_first(&mut self, place: u32, key: Key, each: &mut impl FnMut(Come)) {
         let Some(tag) = self.get(place, key).map(|coming| coming.message.tag) else { return };
         while let Some(first) = self.first_of(place, key.0, tag).filter(|coming| coming.left == 0) {
@@ -268,7 +268,7 @@ impl Incoming {
         }
     }
 
-    /// The message of `tag` that an endpoint has sent first.
+    /// The earliest message of `tag` from an endpoint.
     fn first_of(&self, place: u32, from: u32, tag: u32) -> Option<&Coming> {
         match self.many.get(&place) {
             None => self.few(place).find(|coming| coming.key.0 == from && coming.message.tag == tag),
@@ -290,8 +290,8 @@ impl Incoming {
         of_rank.first().into_iter().chain(self.few.iter(of_rank.rest))
     }
 
-    /// What has come in this tick, by destination, by source, and in the order in which it was sent. The list is to be
-    /// [given back](Self::give_back).
+    /// The messages that have arrived in this tick, by destination, source and order of sending. The caller must [give
+    /// back](Self::give_back) the list.
     #[inline]
     pub(super) fn come(&mut self) -> Vec<Arrival> {
         let mut come = std::mem::take(&mut self.come);
@@ -301,15 +301,15 @@ impl Incoming {
         come
     }
 
-    /// Takes back an emptied list of what had come.
+    /// Takes back an emptied list of arrivals.
     #[inline]
     pub(super) fn give_back(&mut self, mut come: Vec<Arrival>) {
         come.clear();
         self.come = come;
     }
 
-    /// The message of an arrival, if that alone can be taken in now: no other of its sender is before it, or has waited
-    /// for it. `None`, too, where it is noted when messages come.
+    /// The message of an arrival, if it can be taken in alone: no earlier one of its sender is missing, and none has
+    /// waited for it. `None` also if times of arrival are recorded.
     #[inline]
     pub(super) fn alone(&self, &Arrival { place, key, .. }: &Arrival) -> Option<Message> {
         let of_rank = &self.heads[place as usize];
@@ -330,7 +330,7 @@ impl Incoming {
         found
     }
 
-    /// The message of an arrival, which was [alone](Self::alone), has been taken in.
+    /// The message of an arrival that was [alone](Self::alone) has been taken in.
     #[inline]
     pub(super) fn taken(&mut self, &Arrival { place, key, .. }: &Arrival) {
         let of_rank = &mut self.heads[place as usize];
@@ -340,8 +340,8 @@ impl Incoming {
         }
     }
 
-    /// Calls `each` with the messages of a rank that have come in this tick, and with those that came earlier and had
-    /// to wait for them: by source, and in the order in which they were sent.
+    /// Calls `each` with a rank's messages that have arrived in this tick, and with earlier arrivals that had to wait
+    /// for them: by source, and in the order of sending.
     pub(super) fn take_in(&mut self, of_rank: &[Arrival], mut each: impl FnMut(Come)) {
         let Some(mut order) = self.order.take() else {
             return of_rank.iter().for_each(|arrival| self.take_first(arrival.place, arrival.key, &mut each));
@@ -353,18 +353,18 @@ impl Incoming {
         self.order = Some(order);
     }
 
-    /// Brings what is known of all ranks into the cache.
+    /// Brings the state of all ranks into the cache.
     pub(super) fn fetch(&self) {
         fetch(&self.heads);
         self.few.fetch(MOST_FETCHED * self.heads.len());
     }
 
-    /// True if no message has come that has not been taken in.
+    /// True if every message that has arrived has been taken in.
     pub(super) fn at_rest(&self) -> bool {
         self.come.is_empty()
     }
 
-    /// The messages of which not all packets have come.
+    /// The messages that have not arrived completely.
     pub(super) fn left(&self) -> impl Iterator<Item = Message> + '_ {
         (0..self.ranks.len() as u32).flat_map(|place| {
             let mut all: Vec<&Coming> = match self.many.get(&place) {
@@ -395,8 +395,9 @@ mod tests {
     }
 
     proptest! {
-        /// However packets overtake one another, each is counted for its own message, and messages of one source and
-        /// tag arrive in the order in which they were sent, each as soon as it and all of these before it have come: a
+        /// Packets may overtake one another in any way, and each is still counted for its own message. Messages of one
+        /// source and tag arrive in the order of sending, each as soon as it and all earlier ones are complete. With a
+        /// few or with many under way.
         /// few on their way at once, or many.
         #[test]
         fn messages_arrive_in_order(
@@ -410,7 +411,7 @@ mod tests {
                 let first = next[source as usize];
                 next[source as usize] += count;
                 let message = message(source, number as u32, tag);
-                // Endpoints stand in another order than ranks.
+                // The order of endpoints differs from that of ranks.
                 incoming.expect(Announced { message, from: 9 - source, first, packets: count });
                 packets.extend((first..first + count).map(|cycle| (9 - source, cycle, number)));
             }

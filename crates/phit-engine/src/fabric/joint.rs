@@ -1,4 +1,4 @@
-//! A network that several processes run together: what it is asked is answered for all of them.
+//! A network that several processes run together. Every question about it is answered for all of them.
 
 use super::{Fabric, News, Progress, gathered};
 use crate::engine::{Team, Tick};
@@ -8,15 +8,15 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// This process's share of a network, and the processes that have the rest. Collectors and snapshots are those of the
-/// share; all other answers are the same in every process.
+/// This process's share of a network, and the processes with the other shares. Collectors and snapshots cover this
+/// share only; all other answers are equal in every process.
 pub(crate) struct Joint {
     own: Box<dyn Fabric>,
     team: Team,
 }
 
 impl Joint {
-    /// The network of which `own` is here.
+    /// The network, of which `own` is this process's share.
     pub(crate) fn new(own: Box<dyn Fabric>, team: Team) -> Self {
         Self { own, team }
     }
@@ -62,7 +62,7 @@ impl Fabric for Joint {
 
     fn tables(&self) -> BTreeMap<&'static str, usize> {
         let mut all = self.own.tables();
-        // Every process has the same tables.
+        // Every process has equal tables.
         let each = self.team.each(all.values().copied().collect::<Vec<usize>>());
         for (place, sum) in all.values_mut().enumerate() {
             *sum = each.iter().map(|of| of[place]).sum();

@@ -1,4 +1,4 @@
-//! Links, by class: what a scenario says of them, and the same in ticks. Every kernel has them.
+//! Links by class: their settings in a scenario, and the settings in ticks. All kernels use them.
 
 use crate::bandwidth::{Bandwidth, Injection, Rate};
 use crate::engine::Tick;
@@ -95,45 +95,44 @@ impl JsonSchema for Phits {
     }
 }
 
-/// One class of links and the input buffers at their ends.
+/// The links of one class, and the input buffers at their ends.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LinkParams {
-    /// Cycles from the first phit leaving an output to its arrival at the next input. Credits take as long, if
-    /// `credit_latency` does not say otherwise. For the class `endpoint`: from generation plus one cycle to the
-    /// router's input, and from its output to the endpoint.
+    /// Cycles from the first phit leaving an output to its arrival at the next input. Credits take equally long, unless
+    /// `credit_latency` is given. For the class `endpoint`: from one cycle after generation to the router's input, and
+    /// from its output to the endpoint.
     #[schemars(range(max = LONGEST))]
     #[schemars(extend("x-unit" = "cycles"))]
     pub latency: u32,
-    /// Cycles that a credit takes back over the link, where they differ from `latency`: a simulator may give credits
-    /// a channel of their own.
+    /// Cycles that a credit takes back over the link, if not `latency`. Some simulators give credits a separate
+    /// channel.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = LONGEST))]
     #[schemars(extend("x-unit" = "cycles"))]
     pub credit_latency: Option<u32>,
     /// Cycles that a credit for an injection queue takes from the router to the endpoint, which may use it at once
-    /// (class `endpoint` only). If left out, it takes as long as one that the endpoint gives back,
-    /// `router.credit_delay` included.
+    /// (class `endpoint` only). If left out, it takes as long as a credit from the endpoint, including
+    /// `router.credit_delay`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = LONGEST))]
     #[schemars(extend("x-unit" = "cycles"))]
     pub injection_credit_latency: Option<u32>,
-    /// Cycles from a router's output to the endpoint, where it differs from `latency` (class `endpoint` only).
+    /// Cycles from a router's output to the endpoint, if not `latency` (class `endpoint` only).
     #[schemars(range(max = LONGEST))]
     #[schemars(extend("x-unit" = "cycles"))]
     pub ejection_latency: Option<u32>,
     /// Phits that an endpoint has room for in each virtual channel (class `endpoint` only). It consumes a packet or
-    /// flit in the cycle after it has arrived, and the credit comes back over the link. If left out, an endpoint takes
-    /// whatever comes.
+    /// flit in the cycle after its arrival, and the credit returns over the link. If left out, an endpoint accepts
+    /// every packet at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-unit" = "phits"))]
     pub ejection_buffer: Option<Phits>,
-    /// Phits per cycle. A ratio such as 0.25 is a link that is slower than a phit in a cycle.
+    /// Phits per cycle. A ratio such as 0.25 means a link slower than a phit per cycle.
     #[schemars(extend("x-unit" = "phits/cycle"))]
     pub bandwidth: Bandwidth,
-    /// Phits per cycle from an endpoint into its router where it differs from `bandwidth` (class `endpoint` only);
-    /// `"infinite"`: a packet a cycle whatever its size, whose phits then
-    /// follow one another at `bandwidth`.
+    /// Phits per cycle from an endpoint into its router, if not `bandwidth` (class `endpoint` only). `"infinite"` means
+    /// one packet per cycle, whatever its size; its phits then follow one another at `bandwidth`.
     #[schemars(extend("x-unit" = "phits/cycle"))]
     pub injection_bandwidth: Option<Injection>,
     /// Virtual channels (for the class `endpoint`: injection queues).
@@ -160,7 +159,7 @@ impl Default for LinkParams {
     }
 }
 
-/// Links by class; `default` stands for the classes that are not listed.
+/// Links by class; `default` describes the classes that are not listed.
 pub(super) type LinkTable = BTreeMap<String, LinkParams>;
 
 /// The links of `class`.
@@ -171,26 +170,26 @@ pub(super) fn link(table: &LinkTable, class: &str) -> LinkParams {
 /// A link class in ticks.
 #[derive(Debug, Clone)]
 pub struct LinkClass {
-    /// Output to input.
+    /// Latency from output to input.
     pub latency: Tick,
-    /// Of a credit, input to output.
+    /// Latency of a credit, from input to output.
     pub credit_latency: Tick,
-    /// Of a credit for an injection queue, whatever the router's delay of credits (class `endpoint`); `None`: that of
-    /// any credit, with the delay.
+    /// Latency of a credit for an injection queue, without the router's delay of credits (class `endpoint`). `None`:
+    /// the latency of other credits, with the delay.
     pub injection_credit_latency: Option<Tick>,
-    /// Router to endpoint (class `endpoint`).
+    /// Latency from router to endpoint (class `endpoint`).
     pub ejection_latency: Tick,
-    /// Phits that an endpoint has room for; `None` if it takes whatever comes.
+    /// Phits that an endpoint has room for; `None` if it accepts every packet at once.
     pub ejection_buffer: Option<u32>,
     /// Phits per cycle.
     pub bandwidth: Bandwidth,
     /// Phits per cycle from an endpoint into its router; `None` if unlimited.
     pub injection_bandwidth: Option<Bandwidth>,
-    /// An endpoint injects as fast as its link is.
+    /// True if an endpoint injects as fast as its link.
     pub injects_as_link: bool,
-    /// Queues of an input port: those of all virtual channels.
+    /// Queues of an input port, over all its virtual channels.
     pub queues: u16,
-    /// Phits of the queues' memory: of each one, or of all of a virtual channel if they share it.
+    /// Phits of a queue's memory; or of a virtual channel's memory, if its queues share it.
     pub buffer: u32,
 }
 
@@ -200,11 +199,11 @@ pub struct LinkClasses {
     /// Ticks per link cycle.
     pub ticks_per_cycle: Tick,
     classes: Vec<LinkClass>,
-    /// Phits per cycle of the link of every endpoint; none if all are as their class says.
+    /// Phits per cycle of the link of every endpoint; empty if the class's bandwidth holds for all.
     endpoints: Arc<[Bandwidth]>,
-    /// Ticks of a router cycle, where some link carries several flits in a cycle.
+    /// Ticks of a router cycle, if some link carries several flits in a cycle.
     fine: Tick,
-    /// Phits of a flit, as a rate: a link that carries more in a cycle is a fast one.
+    /// Phits of a flit, as a rate: a link that carries more in a cycle is a fast link.
     flit: Bandwidth,
 }
 
@@ -244,8 +243,8 @@ impl LinkClasses {
         Self { ticks_per_cycle, classes, endpoints, fine: 1, flit: Bandwidth::UNLIMITED }
     }
 
-    /// Divides ticks so that every link carries at most one flit of `flit` phits in a tick, as far as it carries no
-    /// more than `fills` phits in a cycle; into `most` ticks at most.
+    /// Divides ticks so that every link carries at most one flit of `flit` phits in a tick, if it carries at most
+    /// `fills` phits in a cycle. A tick is divided into `most` ticks at most.
     pub(crate) fn divided(self, flit: u32, fills: f64, most: Tick) -> Self {
         let of_classes = self.iter().map(|link| link.bandwidth);
         let all = of_classes.chain(self.endpoints.iter().copied()).chain(self[0].injection_bandwidth);
@@ -267,19 +266,19 @@ impl LinkClasses {
         Self { ticks_per_cycle: self.ticks_per_cycle * fine, classes, fine, flit, ..self }
     }
 
-    /// What the slowest link carries, a phit in each cycle at most.
+    /// Bandwidth of the slowest link, at most a phit per cycle.
     pub(crate) fn slowest(&self) -> Bandwidth {
         let injection = self[0].injection_bandwidth;
         let all = self.iter().map(|link| link.bandwidth).chain(self.endpoints.iter().copied()).chain(injection);
         all.fold(Bandwidth::ONE, Ord::min)
     }
 
-    /// Ticks of a router cycle: more than one where some link carries several flits in a cycle.
+    /// Ticks of a router cycle: more than one if some link carries several flits in a cycle.
     pub(crate) fn fine(&self) -> Tick {
         self.fine
     }
 
-    /// Phits of a flit, as a rate: a link that carries more in a cycle is a fast one.
+    /// Phits of a flit, as a rate: a link that carries more in a cycle is a fast link.
     pub(crate) fn flit(&self) -> Bandwidth {
         self.flit
     }
@@ -306,7 +305,7 @@ impl LinkClasses {
         }
     }
 
-    /// What endpoints can send.
+    /// Rates of the endpoints.
     pub(crate) fn rates(&self, topology: &dyn Topology, planes: u32) -> Rates {
         let of = |endpoint: u32| {
             let injection = self.injection_of(endpoint).unwrap_or(self.of_endpoint(endpoint));
@@ -318,7 +317,7 @@ impl LinkClasses {
         }
     }
 
-    /// True if every link carries a phit in each cycle.
+    /// True if every link carries one phit per cycle.
     pub(crate) fn are_alike(&self) -> bool {
         let ones = |link: &LinkClass| link.bandwidth == Bandwidth::ONE;
         self.iter().all(ones)
@@ -337,14 +336,14 @@ impl LinkClasses {
         self.iter().map(|l| of_each(l).min(255) as u8).collect()
     }
 
-    /// The same without those that are reserved between routers.
+    /// Virtual channels by class of each virtual network, without `reserved` channels between routers.
     pub fn vcs_but(&self, division: Division, networks: u16, reserved: u8) -> Vec<u8> {
         let mut vcs = self.vcs_of_each(division, networks);
         vcs.iter_mut().skip(1).for_each(|count| *count = count.saturating_sub(reserved));
         vcs
     }
 
-    /// The longest way over a link, in ticks: of phits or of credits.
+    /// The longest latency of a link, in ticks, for phits or for credits.
     pub fn longest(&self) -> Tick {
         let longest = |link: &LinkClass| {
             let credit = link.credit_latency.max(link.injection_credit_latency.unwrap_or(0));
@@ -358,22 +357,22 @@ impl LinkClasses {
         topology.bisection_load(&self.iter().map(|link| link.bandwidth.to_f64()).collect::<Vec<_>>())
     }
 
-    /// How phits on links of a class are counted.
+    /// The counting unit for phits on links of a class.
     pub fn rate_of_class(&self, class: u8) -> Rate {
         self[usize::from(class)].bandwidth.rate(self.ticks_per_cycle)
     }
 
-    /// How phits on the link behind `port` of `router` are counted.
+    /// The counting unit for phits on the link behind `port` of `router`.
     pub fn rate_of_port(&self, topology: &dyn Topology, router: u32, port: u16) -> Rate {
         self.of_port(topology, router, port).rate(self.ticks_per_cycle)
     }
 
-    /// How phits on the link to `endpoint` are counted.
+    /// The counting unit for phits on the link to `endpoint`.
     pub fn rate_of_endpoint(&self, endpoint: u32) -> Rate {
         self.of_endpoint(endpoint).rate(self.ticks_per_cycle)
     }
 
-    /// How phits from `endpoint` into its router are counted.
+    /// The counting unit for phits from `endpoint` into its router.
     pub fn injection_rate(&self, endpoint: u32) -> Rate {
         self.injection_of(endpoint).unwrap_or(Bandwidth::UNLIMITED).rate(self.ticks_per_cycle)
     }
@@ -384,8 +383,8 @@ impl LinkClasses {
         bandwidth.cycles(phits).saturating_mul(self.ticks_per_cycle)
     }
 
-    /// Ticks for `phits` from an endpoint into its router, where that has a bandwidth or a phit takes that of the
-    /// links.
+    /// Ticks for `phits` from an endpoint into its router: by its bandwidth, or by the link's if injection is
+    /// unlimited.
     pub(crate) fn injection_ticks(&self, phits: u32) -> Tick {
         let link = &self.classes[0];
         self.serialisation(phits, link.injection_bandwidth.unwrap_or(link.bandwidth))
@@ -404,16 +403,16 @@ pub(super) fn align(tick: Tick, ticks_per_cycle: Tick) -> Tick {
     Cycles::of(ticks_per_cycle).align(tick)
 }
 
-/// Where cycles start.
+/// The starts of cycles.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cycles {
     ticks: Tick,
-    /// The bits of a tick that count from the start of a cycle, of a power of two; none otherwise.
+    /// For a power of two: the bits of a tick that count from the start of a cycle. `None` otherwise.
     within: Option<Tick>,
 }
 
 impl Cycles {
-    /// Of cycles of so many ticks, at least one.
+    /// Cycles of this many ticks, at least one.
     #[inline]
     pub(super) fn of(ticks: Tick) -> Self {
         Self { ticks, within: ticks.is_power_of_two().then(|| ticks - 1) }

@@ -1,8 +1,9 @@
-//! What carries packets between endpoints: [`Fabric`], and the kernels behind it, a folder each.
+//! Networks that carry packets between endpoints: the trait [`Fabric`], and the kernels that implement it, a folder
+//! each.
 //!
 //! A kernel is a folder with its parameters ([`FabricParams`]), its checks, its loop and its audit, and one line in the
-//! registry of `[router]` (`scenario/routers.rs`). It knows of policies what `seams` says, and of other kernels
-//! nothing. The calls of [`Fabric`] are made between stretches of cycles, never in a cycle.
+//! registry of `[router]` (`scenario/routers.rs`). It sees policies only through `seams`, and knows no other kernel.
+//! The functions of [`Fabric`] are called between stretches of cycles, never within a cycle.
 //!
 //! Modules stand in order here, too.
 
@@ -50,7 +51,7 @@ pub(crate) use checks::described;
 pub(crate) use links::LinkClasses;
 pub(crate) use zero_load::Ways;
 
-/// Choices about how a run is executed, which never change its results.
+/// Choices about the execution of a run, which never change its results.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Options {
     /// Threads; 0 counts as 1.
@@ -59,7 +60,7 @@ pub struct Options {
     pub partitions: Option<usize>,
 }
 
-/// What every kernel is built from.
+/// The blueprint of a network: the input of every kernel.
 #[derive(Clone)]
 pub struct Blueprint {
     /// The graph.
@@ -68,7 +69,7 @@ pub struct Blueprint {
     pub routing: Arc<dyn RoutingParams + Send + Sync>,
     /// Queue organisation.
     pub queueing: Arc<dyn QueueingParams + Send + Sync>,
-    /// How it divides buffers.
+    /// The organisation's division of buffers.
     pub division: Division,
     /// The routing mechanism's tables, if it has any.
     pub table: Option<Arc<RouteTable>>,
@@ -76,85 +77,86 @@ pub struct Blueprint {
     pub links: LinkClasses,
     /// Traffic.
     pub traffic: Arc<Traffic>,
-    /// What of it each plane gets, if there are several: a network like any other, see [`Self::of_plane`].
+    /// Each plane's part of the traffic, if there are several planes. A plane is an ordinary network, see
+    /// [`Self::of_plane`].
     pub planes: Vec<Arc<Traffic>>,
-    /// The program that endpoints execute, if traffic is not drawn.
+    /// The program that endpoints execute instead of random traffic.
     pub workload: Option<Arc<Workload>>,
     /// Rows of a program that are asked for.
     pub rows: Asked,
-    /// What is recorded.
+    /// Which packets are recorded, and how.
     pub window: Window,
-    /// What is looked at besides.
+    /// The probes of the run.
     pub probes: Probes,
     /// Seed of all streams.
     pub seed: u64,
 }
 
 impl Blueprint {
-    /// One of several planes.
+    /// The blueprint of one plane.
     pub fn of_plane(&self, number: usize) -> Self {
         let seed = Plane::seed(self.seed, number as u32);
         Self { traffic: self.planes[number].clone(), planes: Vec::new(), seed, ..self.clone() }
     }
 }
 
-/// How far a network has come.
+/// The progress of a network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Progress {
-    /// What has happened so far, in counts of the kernel's own: nothing has moved between two equal ones.
+    /// The kernel's counters of activity: if two readings are equal, nothing moved between them.
     pub done: [u64; 3],
     /// Packets in the network.
     pub held: u64,
 }
 
-/// What routing gets to know when something has broken or works again.
+/// The news for routing when links, routers or endpoints have failed or work again.
 pub struct News<'a> {
-    /// What is left.
+    /// The graph that works now.
     pub graph: &'a Arc<dyn Topology>,
-    /// Outputs that have broken, as (router, port).
+    /// Outputs that have failed, as (router, port).
     pub dead: &'a [(u32, u16)],
-    /// The number of the graph: 0 for that from the start.
+    /// Number of the graph; the graph at the start has 0.
     pub phase: usize,
-    /// The routing mechanism's tables for it, if it has any.
+    /// The routing mechanism's tables for this graph, if it has any.
     pub table: Option<Arc<RouteTable>>,
 }
 
-/// Ticks are 32-bit numbers; this leaves room for what is filed ahead.
+/// Last tick of a run. Ticks are 32-bit numbers, and events are filed some ticks ahead of the present.
 pub(crate) const LAST: Tick = 1 << 31;
 
 /// A network in motion, of one kernel.
 pub trait Fabric: Send {
-    /// Runs all ticks before `end`, from the end of the last call on.
+    /// Runs all ticks from the end of the last call up to `end`.
     fn advance(&mut self, end: Tick);
 
-    /// Ticks that it runs at once, if it is cut into parts that run ahead of one another; 0 if it makes no difference.
+    /// Ticks that it runs at once, if its parts run ahead of one another; 0 if it makes no difference.
     fn epoch(&self) -> Tick {
         0
     }
 
-    /// Records the packets of these ticks; what is generated there is counted until [`Self::close_window`].
+    /// Records the packets of these ticks. Packets generated there are counted until [`Self::close_window`].
     fn open_window(&mut self, span: Range<Tick>);
 
-    /// Counts what sources have drawn of the window and not sent yet, and returns the packets that have been generated
-    /// in it.
+    /// Counts the packets of the window that sources have drawn and not yet sent. Returns the number of packets
+    /// generated in the window.
     fn close_window(&mut self) -> u64;
 
-    /// The outputs `dead`, as (router, port), lead nowhere from now on, and the outputs `back` where they did before.
-    /// Only for a kernel whose links can break ([`FabricParams::breaks`]).
+    /// From now on, the outputs `dead`, as (router, port), lead nowhere, and the outputs `back` work again. Only for a
+    /// kernel whose links can fail ([`FabricParams::breaks`]).
     fn break_links(&mut self, _dead: &[(u32, u16)], _back: &[(u32, u16)]) {}
 
-    /// Routing knows what has broken and what works again.
+    /// Routing learns of failures and repairs.
     fn reroute(&mut self, _news: &News<'_>) {}
 
-    /// Counters of links and endpoints: of all, or of [`Self::share`].
+    /// Counters of all links and endpoints, or of those in [`Self::share`].
     fn snapshot(&self) -> Snapshot;
 
-    /// What of the network is here, if it is shared out among processes.
+    /// The part of the network in this process, if several processes share it.
     fn share(&self) -> Option<Share> {
         None
     }
 
-    /// What has been counted so far, in parts.
+    /// The counts so far, in parts.
     fn collectors(&self) -> Vec<&Collector>;
 
     /// Bytes of all tables, by name.
@@ -165,52 +167,52 @@ pub trait Fabric: Send {
         self.tables().values().sum()
     }
 
-    /// Parts into which the network is cut.
+    /// Number of parts into which the network is cut.
     fn partitions(&self) -> usize {
         1
     }
 
-    /// How far the network has come.
+    /// The progress of the network.
     fn progress(&self) -> Progress;
 
-    /// Ticks in which something must move if anything can.
+    /// Ticks within which something must move, unless nothing can.
     fn longest_wait(&self) -> Tick;
 
     /// Says which packets wait for one another, when nothing moves.
     fn stuck(&self) -> String;
 
-    /// The networks that it consists of, if nothing passes between them: each may be stuck by itself.
+    /// The networks that it consists of, if nothing passes between them: each may be stuck alone.
     fn planes(&self) -> &[Box<dyn Fabric>] {
         &[]
     }
 
-    /// True if the endpoints execute a program of which nothing can happen any more, for better or worse.
+    /// True if the endpoints execute a program in which nothing can happen any more, finished or not.
     fn at_rest(&self) -> bool {
         false
     }
 
-    /// The first tick from now on in which something happens, `end` at the latest, if there is no packet in the
-    /// network; else now or before.
+    /// If the network is empty: the first tick from now on in which something happens, at most `end`. Otherwise now or
+    /// earlier.
     fn idle_until(&self, _end: Tick) -> Tick {
         0
     }
 
-    /// Operations of the program that have been performed.
+    /// Number of operations of the program that have been performed.
     fn performed(&self) -> u64 {
         0
     }
 
-    /// When the last of the operations ends that have been performed so far, in ticks.
+    /// When the last of the operations performed so far ends, in ticks.
     fn finish(&self) -> u64 {
         0
     }
 
-    /// What is left of the program, and the messages of which not all packets have come.
+    /// The unfinished part of the program, and the messages that have not arrived completely.
     fn left(&self) -> (Left, Vec<Message>) {
         Default::default()
     }
 
-    /// The program goes on beyond [`Self::last`].
+    /// True if the program goes on beyond [`Self::last`].
     fn beyond(&self) -> bool {
         false
     }
@@ -220,21 +222,21 @@ pub trait Fabric: Send {
         LAST.into()
     }
 
-    /// Notes in the collectors how the ranks of the program have fared.
+    /// Records the results of the program's ranks in the collectors.
     fn close_program(&mut self) {}
 
-    /// Checks all that must hold between two ticks, and says what is wrong first. For tests: it costs far more than the
-    /// ticks between two audits.
+    /// Checks all conditions that must hold between two ticks, and returns the first violation. For tests: an audit
+    /// costs far more than the ticks between two audits.
     fn audit(&self) -> Result<(), String>;
 
     /// The kernel itself, for tests that look inside.
     fn as_any(&self) -> &dyn Any;
 
-    /// The kernel itself, to change, for tests that put something of their own into it.
+    /// The kernel itself, mutable, for tests that insert objects of their own.
     fn as_any_mut(&mut self) -> &mut dyn Any;
 }
 
-/// What is left of the parts of a program, in an order that does not depend on the parts.
+/// The unfinished part of a program, gathered from parts, in an order that does not depend on the parts.
 pub(crate) fn gathered(parts: impl IntoIterator<Item = (Left, Vec<Message>)>) -> (Left, Vec<Message>) {
     let mut all: (Left, Vec<Message>) = Default::default();
     for (left, lost) in parts {
@@ -246,7 +248,7 @@ pub(crate) fn gathered(parts: impl IntoIterator<Item = (Left, Vec<Message>)>) ->
     all
 }
 
-/// What a scenario asks of a kernel, for its checks.
+/// The demands of a scenario on a kernel, for its checks.
 pub struct Demands<'a> {
     /// The graph.
     pub topology: &'a dyn Topology,
@@ -260,18 +262,18 @@ pub struct Demands<'a> {
     pub queueing: &'a dyn QueueingParams,
     /// Phits of the largest packet.
     pub packet_size: u32,
-    /// A program is executed, in place of traffic that is drawn.
+    /// True if a program is executed instead of random traffic.
     pub workload: bool,
     /// Names of the probes.
     pub probes: Vec<&'static str>,
-    /// Names of all routing mechanisms of which something holds with their default parameters, for errors to list.
+    /// Names of all routing mechanisms with a property, with their default parameters. Errors list them.
     pub routings: fn(RoutingProperty) -> String,
 }
 
-/// Something that holds of a routing mechanism, or does not.
+/// A property of a routing mechanism.
 pub type RoutingProperty = fn(&dyn RoutingParams) -> bool;
 
-/// What a kernel's parameters provide.
+/// The parameters of a kernel.
 pub trait FabricParams {
     /// Links by class.
     fn links(&self) -> &LinkTable;
@@ -286,52 +288,53 @@ pub trait FabricParams {
         1
     }
 
-    /// Phits per cycle up to which links are filled with flits of any size, by dividing ticks further.
+    /// Phits per cycle up to which links are filled with flits of any size, by a finer division of ticks.
     fn fills(&self) -> f64 {
         0.0
     }
 
-    /// Cycles of the fastest clock per link cycle, or rounds of allocation: both are counted in 32 bits.
+    /// Cycles of the fastest clock per link cycle, or rounds of allocation: both must fit in 32 bits.
     fn router_cycles(&self) -> u32 {
         1
     }
 
-    /// Ticks that a packet takes inside a router that has nothing else to do.
+    /// Ticks that a packet takes inside an otherwise idle router.
     fn inside(&self) -> Tick {
         1
     }
 
-    /// Phits of the largest flit of a packet of so many phits.
+    /// Phits of the largest flit of a packet of `packet` phits.
     fn flit(&self, packet: u32) -> u32 {
         packet
     }
 
-    /// True if packets move as a whole, from one buffer that takes all of them to the next.
+    /// True if packets move as a whole, from one buffer with room for the whole packet to the next.
     fn whole_packets(&self) -> bool {
         true
     }
 
-    /// True if packets wait in virtual channels, of which a routing mechanism needs so many.
+    /// True if packets wait in virtual channels, so that a routing mechanism needs enough of them.
     fn has_channels(&self) -> bool {
         true
     }
 
-    /// True if links, routers and endpoints can break.
+    /// True if links, routers and endpoints can fail.
     fn breaks(&self) -> bool {
         false
     }
 
-    /// True if endpoints can have several source queues: they can answer requests, and send packets of several classes.
+    /// True if endpoints can have several source queues: then they can answer requests, and send packets of several
+    /// classes.
     fn several_source_queues(&self) -> bool {
         false
     }
 
-    /// True if there can be several of its networks side by side.
+    /// True if several of its networks can run in parallel planes.
     fn parallel(&self) -> bool {
         false
     }
 
-    /// True if messages are carried in phits, so that it must be known how many bytes these have.
+    /// True if messages are carried in phits, so that the size of a phit must be known.
     fn counts_phits(&self) -> bool {
         true
     }
@@ -339,34 +342,34 @@ pub trait FabricParams {
     /// Refuses settings that do not fit the graph, or are impossible by themselves. Error paths begin with `router`.
     fn check_settings(&self, topology: &dyn Topology) -> Result<(), ScenarioError>;
 
-    /// Refuses what the kernel could not simulate as described; that there are enough virtual channels has been
-    /// checked. Error paths are those of the scenario.
+    /// Refuses a scenario that the kernel cannot simulate as described. The number of virtual channels has been checked
+    /// before. Error paths are those of the scenario.
     fn check(&self, demands: &Demands<'_>) -> Result<(), ScenarioError>;
 
-    /// Bytes that the network takes, by what: tables as they are built, and what is in them at a load.
+    /// Bytes of the network by part: tables, and packets at the given load.
     fn needs(&self, blueprint: &Blueprint, load: &Load) -> BTreeMap<&'static str, f64>;
 
     /// The network, empty, at tick 0.
     fn build(&self, blueprint: &Blueprint, options: Options) -> Box<dyn Fabric>;
 
-    /// This process's share of the network, empty, at tick 0, which all processes of `team` run together.
+    /// This process's share of a network that all processes of `team` run together: empty, at tick 0.
     fn share(&self, _blueprint: &Blueprint, _options: Options, _team: &Team) -> Result<Box<dyn Fabric>, Whole> {
         Err(Whole::Router)
     }
 }
 
-/// What keeps a network from being shared out among processes.
+/// Why a network cannot be shared out among processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Whole {
-    /// The kernel runs as a whole.
+    /// The kernel only runs as a whole.
     Router,
-    /// The routing mechanism looks at all of the network.
+    /// The routing mechanism reads the whole network.
     Routing,
-    /// It has too few routers for the processes.
+    /// There are too few routers for the processes.
     Topology,
 }
 
-/// What is expected to be in a network at once, for [`FabricParams::needs`].
+/// The expected contents of a network at one time, for [`FabricParams::needs`].
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Load {
     /// Packets between their sources and their destinations.
@@ -375,10 +378,10 @@ pub struct Load {
     pub flits: f64,
 }
 
-/// Routers of which tables are made to see how large those of all are.
+/// Number of routers whose tables are made as a sample, to estimate all tables.
 const SAMPLED: u32 = 192;
 
-/// Ticks in which some flit must move if any can: ten times the longest of all latencies added up, and no less than
+/// Ticks within which some flit must move, unless none can: ten times the sum of the longest latencies, and at least
 /// 2000 cycles. `inside` are the latencies of a router, `packets` the packets that may share a link.
 pub(crate) fn longest_wait(links: &LinkClasses, inside: &[Tick], packets: u32, packet_size: u32) -> Tick {
     let transfer = links.serialisation(packet_size, links.slowest());

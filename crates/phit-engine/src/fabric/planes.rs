@@ -1,5 +1,5 @@
-//! Parallel planes: equal networks side by side, between which nothing passes. What they are asked is answered for all
-//! of them, endpoint by endpoint.
+//! Parallel planes: equal networks that exchange nothing. A question to them is answered for all planes together,
+//! endpoint by endpoint.
 
 use super::{Blueprint, Fabric, Progress};
 use crate::engine::Tick;
@@ -12,7 +12,7 @@ use std::ops::Range;
 pub(crate) struct Planes(Vec<Box<dyn Fabric>>);
 
 impl Planes {
-    /// The planes of `blueprint`, each of which `build` makes as if there were no other.
+    /// The planes of `blueprint`. `build` makes each as if there were no other.
     pub(crate) fn new(blueprint: &Blueprint, build: impl Fn(&Blueprint) -> Box<dyn Fabric>) -> Self {
         Self((0..blueprint.planes.len()).map(|plane| build(&blueprint.of_plane(plane))).collect())
     }

@@ -1,7 +1,7 @@
-//! What endpoints inject: the sequences of packets that their sources draw, and what is counted of them.
+//! Injection: the sequences of packets that the endpoints' sources draw, and their counts.
 //!
-//! An endpoint's source queue is unlimited but virtual: its packets are a sequence that its own random stream
-//! determines, so only the next one is ever held, and a saturated run needs no more memory than any other.
+//! An endpoint's source queue is unlimited but virtual. Its packets are a sequence determined by its own random stream,
+//! so only the next one is ever stored. A saturated run therefore needs no more memory than any other.
 
 use crate::engine::Tick;
 use crate::measure::Collector;
@@ -14,11 +14,11 @@ pub(crate) struct Sources<'a> {
     pub traffic: &'a Traffic,
     /// Ticks per link cycle.
     pub ticks_per_cycle: Tick,
-    /// Packets of this cycle and later ones cannot be sent, see [`cycles`].
+    /// First cycle whose packets cannot be sent any more, see [`cycles`].
     pub cycles: Tick,
 }
 
-/// Cycles whose ticks fit in 32 bits.
+/// Number of cycles whose ticks fit in 32 bits.
 pub(crate) fn cycles(ticks_per_cycle: Tick) -> Tick {
     Tick::MAX / ticks_per_cycle - 1
 }
@@ -45,8 +45,8 @@ impl Sources<'_> {
         next
     }
 
-    /// Opens the measured window, or moves its end: counts the packets that have been drawn but not sent, `drawn`, and
-    /// counts those no more that are beyond an end that comes earlier.
+    /// Opens the measured window, or moves its end. Counts the packets in `drawn`, which have been drawn but not sent,
+    /// and uncounts packets beyond an end that moves to an earlier tick.
     pub(super) fn open(&self, span: Range<Tick>, drawn: impl Iterator<Item = Generated>, collector: &mut Collector) {
         let before = collector.span();
         collector.open(span.clone());
@@ -59,21 +59,21 @@ impl Sources<'_> {
         }
     }
 
-    /// At the end of the window: the packets generated in it, and their phits, those included that the sources have not
-    /// been asked for yet. `senders` are the endpoints by number, each with its source and the packet that it has
-    /// drawn.
+    /// At the end of the window: the number of packets generated in it, and of their phits. This includes packets that
+    /// the sources have not drawn yet. `senders` are the endpoints by number, each with its source and its drawn
+    /// packet.
     pub(super) fn close<'b>(
         &self,
         senders: impl Iterator<Item = (u32, &'b Source, Option<Generated>)>,
         collector: &Collector,
     ) -> (u64, u64) {
-        // The packet that stands first in a source queue has been counted.
+        // The first packet of a source queue has been counted already.
         let flow = &collector.counters.flow;
         let beyond = self.beyond(senders, collector.span());
         (flow.generated_packets + beyond.0, flow.generated_phits + beyond.1)
     }
 
-    /// The packets generated in `span` that come after those that have been drawn, and their phits.
+    /// The packets generated in `span` after the drawn ones, and their phits.
     pub(super) fn beyond<'b>(
         &self,
         senders: impl Iterator<Item = (u32, &'b Source, Option<Generated>)>,

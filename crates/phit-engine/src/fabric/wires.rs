@@ -1,55 +1,56 @@
-//! When phits are on the wire.
+//! Phits on the wire, and the time when they are there.
 //!
-//! A kernel counts the phits of a flit at its grant, when it already knows at which tick the flit will start on its
-//! link. Behind a buffer that can be long after. [`Wires`] remembers the flits that are not wholly on the wire at the
-//! tick up to which the network is run; a snapshot, which is only taken there, subtracts what is yet to come of them.
-//! A link is thus never counted as used for more than it carries, and the cycle loop pays one comparison for a flit.
+//! A kernel counts the phits of a flit at its grant, when it already knows the tick at which the flit will start on its
+//! link. Behind a buffer, this tick can be long after. [`Wires`] remembers the flits that are not completely on the
+//! wire at the tick up to which the network has been run. A snapshot, which is only taken at such a tick, subtracts
+//! their remaining phits. So a link is never counted as used for more than it carries, and the cycle loop pays one
+//! comparison for a flit.
 
 use crate::bandwidth::Rate;
 use crate::engine::{Bytes, Tick};
 
-/// A flit, or control message, that is not wholly on the wire at the tick up to which the network is run.
+/// A flit, or control message, that is not completely on the wire at the tick up to which the network has been run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Late {
     /// The kernel's number of the link.
     link: u32,
-    /// Its first phit is on the wire from this tick on.
+    /// Its first phit is on the wire from this tick on,
     start: Tick,
-    /// Or even that much before, in parts of a tick, of which there are 65536.
+    /// or up to this much earlier, in 65536ths of a tick.
     early: u16,
-    /// The link has taken all of it.
+    /// The tick at which the link has carried all of it.
     end: Tick,
     /// Phits.
     phits: u32,
-    /// It is a control message.
+    /// True for a control message.
     control: bool,
 }
 
-/// The flits that are not wholly on the wire at the tick up to which the network is run.
+/// The flits that are not completely on the wire at the tick up to which the network has been run.
 #[derive(Debug, Default)]
 pub(crate) struct Wires {
-    /// The tick up to which the network is run.
+    /// The tick up to which the network has been run.
     until: Tick,
     /// In the order of their grants.
     late: Vec<Late>,
 }
 
 impl Wires {
-    /// The network is run up to tick `until` from now on, which no earlier call may have passed.
+    /// From now on the network is run up to tick `until`. No earlier call may have passed that tick.
     pub(crate) fn run_until(&mut self, until: Tick) {
         self.until = until;
         self.late.retain(|late| late.end > until);
     }
 
-    /// A flit of `phits` has been granted, or a control message of so many is sent: `link` takes it from tick `start`
-    /// until tick `end`.
+    /// A flit of `phits` has been granted, or a control message of `phits` is sent. `link` carries it from tick `start`
+    /// to tick `end`.
     #[inline(always)]
     pub(crate) fn note(&mut self, link: u32, (start, end): (Tick, Tick), phits: u32, control: bool) {
         self.note_between(link, (start, 0, end), phits, control);
     }
 
-    /// The same of what starts between two ticks, `early` parts of a tick before `start`, of which there are 65536, and
-    /// has left no later than at `end`.
+    /// A flit or control message that starts between two ticks, `early` 65536ths of a tick before `start`. It has left
+    /// no later than at `end`.
     #[inline(always)]
     pub(crate) fn note_between(
         &mut self,
@@ -69,8 +70,8 @@ impl Wires {
         self.late.push(late);
     }
 
-    /// Calls `see` with each link that has more to carry of what it has been granted, the parts of phits yet to come,
-    /// and whether they are a control message's. `rate` tells the rate of a link.
+    /// Calls `see` with each link that has not carried all of its granted phits: the remaining parts of phits, and
+    /// whether they belong to a control message. `rate` returns the rate of a link.
     pub(crate) fn to_come(&self, rate: impl Fn(u32) -> Rate, mut see: impl FnMut(u32, u64, bool)) {
         for &Late { link, start, early, phits, control, .. } in &self.late {
             let rate = rate(link);
@@ -108,7 +109,7 @@ mod tests {
         wires.note(7, (4, 10), 4, false);
         wires.note(7, (10, 16), 4, false);
         wires.note(8, (9, 15), 4, true);
-        // All of the second flit; of the third what is left after a tick.
+        // The whole second flit, and the remainder of the third after a tick.
         assert_eq!(to_come(&wires), [(7, 12, false), (8, 10, true)]);
         wires.run_until(15);
         assert_eq!(to_come(&wires), [(7, 2, false)]);
@@ -122,7 +123,7 @@ mod tests {
         for rate in [RATE, Rate { per_phit: 5, per_tick: 3 }, Rate { per_phit: 7, per_tick: 30 }] {
             for phits in [1, 2, 5] {
                 let time = (phits * rate.per_phit as u32 * PARTS).div_ceil(rate.per_tick as u32);
-                // Some time after the start of a cycle, without a break.
+                // Flits one after another, from some time after the start of a cycle.
                 let ends = |number: u32| PARTS / 3 + number * time;
                 let mut counted = vec![0];
                 for until in 1..60 {
@@ -149,7 +150,7 @@ mod tests {
 
     #[test]
     fn a_link_carries_no_more_than_it_can_and_then_idles() {
-        // Two phits are six parts: all of them on the wire after three ticks.
+        // Two phits are six parts, which are all on the wire after three ticks.
         assert_eq!([0, 1, 2, 3, 4].map(|ticks| RATE.sent(2, ticks, 0)), [0, 2, 4, 6, 6]);
     }
 }

@@ -1,4 +1,4 @@
-//! How long the way from one endpoint to another is when nothing else is in the network.
+//! The time from one endpoint to another in an otherwise empty network.
 
 use super::{Blueprint, LinkClasses};
 use crate::bandwidth::Bandwidth;
@@ -6,7 +6,8 @@ use crate::engine::{Rng, Tick};
 use crate::topology::{HopState, Hops, Leg, Peer, Topology};
 use std::sync::Arc;
 
-/// Minimal routes, of several shortest ones between two endpoints always the same, and what they take.
+/// Minimal routes and their times. Between two endpoints with several shortest routes, it always takes one and the
+/// same.
 pub(crate) struct Ways {
     topology: Arc<dyn Topology>,
     /// By class: ticks from an output to the next input.
@@ -18,7 +19,7 @@ pub(crate) struct Ways {
     ejection: Tick,
 }
 
-/// A way.
+/// A route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Way {
     /// Ticks that a phit takes.
@@ -27,10 +28,10 @@ pub(crate) struct Way {
     pub bandwidth: Bandwidth,
 }
 
-/// A link of a way.
+/// A link of a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Step {
-    /// Router and port of its near end; of the link from an endpoint into the network all ones and the endpoint.
+    /// Router and port of its near end. For the link from an endpoint into the network: all ones, and the endpoint.
     pub link: (u32, u32),
     /// Ticks to its far end, and inside the router there.
     pub latency: Tick,
@@ -41,7 +42,7 @@ pub(crate) struct Step {
 const WHOLE: Leg = Leg { index: 0, of: 1, to_group: false };
 
 impl Ways {
-    /// Of a network whose routers take `inside` ticks.
+    /// The routes of a network whose routers take `inside` ticks.
     pub(crate) fn new(blueprint: &Blueprint, inside: Tick) -> Self {
         let links = &blueprint.links;
         Self {
@@ -69,7 +70,7 @@ impl Ways {
         self.links.of_endpoint(endpoint)
     }
 
-    /// The way between two endpoints.
+    /// The route between two endpoints.
     pub(crate) fn between(&self, from: u32, to: u32) -> Way {
         let mut way = Way { latency: 0, bandwidth: Bandwidth::UNLIMITED };
         self.follow(from, to, |step| {
@@ -91,7 +92,7 @@ impl Ways {
         see(Step { link: (u32::MAX, from), latency: latency[0] + inside, bandwidth: self.injected(from) });
         let mut rng = Rng::keyed(from.into(), to);
         let mut state = HopState { came_by: 0, came_in: 0, leg_hops: Hops::default() };
-        // A graph whose routes lead nowhere has been refused.
+        // A graph whose routes do not arrive has been refused.
         let mut left = topology.diameter() + 1;
         while at != end && left > 0 {
             left -= 1;

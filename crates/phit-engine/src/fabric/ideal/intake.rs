@@ -1,20 +1,21 @@
-//! The link to an endpoint, which carries the messages that come.
+//! The link to an endpoint, which carries the arriving messages.
 
 use std::collections::BTreeMap;
 
-/// When the link to an endpoint is taken.
+/// The busy times of the link to an endpoint.
 ///
-/// Messages take their time on it in the order in which they were sent, and each takes the earliest that is left from
-/// its first phit on. So the link never waits while there is something to carry: of the messages that were sent first,
+/// Messages are handled in the order of sending. Each takes the earliest free time of the link from its first phit on.
+/// So the link never idles while there is something to carry: for any number of earliest messages, no link could
+/// deliver all of them earlier.
 /// however many these are, no link brings all any earlier.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Intake {
-    /// The ticks that are taken, from start to end; between two there is a gap.
+    /// The busy ticks, from start to end. There is a gap between two intervals.
     taken: BTreeMap<u64, u64>,
 }
 
 impl Intake {
-    /// Takes the earliest `ticks` that are left from tick `from` on, and returns the end of the last.
+    /// Takes the earliest free `ticks` from tick `from` on, and returns the end of the last.
     pub(super) fn take(&mut self, from: u64, ticks: u64) -> u64 {
         if ticks == 0 {
             return from;
@@ -51,7 +52,7 @@ mod tests {
         let mut link = Intake::default();
         assert_eq!(link.take(10, 5), 15);
         assert_eq!(link.take(20, 5), 25);
-        // From 0 on: ten ticks before the first, and then two of the gap.
+        // From 0 on: ten ticks before the first interval, then two of the gap.
         assert_eq!(link.take(0, 12), 17);
         assert_eq!(link.take(12, 3), 20, "up to the second");
         assert_eq!(link.taken, [(0, 25)].into());

@@ -1,4 +1,4 @@
-//! The ideal network: messages that never wait for one another, so that programs run in the model of their hosts alone.
+//! The ideal network: messages never wait for one another, so programs run in the model of their hosts alone.
 
 mod intake;
 mod network;

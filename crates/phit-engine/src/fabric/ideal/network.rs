@@ -1,4 +1,4 @@
-//! A program on the ideal network. It is run as a whole, event by event, when the run begins.
+//! A program on the ideal network. The whole program runs, event by event, when the run begins.
 
 use super::Model;
 use super::intake::Intake;
@@ -29,9 +29,9 @@ pub(super) struct IdealNetwork {
     asked: Asked,
     finish: Option<Finish>,
     collector: Collector,
-    /// Phits that each endpoint has sent, and has got.
+    /// Phits that each endpoint has sent, and has received.
     carried: (Vec<u64>, Vec<u64>),
-    /// Phits that each link has carried, in the model that has links: by router, or endpoint, and port.
+    /// Phits that each link has carried, in the model with links: by router, or endpoint, and port.
     by_link: HashMap<(u32, u32), u64>,
     links: LinkClasses,
 }
@@ -102,13 +102,13 @@ struct Counted<'a, N> {
     of: &'a Workload,
 }
 
-/// Phits of a message, those of its packets' headers among them.
+/// Phits of a message, including its packets' headers.
 fn phits(packets: &Packets, bytes: u64) -> u64 {
     let (count, last) = packets.cut(bytes);
     (count - 1).saturating_mul(packets.full().into()).saturating_add(last.into())
 }
 
-/// Of all counts, or the largest number.
+/// Sum of all counts, or the largest number if it overflows.
 fn sum(counts: &[u64]) -> u64 {
     counts.iter().fold(0, |sum, count| sum.saturating_add(*count))
 }
@@ -158,7 +158,7 @@ impl Network for ZeroLoad<'_> {
         let cycle = u64::from(self.ways.ticks_per_cycle());
         let time = |bandwidth: Bandwidth| bandwidth.cycles_of_message(phits).saturating_mul(cycle);
         let free = &mut self.free[from as usize];
-        // As every packet, in the cycle after that of its generation.
+        // Like every packet, it starts in the cycle after its generation.
         let start = now.div_ceil(cycle).saturating_add(1).saturating_mul(cycle).max(*free);
         *free = start.saturating_add(time(self.ways.injected(from)).max(cycle));
         let first = start.saturating_add(way.latency.into());
@@ -270,7 +270,7 @@ impl Fabric for IdealNetwork {
     }
 
     fn beyond(&self) -> bool {
-        // Times that are too large are the largest there is.
+        // Times that are too large are replaced by the largest time.
         self.finish.as_ref().is_some_and(|finish| finish.ranks.contains(&self.last()))
     }
 

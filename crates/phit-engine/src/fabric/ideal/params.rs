@@ -11,21 +11,21 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// No routers: whole messages that never wait for one another, but at the link into the network and, with
-/// `endpoint_links`, at the link out of it or, with `store_and_forward`, at every link. Programs run on it in the model
-/// of their hosts: what the same scenario with routers takes longer is what contention costs. Of the links it reads
-/// latency and bandwidth.
+/// An ideal network without routers. Whole messages wait for one another only at the link into the network. With
+/// `endpoint_links` they also wait at the link out of it, and with `store_and_forward` at every link. Programs run in
+/// the model of their hosts. The additional time of the same scenario with routers is the cost of contention. Only
+/// latency and bandwidth of the links are used.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Ideal {
-    /// How long messages take.
+    /// The time that messages take.
     pub model: Model,
-    /// Cycles from one end to the other with `model = "constant"` (L of LogGOPS); cycles inside each router with the
-    /// others.
+    /// With `model = "constant"`: cycles from one end to the other (L of LogGOPS). With the other models: cycles inside
+    /// each router.
     #[schemars(range(max = LONGEST))]
     #[schemars(extend("x-unit" = "cycles"))]
     pub latency: u32,
-    /// Links by class; `default` stands for the classes that are not listed.
+    /// Links by class; `default` describes the classes that are not listed.
     pub links: LinkTable,
 }
 
@@ -35,23 +35,23 @@ impl Default for Ideal {
     }
 }
 
-/// How long messages take.
+/// The time that messages take.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum Model {
-    /// The latency of a minimal route, and the time of all phits on its slowest link. The messages of an endpoint enter
-    /// the network one after the other.
+    /// The latency of a minimal route, plus the time of all phits on its slowest link. The messages of an endpoint
+    /// enter the network one after another.
     #[default]
     ZeroLoad,
-    /// As `zero_load`, and the link to an endpoint carries no more than it can, either: messages that come at the same
-    /// time take it in the order in which they were sent. What a program takes longer on real routers is then due to
-    /// the links between routers alone.
+    /// Like `zero_load`, and the bandwidth of the link to an endpoint is limited, too: messages that arrive at the same
+    /// time take it in the order of sending. The additional time of a program on real routers is then due to the links
+    /// between routers alone.
     EndpointLinks,
-    /// `latency`, whatever their size and way.
+    /// `latency`, whatever their size and route.
     Constant,
-    /// Each link of a minimal route takes in all of a message before the next one does; it carries one message at a
-    /// time, in the order in which they come.
+    /// Each link of a minimal route receives a message completely before the next link does. A link carries one message
+    /// at a time, in the order of arrival.
     StoreAndForward,
 }
 
@@ -85,7 +85,7 @@ impl FabricParams for Ideal {
     }
 
     fn needs(&self, blueprint: &Blueprint, _: &Load) -> BTreeMap<&'static str, f64> {
-        // Phits sent and got, and looks at both, by endpoint and port.
+        // Phits sent and received, and two snapshots, by endpoint and port.
         let topology = &*blueprint.topology;
         let ports: f64 =
             spread(SAMPLED, topology.routers()).iter().map(|&router| f64::from(topology.ports(router))).sum();

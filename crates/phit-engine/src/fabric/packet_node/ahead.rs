@@ -1,4 +1,5 @@
-//! The way ahead of a packet as words that hold several dimensions each, so that all of them are looked at together.
+//! The remaining route of a packet, as words that hold several dimensions each, so that one operation handles all of
+//! them.
 
 use super::state::MOST_SLOTS;
 use crate::fabric::seams::bubble::lattice::{MOST_DIMENSIONS, Offsets};
@@ -6,19 +7,19 @@ use crate::fabric::seams::bubble::lattice::{MOST_DIMENSIONS, Offsets};
 /// Dimensions of a word, 16 bits each.
 const DIMENSIONS: u32 = 4;
 const ONES: u64 = 0x0001_0001_0001_0001;
-/// The lower byte of each dimension. In the used slots of a router's queues, one byte each, it is the queue in
-/// direction plus; the upper one is that in direction minus.
+/// The lower byte of each dimension. In the word of a router's used slots, with one byte for each queue, it is the
+/// queue in direction plus. The upper byte is the queue in direction minus.
 const BYTES: u64 = 0x00ff * ONES;
-/// Marks the dimension of a score: 7 for the first of them, and 0 for none.
+/// Marks the dimension of a score: 7 for the first, down to 0 for none.
 const MARKS: u16 = 8;
 
 const _: () = assert!(MOST_DIMENSIONS <= 6 && (MOST_SLOTS + 2) * MARKS as u32 <= 1 << 15);
 
-/// The hops ahead in each dimension, with the sign of the direction.
+/// The remaining hops in each dimension, with the sign of the direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Ahead {
     low: u64,
-    /// Of the dimensions beyond the fourth.
+    /// Hops in the dimensions beyond the fourth.
     high: u32,
 }
 
@@ -37,13 +38,13 @@ impl Ahead {
         [low as i16, (low >> 16) as i16, (low >> 32) as i16, (low >> 48) as i16, high as i16, (high >> 16) as i16]
     }
 
-    /// No hop is left.
+    /// True if no hop remains.
     #[inline(always)]
     pub(super) fn is_done(self) -> bool {
         self.low == 0 && self.high == 0
     }
 
-    /// What is left after a hop in `direction`.
+    /// The remaining hops after a hop in `direction`.
     #[inline(always)]
     pub(super) fn after(self, direction: u32) -> Self {
         let (d, step) = (direction / 2, if direction.is_multiple_of(2) { u16::MAX } else { 1 });
@@ -57,7 +58,7 @@ impl Ahead {
         }
     }
 
-    /// The direction of dimension order: of the lowest dimension in which a hop is left.
+    /// The direction of dimension order: of the lowest dimension with a remaining hop.
     #[inline(always)]
     pub(super) fn first(self) -> usize {
         let (word, from) = match self.low {
@@ -68,9 +69,9 @@ impl Ahead {
         (2 * (from + d) + (word >> (16 * d + 15) & 1) as u32) as usize
     }
 
-    /// Of the directions ahead, of which there is one at least, the one whose queue has most free slots, the lowest
-    /// dimension of equals, and these slots. `used` gives the used slots of eight queues from the given one on, a byte
-    /// each.
+    /// Of the directions ahead, of which there is at least one, the one whose queue has most free slots, with these
+    /// slots. Among equals, the lowest dimension. `used` returns the used slots of eight queues from the given one on,
+    /// a byte each.
     #[inline(always)]
     pub(super) fn most_free(self, scores: Scores, used: impl Fn(u32) -> u64) -> (u32, u32) {
         let mut best = best(self.low, used(0), scores.low);
@@ -86,7 +87,7 @@ impl Ahead {
     }
 }
 
-/// What the dimensions are worth if their queues are empty: see [`best`].
+/// The scores of the dimensions if their queues are empty: see [`best`].
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scores {
     low: u64,
@@ -94,7 +95,7 @@ pub(super) struct Scores {
 }
 
 impl Scores {
-    /// For queues of so many slots.
+    /// For queues of this capacity in slots.
     pub(super) fn new(capacity: u16) -> Self {
         let score = |d: u16| u64::from((capacity + 1) * MARKS + MARKS - 1 - d);
         let word = |from: u16| (0..4).map(|d| score((from + d).min(MARKS - 1)) << (16 * d)).sum();
@@ -102,8 +103,9 @@ impl Scores {
     }
 }
 
-/// The greatest score of the dimensions of a word that have hops ahead, 0 if none has: free slots and one more, times
-/// [`MARKS`], and the dimension from the other end. None of these comparisons has to be guessed by the processor.
+/// The greatest score of the dimensions of a word that have hops ahead; 0 if none has. A score is the number of free
+/// slots plus one, times [`MARKS`], plus the dimension counted from the other end. No comparison is a branch that the
+/// processor must predict.
 #[inline(always)]
 fn best(hops: u64, used: u64, scores: u64) -> u32 {
     const POSITIVE: u64 = 0x7fff * ONES;

@@ -105,7 +105,8 @@ impl Network {
 }
 
 impl Network {
-    /// Where all links between routers take the same times, what a link carries arrives a fixed time after it is free.
+    /// If all links between routers have equal times, a packet arrives a fixed time after its link becomes free: then
+    /// arrivals are echoes.
     fn find_echoes(&mut self) {
         let Some((first, others)) = self.times.get(1..).and_then(<[_]>::split_first) else { return };
         let [packet, answer] = first.ticks;
@@ -136,9 +137,9 @@ fn slots(classes: &LinkClasses, class: usize, size: u32) -> u16 {
 }
 
 impl Network {
-    /// Bytes of the network's tables by name, told before they are made: see [`Self::new`].
+    /// Bytes of the network's tables by name, estimated before they are made: see [`Self::new`].
     pub(super) fn needs(blueprint: &Blueprint, load: &Load) -> BTreeMap<&'static str, f64> {
-        /// Of events, and of answers on their way, about a packet between two routers.
+        /// Bytes of events and pending answers about a packet between two routers.
         const EVENTS: f64 = 48.0;
         let (topology, classes) = (&*blueprint.topology, &blueprint.links);
         let size = u32::from(blueprint.traffic.packet_sizes().1);
@@ -154,7 +155,7 @@ impl Network {
         BTreeMap::from([
             ("links", links * link as f64),
             ("endpoints", endpoints * endpoint as f64),
-            // Some wait in front of each router, whatever the load.
+            // Some packets wait in front of each router, whatever the load.
             ("packets", (load.packets + endpoints / 4.0) * (packet as f64 + EVENTS) * 1.1),
             ("looks", 16.0 * (routers * (f64::from(directions) + 1.0) + endpoints)),
         ])
@@ -182,7 +183,7 @@ fn links(topology: &dyn Topology, endpoints: u32, numbers: Numbers) -> (Vec<Link
     (links, opposite, classes)
 }
 
-/// Of a link class; `size` is that of all packets, if they have one.
+/// The times of a link class. `size` is the size of all packets, if they are equal.
 fn times(links: &LinkClasses, class: usize, size: Option<u32>, answer: u32) -> Times {
     let link = &links[class];
     Times {
@@ -205,7 +206,7 @@ fn injection_times(links: &LinkClasses, size: Option<u32>, answer: u32) -> (Tick
 fn period(size: u32, load: f64) -> Period {
     const PARTS: f64 = (1u64 << 20) as f64;
     let ticks = f64::from(size) / load;
-    // What is whole but for the rounding of the numbers that it comes from is whole.
+    // A period is whole if only the rounding of its inputs separates it from a whole number.
     let whole = ticks.round();
     if whole >= 1.0 && (ticks - whole).abs() < 1e-9 * ticks {
         return Period { numerator: whole as u64, denominator: 1 };

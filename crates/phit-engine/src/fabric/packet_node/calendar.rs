@@ -1,13 +1,15 @@
-//! Events in the order of their ticks, and of their filing within a tick.
+//! Events in the order of their ticks, and within a tick in the order of filing.
 //!
-//! Nearly every event is filed a fixed time ahead that depends on its kind alone, so that the events of a kind are in
-//! order as they are filed: each kind has a line, which filing appends to, and the next tick is the earliest of the
-//! lines' first. In that tick, lines are gone through one after the other, as far as their events were filed before
-//! those of the others: what handles a kind is found once for many events. Where each event of a kind is followed by
-//! one of another kind that is about the same, a fixed time later, it is filed once: the second kind is an echo of the
-//! first, and its line has the same events, of which it is some way behind. What comes out of order (packets of several
-//! sizes, links of several lengths, sources that wait for their next packet) goes to a heap. And since it is known what
-//! comes next in each line, what an event will need can be brought into the cache before its turn.
+//! Nearly every event is filed a fixed time ahead that depends on its kind alone. So the events of a kind are in order
+//! as they are filed. Each kind has a line to which events are appended, and the next tick is the earliest of the
+//! lines' first ticks. In that tick, the lines are handled one after another, as far as their events were filed before
+//! those of other lines. So the handler of a kind is looked up once for many events.
+//!
+//! Suppose that each event of a kind is followed by an event of another kind with the same data, a fixed time later.
+//! Then it is filed once: the second kind is an *echo* of the first, and its line reads the same events some time
+//! behind. Events out of order go to a heap: packets of several sizes, links of several lengths, sources that wait for
+//! their next packet. Since the next events of each line are known, the memory that an event will need can be
+//! prefetched.
 
 use crate::engine::{Table, Tick};
 use std::cmp::Reverse;
@@ -16,7 +18,7 @@ use std::collections::BinaryHeap;
 /// The order of events: the tick, and below it the number in the order of filing.
 type Key = u64;
 
-/// That of the event with this number for this tick.
+/// The key of the event with this number for this tick.
 #[inline(always)]
 fn key(tick: Tick, number: u32) -> Key {
     Key::from(tick) << 32 | Key::from(number)
@@ -33,48 +35,47 @@ fn tick(key: Key) -> Tick {
 #[repr(C, align(16))]
 pub(super) struct Event {
     key: Key,
-    /// What it is about.
+    /// The object of the event.
     pub target: u32,
-    /// More about it.
+    /// Further data.
     pub data: u32,
 }
 
 /// Filed events of a kind, in order.
 #[derive(Debug, Clone, Copy)]
 struct Line {
-    /// Place of the first in the pool, and the free place behind the last: the same if there is none. An echo's is that
-    /// of the kind that it follows.
+    /// Place of the first event in the pool, and the free place behind the last; equal if there is none. An echo shares
+    /// the latter with the kind that it follows.
     first: u32,
     behind: u32,
     /// Tick of the last one.
     last: Tick,
-    /// The kind whose events they are: their own, or that of which it is an echo.
+    /// The kind whose events the line has: its own kind, or the kind that it echoes.
     of: usize,
-    /// What is added to the keys that are written in them.
+    /// Delay that is added to the keys of its events.
     delay: Key,
-    /// Whether another kind is its echo.
+    /// True if another kind is its echo.
     is_echoed: bool,
-    /// Place of the kind among the [`Calendar::firsts`].
+    /// Index of the kind in [`Calendar::firsts`].
     place: usize,
 }
 
 impl Event {
-    /// What stands behind the last one of a line, and at the end of each chunk.
+    /// The mark behind the last event of a line, and at the end of each chunk.
     const NONE: Self = Self { key: Key::MAX, target: 0, data: 0 };
 }
 
-/// Events of a chunk, with the one at its end that is none.
+/// Events of a chunk, including the mark at its end.
 const CHUNK: u32 = 128;
-/// How many events of a kind ahead their needs are told.
+/// Number of events of a kind between prefetching an event's memory and handling the event.
 const AHEAD: u32 = 8;
 
-/// The events of all lines. Chunks are soon used again, so that an event is written to where others have just been
-/// read.
+/// The events of all lines. Chunks are soon used again, so an event is written to memory that has just been read.
 #[derive(Debug)]
 struct Pool {
-    /// In chunks of [`CHUNK`], and [`AHEAD`] more, which are nobody's.
+    /// Events in chunks of [`CHUNK`], and [`AHEAD`] more that belong to no line.
     events: Table<Event>,
-    /// By chunk, the next of its line, or of those that are free; 0, a chunk that is neither, if there is none.
+    /// By chunk: the next chunk of its line, or of the free chunks; 0, which belongs to neither, if there is none.
     next: Table<u32>,
     free: u32,
 }
@@ -86,7 +87,7 @@ impl Default for Pool {
 }
 
 impl Pool {
-    /// A line without events for those of a kind.
+    /// An empty line for a kind.
     fn line(&mut self, kind: usize) -> Line {
         let first = self.chunk() * CHUNK;
         self.events[first].key = Key::MAX;
@@ -126,7 +127,8 @@ impl Pool {
         self.events[line.behind].key = Key::MAX;
     }
 
-    /// Leaves the first chunk of a line, of which no event is left, and gives it back unless an echo will read it.
+    /// Leaves the first chunk of a line, all of whose events are handled. The chunk is free again unless an echo still
+    /// reads it.
     fn shorten(&mut self, line: &mut Line) {
         let chunk = line.first / CHUNK;
         line.first = self.next[chunk] * CHUNK;
@@ -138,26 +140,26 @@ impl Pool {
     }
 }
 
-/// Kinds, and the heap: as many as there can be.
+/// Most kinds, including the heap.
 const MOST: usize = 10;
-/// The greatest number before all are made smaller: no run files as many events as numbers are left.
+/// The largest number before all are reduced. A run never has as many events filed at once.
 const LAST: u32 = 1 << 31;
 
-/// A part of a tick: events of one kind, which come before all others.
+/// A part of a tick: events of one kind that come before all others.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Run {
-    /// The kind; `KINDS` if the next event is out of order, and is [`Calendar::stray`].
+    /// The kind; `KINDS` if the next event is out of order, in [`Calendar::stray`].
     pub kind: usize,
     /// When.
     pub tick: Tick,
-    /// They come before this.
+    /// Its events have smaller keys than this.
     before: Key,
 }
 
-/// How far a run has come.
+/// The progress in a run of events.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reader {
-    /// Place of its next event, if the key that is written there is less than this.
+    /// Place of its next event, if the key there is smaller than this.
     place: u32,
     before: Key,
 }
@@ -165,8 +167,8 @@ pub(super) struct Reader {
 /// Filed events of `KINDS` kinds.
 #[derive(Debug)]
 pub(super) struct Calendar<const KINDS: usize> {
-    /// Key of the first event of each line, by place, and that of the heap; the last of all keys if there is none. Of
-    /// the lines they are looked up when the next run is looked for.
+    /// Key of the first event of each line, by place, and of the heap; the largest key if there is none. The lines'
+    /// keys are updated when the next run is looked for.
     firsts: [Key; MOST],
     lines: [Line; KINDS],
     pool: Pool,
@@ -174,11 +176,11 @@ pub(super) struct Calendar<const KINDS: usize> {
     strays: BinaryHeap<Reverse<(Key, usize, Event)>>,
     /// Number of the last event filed.
     number: u32,
-    /// The kind at each place; that of the heap is `KINDS`.
+    /// The kind at each place; `KINDS` for the heap.
     kinds: [usize; MOST],
-    /// So many places are those of kinds that come in this order in each tick, see [`Calendar::order`].
+    /// Number of places whose kinds have this fixed order in each tick, see [`Calendar::order`].
     ordered: u32,
-    /// Of these, those that are still to come in tick `tick`, one bit each.
+    /// Of these places, those whose events of tick `tick` are still to come, one bit each.
     due: u32,
     tick: Tick,
 }
@@ -211,7 +213,7 @@ impl<const KINDS: usize> Calendar<KINDS> {
         }
         self.number += 1;
         let key = key(at, self.number);
-        // Written field by field: put together elsewhere and copied, it would have to wait for its parts.
+        // Written field by field: a copy of an event put together elsewhere would have to wait for its parts.
         let event = &mut self.pool.events[line.behind];
         event.key = key;
         event.target = target;
@@ -219,15 +221,15 @@ impl<const KINDS: usize> Calendar<KINDS> {
         self.pool.end(line, at);
     }
 
-    /// Makes kind `echo` the echo of `kind`, `delay` ticks later. Nothing has been filed yet.
+    /// Makes kind `echo` the echo of `kind`, `delay` ticks later. Nothing may have been filed yet.
     pub(super) fn echo(&mut self, echo: usize, kind: usize, delay: Tick) {
         self.lines[kind].is_echoed = true;
         let place = self.lines[echo].place;
         self.lines[echo] = Line { of: kind, delay: key(delay, 1), is_echoed: false, place, ..self.lines[kind] };
     }
 
-    /// Files an event of `kind` for tick `at` and one of `echo`, about the same, `delay` ticks later. If that is its
-    /// echo, `delay` must be the echo's.
+    /// Files an event of `kind` for tick `at`, and an event of `echo` with the same data `delay` ticks later. If `echo`
+    /// is the echo of `kind`, `delay` must be its delay.
     #[inline(always)]
     pub(super) fn file_both(&mut self, kind: usize, echo: usize, at: Tick, delay: Tick, target: u32, data: u32) {
         let line = &mut self.lines[kind];
@@ -244,7 +246,7 @@ impl<const KINDS: usize> Calendar<KINDS> {
         self.pool.end(line, at);
     }
 
-    /// The same where there is no echo, or the event is out of order.
+    /// [`Self::file_both`] without an echo, or for an event out of order.
     #[inline(never)]
     fn file_apart(&mut self, kind: usize, echo: usize, at: Tick, delay: Tick, target: u32, data: u32) {
         for (kind, at) in [(kind, at), (echo, at + delay)] {
@@ -256,7 +258,7 @@ impl<const KINDS: usize> Calendar<KINDS> {
         }
     }
 
-    /// The same for an event that may be so far ahead that no other of its kind should have to come after it.
+    /// [`Self::file`] for an event that may be so far ahead that later events of its kind should not have to follow it.
     pub(super) fn file_some_time(&mut self, kind: usize, at: Tick, now: Tick, target: u32) {
         /// Ticks.
         const FAR: Tick = 1 << 16;
@@ -275,8 +277,8 @@ impl<const KINDS: usize> Calendar<KINDS> {
         self.firsts[KINDS] = self.firsts[KINDS].min(key);
     }
 
-    /// Each kind is always filed so many ticks ahead, or any number of them: of such a kind are few events. If no two
-    /// numbers are equal, those of a tick that were filed longest ago come first, kind by kind.
+    /// Each kind is always filed a fixed number of ticks ahead; or, given as `None`, any number of them, which is rare.
+    /// If these numbers differ, the kinds of a tick come in a fixed order: the ones filed longest ago first.
     pub(super) fn order(&mut self, ahead: [Option<Tick>; KINDS]) {
         let mut kinds: Vec<usize> = (0..KINDS).collect();
         kinds.sort_by_key(|&kind| Reverse(ahead[kind]));
@@ -298,7 +300,7 @@ impl<const KINDS: usize> Calendar<KINDS> {
             for line in &self.lines {
                 self.firsts[line.place] = self.pool.events[line.first].key.saturating_add(line.delay);
             }
-            // In pairs, so that no comparison has to wait for all those before it.
+            // In pairs, so that no comparison must wait for all comparisons before it.
             let [a, b, c, d, e, f, g, h, i, j] = self.firsts;
             let first = a.min(b).min(c.min(d)).min(e.min(f).min(g.min(h))).min(i.min(j));
             if first >= key(end, 0) {
@@ -319,7 +321,7 @@ impl<const KINDS: usize> Calendar<KINDS> {
         Some(Run { kind, tick: self.tick, before: key(self.tick, u32::MAX) })
     }
 
-    /// The same where kinds are among them whose events come in any place of a tick. There are some.
+    /// [`Self::next`] if some kinds have no fixed order within a tick.
     #[inline(never)]
     fn next_run_of_any(&mut self) -> Option<Run> {
         let (mut first, mut place) = (Key::MAX, MOST);
@@ -341,11 +343,11 @@ impl<const KINDS: usize> Calendar<KINDS> {
         for &key in &self.firsts {
             before = before.min(key);
         }
-        // Of two that are as old as can be one event goes first.
+        // If two kinds have the oldest possible event, one event goes first.
         Some(Run { kind, tick, before: before.max(first + 1) })
     }
 
-    /// Makes all numbers smaller by as much as they can be; those of very old events become the same.
+    /// Reduces all numbers by as much as possible. Very old events become equal in age.
     #[cold]
     #[inline(never)]
     fn renumber(&mut self) {
@@ -380,7 +382,7 @@ impl<const KINDS: usize> Calendar<KINDS> {
         Reader { place: line.first, before: run.before - line.delay }
     }
 
-    /// Takes the next event of a run of `kind`: what it is about.
+    /// Takes the next event of a run of `kind`, and returns its object and data.
     #[inline(always)]
     pub(super) fn next(&mut self, kind: usize, reader: &mut Reader) -> Option<(u32, u32)> {
         if self.pool.events[reader.place].key >= reader.before {
@@ -395,7 +397,7 @@ impl<const KINDS: usize> Calendar<KINDS> {
         Some((event.target, event.data))
     }
 
-    /// The same where no event is left in a chunk.
+    /// [`Self::take`] at the end of a chunk.
     #[inline(never)]
     fn next_of_chunk(&mut self, kind: usize, reader: &mut Reader) -> Option<(u32, u32)> {
         let line = &mut self.lines[kind];
@@ -405,8 +407,8 @@ impl<const KINDS: usize> Calendar<KINDS> {
         self.next(kind, reader)
     }
 
-    /// What the event is about that comes [`AHEAD`] events after the next one; any other if there is none in this
-    /// chunk.
+    /// The object and data of the event [`AHEAD`] events after the next one. If the chunk ends before that, those of
+    /// any event.
     #[inline(always)]
     pub(super) fn guess(&self, reader: &Reader) -> (u32, u32) {
         let event = &self.pool.events[reader.place + AHEAD];
@@ -440,7 +442,7 @@ mod tests {
         let (kind, event) = match run.kind {
             9 => calendar.stray()?,
             kind => {
-                // One event, whereupon the run is left.
+                // One event, then the run is left.
                 let line = &calendar.lines[kind];
                 let first = calendar.pool.events[line.first].key + line.delay;
                 let run = Run { before: run.before.min(first + 1), ..run };
@@ -471,7 +473,7 @@ mod tests {
         assert_eq!(take(&mut calendar, Tick::MAX), None);
     }
 
-    /// Against a map: each kind a time of its own ahead, one of them any time, and events that file others.
+    /// Compared with a map: each kind is filed a different time ahead, one of them at any time, and events file others.
     #[test]
     fn kinds_with_times_of_their_own_come_in_the_order_of_these() {
         let ahead = [Some(40), Some(7), Some(25), Some(5), Some(6), None, Some(30), Some(1), None];
@@ -531,7 +533,7 @@ mod tests {
 
     #[test]
     fn a_run_ends_where_another_kind_has_filed() {
-        // Also where numbers are made smaller in between.
+        // Also with numbers that are reduced in between.
         for number in std::iter::once(0).chain(LAST - 7..LAST + 2) {
             let mut calendar = Calendar::<9> { number, ..Calendar::default() };
             for (kind, target) in [(4, 0), (4, 1), (2, 2), (2, 3), (2, 4), (4, 5)] {
@@ -547,13 +549,13 @@ mod tests {
         }
     }
 
-    /// Against a map: events in order and out of it, and for the present tick; lines of many chunks, and empty ones;
-    /// events of two kinds that are filed together, with an echo and without.
+    /// Compared with a map: events in order and out of order, and for the present tick; lines of many chunks, and empty
+    /// ones; events of two kinds that are filed together, with and without an echo.
     #[test]
     fn any_filing_comes_out_in_order() {
         for (seed, reaches) in [(1, [1, 3, 70, 2000, 100_000]), (2, [1, 1, 1, 2, 3]), (3, [50, 60, 70, 80, 90])] {
             let mut rng = Rng::new(seed, Stream::Pattern, 0);
-            // Some thousand events before numbers are made smaller.
+            // Some thousand events before numbers are reduced.
             let mut calendar = Calendar::<9> { number: LAST - 5000, ..Calendar::default() };
             if seed != 2 {
                 calendar.echo(3, 2, 40);

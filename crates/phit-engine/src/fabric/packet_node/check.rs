@@ -1,4 +1,4 @@
-//! What a scenario may not ask of the packet-level node.
+//! Checks of a scenario for the packet-level node.
 
 use super::params::PacketNode;
 use super::state::{MOST_SLOTS, MOST_VCS, Network};
@@ -77,7 +77,7 @@ impl Links<'_> {
         link.buffer.or_huge() / self.packet
     }
 
-    /// What only the input-queued router knows of the links of endpoints.
+    /// Refuses settings of endpoints' links that only the input-queued router has.
     fn endpoint(&self) -> Result<(), ScenarioError> {
         const CLASS: &str = "endpoint";
         let of = |class: &str| link(self.table, class);
@@ -90,7 +90,7 @@ impl Links<'_> {
             let expected = "router.node sends packets phit by phit: expected a number of phits per cycle";
             return Err(self.error(CLASS, "injection_bandwidth", "\"infinite\"", expected));
         }
-        // A number for all classes is not one of injection queues.
+        // A number for all classes is not meant for injection queues.
         if link.vcs != 1 && link.vcs != of("default").vcs {
             let expected = "router.node has no injection queues: expected 1, or no such key";
             return Err(self.error(CLASS, "vcs", link.vcs, expected));
@@ -98,7 +98,7 @@ impl Links<'_> {
         Ok(())
     }
 
-    /// The queues of all outputs are equal: of so many packets, in three virtual channels at most.
+    /// Requires equal queues at all outputs, small enough for their masks, and at most three virtual channels.
     fn queues(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
         for class in topology.classes() {
             let own = link(self.table, class);

@@ -59,8 +59,7 @@ impl Network {
         sources(&self.traffic).open(span, drawn, &mut self.collector);
     }
 
-    /// At the end of the window: notes what has been offered, and returns the number of packets generated in the
-    /// window.
+    /// At the end of the window: records the offered phits, and returns the number of packets generated in the window.
     pub(crate) fn close_window(&mut self) -> u64 {
         let senders =
             self.endpoints.iter().zip(0..).map(|(endpoint, number)| (number, &endpoint.source, endpoint.next));

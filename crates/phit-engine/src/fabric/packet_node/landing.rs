@@ -1,14 +1,13 @@
-//! Credits in place of answers: a packet that finds no room waits where it has come in.
+//! Credits instead of answers: a packet that finds no room waits where it has arrived.
 //!
 //! A packet keeps its slot in the queue that it left until the next router has put it into a queue of its own. So a
-//! queue sends no more packets than it has slots before the first of them is taken, and that many places at the far
-//! end, one for each of its credits, are enough for all that may come. What comes back when a packet leaves its place
-//! is what otherwise would be the answer: the same phits on the same link. An endpoint, which sends one packet at a
-//! time, has one credit.
+//! queue sends no more packets than it has slots before the first of them is accepted. A place for each of its credits
+//! at the far end is therefore enough. When a packet leaves its place, a credit returns in the place of an answer: with
+//! equal phits on the same link. An endpoint, which sends one packet at a time, has one credit.
 //!
-//! Packets of a virtual channel leave their places in the order in which they came, and among channels and endpoints
-//! those go first that have waited longest. As a packet within an escape ring keeps a slot of this ring all the time,
-//! the bubble rule holds as it does with answers.
+//! Packets of a virtual channel leave their places in the order of arrival. Among channels and endpoints, the packet
+//! that has waited longest goes first. A packet within an escape ring always keeps a slot of this ring, so the bubble
+//! rule holds as it does with answers.
 
 use super::state::{Network, Word};
 use crate::engine::Table;
@@ -16,18 +15,18 @@ use crate::engine::Table;
 /// A packet that waits for room in a router.
 #[derive(Debug, Clone, Copy)]
 enum Landed {
-    /// It has come over the link opposite to this one.
+    /// It has arrived over the link opposite to this one.
     Transit { back: u32, word: Word },
     /// It is the next packet of this endpoint.
     New { endpoint: u32 },
 }
 
-/// By router, the packets that wait for room there, in the order in which they came.
+/// By router, the packets that wait for room there, in the order of arrival.
 #[derive(Debug)]
 pub(super) struct Landings(Table<Vec<Landed>>);
 
 impl Landings {
-    /// For so many routers.
+    /// For this many routers.
     pub(super) fn new(routers: u32) -> Self {
         Self(vec![Vec::new(); routers as usize].into())
     }
@@ -39,12 +38,12 @@ impl Landings {
 }
 
 impl Network {
-    /// A packet has come to the router of `back`, the link opposite to the one it came by.
+    /// A packet has arrived at the router of `back`, the link opposite to the one it came by.
     pub(super) fn land(&mut self, back: u32, word: Word) {
         self.wait(self.numbers.router(back), Landed::Transit { back, word });
     }
 
-    /// The next packet of `endpoint` has come to its router.
+    /// The next packet of `endpoint` has arrived at its router.
     pub(super) fn land_new(&mut self, endpoint: u32) {
         self.wait(endpoint / self.endpoints_per_router, Landed::New { endpoint });
     }
@@ -67,7 +66,7 @@ impl Network {
         self.admit(endpoint / self.endpoints_per_router);
     }
 
-    /// Puts those that wait at `router` into queues that have room.
+    /// Puts the packets that wait at `router` into queues with room.
     fn admit(&mut self, router: u32) {
         let Some(Landings(there)) = &mut self.landings else { return };
         let mut waiting = std::mem::take(&mut there[router]);

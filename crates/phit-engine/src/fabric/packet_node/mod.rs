@@ -1,15 +1,15 @@
 //! The packet-level node: queues at the outputs, packets accepted or refused as a whole, answers on the links.
 //!
 //! It is the node of F. Versaci's simulator of toroidal networks ("OutFlank Routing", ICPADS 2013). A packet that
-//! arrives chooses the queue of an output there and then, by the rules of the bubble family
-//! (`fabric::seams::bubble`), and its router answers whether it had room. The slot that a packet has in the
-//! queue of the router before is free when that answer is there. In the meantime the link goes on with the packets
-//! behind it; a packet that was refused goes again as soon as the link is free.
+//! arrives chooses the queue of an output at once, by the rules of the bubble family (`fabric::seams::bubble`), and its
+//! router answers whether it had room. The packet's slot in the queue of the router before becomes free when that
+//! answer arrives. In the meantime the link goes on with the packets behind it. A refused packet is sent again as soon
+//! as the link is free.
 //!
-//! With credits in place of answers a packet is never refused (`landing.rs`).
+//! With credits instead of answers, a packet is never refused (`landing.rs`).
 //!
-//! Per free link: answers first, then escape queues, then the adaptive queue; within a queue the oldest packet that
-//! is not on its way. All that happens in one tick happens in the order in which it was caused.
+//! A free link serves answers first, then escape queues, then the adaptive queue; within a queue, the oldest packet
+//! that is not under way. Events of one tick are handled in the order in which they were caused.
 
 mod ahead;
 mod build;

@@ -33,13 +33,13 @@ impl Fabric for Network {
         BTreeMap::from([("all", Network::bytes(self))])
     }
 
-    /// Refused packets are sent again for ever: what counts is what is taken.
+    /// Refused packets are sent again for ever, so only accepted packets count as progress.
     fn progress(&self) -> Progress {
         Progress { done: [Network::progress(self), 0, 0], held: self.packets_held() }
     }
 
     fn longest_wait(&self) -> Tick {
-        // A router takes no time of its own; a link has the packets of its queues.
+        // A router takes no time of its own. A link serves the packets of its queues.
         let packets = u32::from(self.link_classes[0].queues) + 4;
         longest_wait(&self.link_classes, &[1], packets, self.phits[PACKET])
     }

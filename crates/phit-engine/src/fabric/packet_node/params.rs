@@ -5,12 +5,13 @@ use crate::fabric::links::LinkTable;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A router whose queues stand at its outputs. A packet is received as a whole, is put into the queue of the output by
-/// which it will go on, and stays there until the next router has answered that it has taken it; a router that has no
-/// room refuses a packet, and it is sent again (or keeps it until it has room, with credits). Links carry packets and
-/// answers. With this table a run uses the packet-level node in place of the input-queued router; of `[router]` it
-/// reads the links alone: bandwidth, latency, virtual channels, and `buffer`, which is the size of an output queue
-/// (class `endpoint`: of the queue in front of an endpoint).
+/// A router with queues at its outputs. It receives a packet as a whole, puts it into the queue of the packet's next
+/// output, and keeps it there until the next router has answered that it accepts it. A router without room refuses a
+/// packet, and the packet is sent again. With credits, the packet waits instead. Links carry packets and answers.
+///
+/// With this table, a run uses the packet-level node instead of the input-queued router. It uses only the links of
+/// `[router]`: bandwidth, latency, virtual channels, and `buffer`, the size of an output queue (class `endpoint`: of
+/// the queue in front of an endpoint).
 ///
 /// ```toml
 /// [router.node]
@@ -20,18 +21,16 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct NodeParams {
-    /// What becomes of a packet for which a router has no room. If left out, `"answers"`.
-    // Left out of the document where it is the default, so that the same run has the same document whether it is said
-    // or not.
+    /// What happens to a packet for which a router has no room. If left out, `"answers"`.
     #[serde(skip_serializing_if = "Acceptance::is_default")]
     pub acceptance: Acceptance,
     /// Size of an answer, or of a credit, in phits; at least 1.
     #[schemars(range(min = 1, max = 1_000_000))]
     #[schemars(extend("x-unit" = "phits"))]
     pub answer: u32,
-    /// An endpoint sends at most this much, as a multiple of the load that saturates the network's bisection: in the
-    /// cycles of a clock that begins with the run. If left out, whenever it has a packet and the answer to the one
-    /// before.
+    /// Largest injection rate of an endpoint, as a multiple of the load that saturates the network's bisection. It
+    /// holds for the cycles of a clock that starts with the run. If left out, an endpoint sends whenever it has a
+    /// packet and the answer to the packet before.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub injection_rate: Option<f64>,
@@ -39,17 +38,17 @@ pub struct NodeParams {
     pub injection_room: InjectionRoom,
 }
 
-/// What becomes of a packet for which a router has no room.
+/// What happens to a packet for which a router has no room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum Acceptance {
-    /// It is refused, and its sender sends it again.
+    /// The router refuses it, and its sender sends it again.
     #[default]
     Answers,
-    /// It waits where it has come in, in a place for which its sender had a credit: one for each slot of the queue that
-    /// it left. The credit goes back, and the slot is free, when the packet has moved into a queue. The packets of a
-    /// virtual channel move in the order in which they came. An endpoint has one credit.
+    /// It waits in a place at the input, for which its sender had a credit: one for each slot of the queue that it
+    /// left. When the packet has moved into a queue, the credit returns and the slot is free. Packets of a virtual
+    /// channel move in the order of arrival. An endpoint has one credit.
     Credits,
 }
 
@@ -82,17 +81,17 @@ impl Default for NodeParams {
     }
 }
 
-/// Routers that are packet-level nodes: queues at the outputs, packets accepted or refused as a whole. Of the links it
-/// reads bandwidth, latency, virtual channels, and `buffer`, which is the size of an output queue.
+/// Packet-level nodes: routers with queues at the outputs, which accept or refuse packets as a whole. Of the links they
+/// use bandwidth, latency, virtual channels, and `buffer`, the size of an output queue.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PacketNode {
-    /// What it may be said to do, because it does. Whether it is said or left out changes nothing.
+    /// The only accepted value, which describes this router. It may be left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub switching: Option<Stated>,
-    /// Links by class; `default` stands for the classes that are not listed.
+    /// Links by class; `default` describes the classes that are not listed.
     pub links: LinkTable,
-    /// With this table the packet-level node takes the place of the input-queued router.
+    /// With this table, the packet-level node replaces the input-queued router.
     pub node: NodeParams,
 }
 

@@ -1,4 +1,4 @@
-//! A packet arrives: where it goes on from here, or that there is no room for it.
+//! The arrival of a packet: its next queue, or its refusal.
 
 use super::ahead::Ahead;
 use super::state::{Network, Origin, QUEUES_OF_WORD, Record, Word, kind};
@@ -8,7 +8,8 @@ use crate::fabric::seams::bubble::profit::{PackedDirections, PackedSlots, Slots}
 use crate::fabric::seams::bubble::{ADAPTIVE, Plan};
 
 impl Network {
-    /// A packet has come to the router of `back`, the link opposite to the one it came by: it is taken or refused.
+    /// A packet has arrived at the router of `back`, the link opposite to the one it came by: it is accepted or
+    /// refused.
     #[inline(always)]
     pub(super) fn arrive(&mut self, back: u32, word: Word) {
         if !self.take(back, word) {
@@ -18,7 +19,7 @@ impl Network {
         }
     }
 
-    /// The same, where it is rare.
+    /// [`Self::arrived`], for callers that rarely need it.
     #[inline(never)]
     pub(super) fn arrive_out_of_order(&mut self, back: u32, word: Word) {
         self.arrive(back, word);
@@ -35,7 +36,7 @@ impl Network {
             if via == NONE {
                 return self.take_to_endpoint(back, word, destination);
             }
-            // At its intermediate destination: towards the final one.
+            // It is at its intermediate destination, and heads for the final one.
             via = NONE;
             ahead = Ahead::of(&self.way_from(router, word.packet()));
             if ahead.is_done() {
@@ -48,7 +49,7 @@ impl Network {
         self.count_hop(back, word.packet());
         let answer = word.answered(true);
         let there = &self.links[back];
-        // The answer stands in front of the packet if both go back by the same link.
+        // The answer precedes the packet if both return by the same link.
         if there.busy <= self.now && there.answer == NONE && link != back {
             self.put(link, vc, word.packet());
             self.send_answer(back, answer);
@@ -60,7 +61,7 @@ impl Network {
         true
     }
 
-    /// A packet has come over the link opposite to `back`.
+    /// A packet has arrived over the link opposite to `back`.
     #[inline(always)]
     fn count_hop(&mut self, back: u32, packet: u32) {
         let record = &mut self.records[packet];
@@ -85,7 +86,7 @@ impl Network {
         true
     }
 
-    /// The minimal way of a packet from `router` to its destination.
+    /// The minimal route of a packet from `router` to its destination.
     pub(super) fn way_from(&self, router: u32, packet: u32) -> Offsets {
         let target = self.records[packet].destination / self.endpoints_per_router;
         let origin = &self.origins[packet];
@@ -94,8 +95,8 @@ impl Network {
         self.lattice.way(&self.lattice.position(router), &self.lattice.position(target), coins)
     }
 
-    /// The queue for a packet at `router` with this way ahead, if there is one with room: an adaptive queue, or else
-    /// the escape queue. `came` is the direction and virtual channel by which it came, `None` if from an endpoint.
+    /// The queue for a packet at `router` with this remaining route, if there is one with room: an adaptive queue, or
+    /// else the escape queue. `came` is the direction and virtual channel by which it came, `None` from an endpoint.
     #[inline(always)]
     fn queue(&self, router: u32, ahead: Ahead, via: u32, came: Option<(usize, u8)>) -> Option<(u32, u8)> {
         let (adaptive_room, escape_room) = match came {
@@ -106,7 +107,7 @@ impl Network {
         let queues = self.numbers.queue(first, ADAPTIVE);
         let (best, slots) = ahead.most_free(self.scores, |from| self.used_from(queues + from));
         let (escape, vc, room) = self.escape.queue_in(ahead.first(), via != NONE, came, escape_room);
-        // Which of the two it is decides nothing that is branched on: the processor could not guess it.
+        // The choice between the two is not a branch: the processor could not predict it.
         let adaptive = slots >= adaptive_room.into();
         let direction = if adaptive { best } else { escape as u32 };
         let vc = if adaptive { ADAPTIVE } else { vc };
@@ -142,15 +143,15 @@ impl Network {
         }
     }
 
-    /// The next packet of `endpoint` has come to its router: it is taken or refused.
+    /// The next packet of `endpoint` has arrived at its router: it is accepted or refused.
     pub(super) fn offered(&mut self, endpoint: u32) {
         let accepted = self.take_new(endpoint);
         self.refused.1 += u64::from(!accepted);
         self.reply(endpoint, accepted);
     }
 
-    /// Decides on the way of the next packet of `endpoint` and puts it into a queue of its router; returns false if
-    /// there is no room.
+    /// Plans the route of the next packet of `endpoint` and puts it into a queue of its router. Returns false if there
+    /// is no room.
     #[inline(always)]
     pub(super) fn take_new(&mut self, endpoint: u32) -> bool {
         let Some(generated) = self.endpoints[endpoint].next else { return false };
@@ -178,7 +179,7 @@ impl Network {
         let origin = Origin { birth: generated.cycle, injected: self.now, source: endpoint, derouted: plan.derouted };
         let packet = self.create(record, origin);
         self.endpoints[endpoint].injected += u64::from(generated.size);
-        // It has come as a whole, and counts as if it came from now on, after the one before.
+        // It has arrived as a whole. It counts as arriving from now on, after the packet before.
         let size = generated.size.into();
         let ticks = self.link_classes.injection_ticks(size);
         let link = self.links.len() as u32 + self.ejections.len() as u32 + endpoint;
@@ -250,8 +251,8 @@ impl Network {
         self.vacant.push(packet);
     }
 
-    /// The packets that reach their endpoints before tick `end` are there. Nothing in the network depends on them, so
-    /// that they need no events: what they are counted by is their ticks.
+    /// Records the packets that reach their endpoints before tick `end`. Nothing in the network depends on them, so
+    /// they need no events: their ticks are enough.
     #[inline]
     pub(super) fn deliver_before(&mut self, end: Tick) {
         while let Some(&(at, packet)) = self.under_way.front().filter(|(at, _)| *at < end) {

@@ -1,4 +1,4 @@
-//! What a free link carries next, and what its receiver has answered.
+//! The next transmission of a free link, and the answers of its receiver.
 
 use super::state::{ANSWER, MOST_SLOTS, Network, PACKET, Word, kind};
 use crate::engine::{NONE, Tick};
@@ -8,7 +8,7 @@ use crate::fabric::seams::bubble::{ADAPTIVE, TO_DESTINATION, TO_INTERMEDIATE};
 pub(super) const SERVICE: [u8; 3] = [TO_DESTINATION, TO_INTERMEDIATE, ADAPTIVE];
 
 impl Network {
-    /// Puts something on `link` if it is free and there is something to send.
+    /// Sends something over `link` if it is free and something waits.
     #[inline(always)]
     pub(super) fn try_link(&mut self, link: u32) {
         if self.links[link].is_ready(self.now) {
@@ -16,8 +16,8 @@ impl Network {
         }
     }
 
-    /// Puts what comes first of all that waits for it on `link`, which is free. What that is decides nothing that is
-    /// branched on: the processor could not guess it.
+    /// Sends the first of everything that waits for `link`, which is free. The choice is not a branch: the processor
+    /// could not predict it.
     #[inline(never)]
     pub(super) fn send_over(&mut self, link: u32) {
         let there = &mut self.links[link];
@@ -30,7 +30,7 @@ impl Network {
         let waiting = &mut there.waiting[usize::from(vc)];
         let oldest = *waiting;
         *waiting = choose(oldest, oldest & oldest.wrapping_sub(1));
-        // For an answer any slot, but always the same, which is in the cache.
+        // For an answer, any slot will do. It is always the same slot, which is in the cache.
         let packet = self.slots[choose(0, self.slot(link, vc) + oldest.trailing_zeros() % MOST_SLOTS)];
         let word = choose(answer, Word::new(packet, vc).0);
         let kind = usize::from(is_answer);
@@ -61,7 +61,7 @@ impl Network {
         (size, self.serialisation(class, size))
     }
 
-    /// `link` carries so many phits from now on; returns until when.
+    /// `link` carries `phits` from now on; returns the end.
     #[inline]
     fn occupy(&mut self, link: u32, phits: u32, ticks: Tick) -> Tick {
         let until = self.now + ticks;
@@ -72,7 +72,7 @@ impl Network {
         until
     }
 
-    /// The answer about a packet sent over `link`: its slot is free, or it goes again from its old place.
+    /// The answer about a packet sent over `link`: its slot is free, or it is sent again from its old place.
     #[inline(always)]
     pub(super) fn answered(&mut self, link: u32, word: Word) {
         let queue = self.numbers.queue(link, word.vc());
@@ -86,8 +86,8 @@ impl Network {
         if word.accepted() {
             let younger = !0u32 << slot;
             *waiting = *waiting & !younger | (*waiting >> 1) & younger;
-            // The free ones, too: most often it is the oldest packet that leaves, and then the processor knows how many
-            // there are.
+            // Free slots are moved, too. Most often the oldest packet leaves, and then the processor predicts the
+            // number of slots.
             slots.copy_within(slot + 1.., slot);
             self.used[queue] -= 1;
         } else {

@@ -1,4 +1,4 @@
-//! What a network of packet-level nodes consists of.
+//! The state of a network of packet-level nodes.
 
 use super::ahead::Scores;
 use super::calendar::{Calendar, Event, Run};
@@ -19,7 +19,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What an event does.
+/// The kinds of events.
 pub(super) mod kind {
     /// A packet has arrived over link `target`; `data` is a [`Word`](super::Word).
     pub(crate) const ARRIVAL: usize = 0;
@@ -29,12 +29,12 @@ pub(super) mod kind {
     pub(crate) const FREE_OF_ANSWER: usize = 8;
     /// Number of kinds.
     pub(crate) const COUNT: usize = 9;
-    /// The answer about a packet has come over link `target`, opposite to the one over which it was sent; `data` is a
+    /// The answer about a packet has arrived over link `target`, opposite to the link of the packet; `data` is a
     /// [`Word`](super::Word).
     pub(crate) const ANSWER: usize = 2;
     /// The next packet of endpoint `target` has reached its router.
     pub(crate) const OFFER: usize = 3;
-    /// The answer about it is back at the endpoint: `data` is 1 if it was accepted.
+    /// The answer about the packet has arrived at the endpoint: `data` is 1 if it was accepted.
     pub(crate) const REPLY: usize = 4;
     /// Endpoint `target` sends its next packet.
     pub(crate) const SEND: usize = 5;
@@ -77,7 +77,7 @@ impl Word {
     }
 }
 
-/// What routers must know of a packet in the network: half a cache line.
+/// The routers' data about a packet in the network, half a cache line.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(32))]
 pub(super) struct Record {
@@ -85,7 +85,7 @@ pub(super) struct Record {
     pub destination: u32,
     /// Intermediate destination ahead; `NONE` if there is none.
     pub via: u32,
-    /// The way ahead of the router where it is counted, to the intermediate destination or the destination.
+    /// The remaining route from the router where it is counted, to the intermediate destination or the destination.
     pub way: Offsets,
     /// Most hops that its plan allows.
     pub longest: u16,
@@ -94,7 +94,7 @@ pub(super) struct Record {
 
 const _: () = assert!(size_of::<Record>() == 32);
 
-/// Where a packet in the network has come from.
+/// The origin of a packet in the network.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Origin {
     pub birth: Tick,
@@ -105,7 +105,7 @@ pub(super) struct Origin {
 }
 
 impl Origin {
-    /// The packet as the collector wants it.
+    /// The packet in the form that the collector accepts.
     pub(super) fn packet(&self, record: &Record) -> Packet {
         Packet {
             entry: self.injected,
@@ -133,13 +133,13 @@ pub(super) const MOST_VCS: usize = 3;
 #[derive(Debug, Clone, Copy)]
 #[repr(align(32))]
 pub(super) struct Link {
-    /// By virtual channel, bit i: the packet in slot i of its queue is not on its way.
+    /// By virtual channel, bit i: the packet in slot i of its queue is not under way.
     pub waiting: [u32; MOST_VCS],
     /// First tick at which it is free.
     pub busy: Tick,
     /// The first answer to be sent, a [`Word`]; `NONE` if there is none.
     pub answer: u32,
-    /// The last of those behind it, in [`Answers`]; `NONE` if there are none.
+    /// The last of the answers behind it, in [`Answers`]; `NONE` if there are none.
     pub last: u32,
     /// Phits put on it since the start of the run.
     pub phits: u64,
@@ -148,8 +148,8 @@ pub(super) struct Link {
 const _: () = assert!(size_of::<Link>() == 32);
 
 impl Link {
-    /// Whether it is free at tick `now`, and anything waits for it: both in one number, so that the processor has one
-    /// thing to guess.
+    /// Whether it is free at tick `now`, and anything waits for it. Both are in one number, so that the processor has
+    /// only one branch to predict.
     #[inline(always)]
     pub(super) fn is_ready(&self, now: Tick) -> bool {
         let wanted = self.waiting.iter().fold(self.answer ^ NONE, |all, waiting| all | waiting);
@@ -158,26 +158,26 @@ impl Link {
     }
 }
 
-/// Links of a cache line.
+/// Links in a cache line.
 const LINKS_OF_LINE: u32 = 2;
 
 /// Queues whose used slots are read together.
 pub(super) const QUEUES_OF_WORD: usize = size_of::<u64>();
 
-/// Numbers of links and queues. The links of a router are as many as the next power of two, so that nothing need be
-/// divided; those beyond its directions lead nowhere.
+/// Numbers of links and queues. A router's links are padded to a power of two, so that no division is needed. Links
+/// beyond its directions lead nowhere.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Numbers {
     /// Links of a router, without those that lead nowhere.
     pub directions: u32,
-    /// Logarithm of the links of a router.
+    /// Binary logarithm of the links of a router.
     shift: u32,
     /// Numbers given to links.
     pub links: u32,
 }
 
 impl Numbers {
-    /// For so many routers of so many directions.
+    /// For this many routers and directions.
     pub(super) fn new(directions: u32, routers: u32) -> Self {
         let shift = directions.next_power_of_two().trailing_zeros();
         Self { directions, shift, links: routers << shift }
@@ -206,11 +206,11 @@ impl Numbers {
         self.first_link(router)..self.first_link(router) + self.directions
     }
 
-    /// The queue of a link in a virtual channel. Those of a router in one channel stand together, and that of the first
-    /// channel has the number of its link.
+    /// The queue of a link in a virtual channel. A router's queues in one channel are adjacent, and the queue of the
+    /// first channel has the number of its link.
     #[inline]
     pub(super) fn queue(self, link: u32, vc: u8) -> u32 {
-        // Of a guess that may be anything, anything.
+        // For a speculative argument, any result will do.
         u32::from(vc).wrapping_mul(self.links).wrapping_add(link)
     }
 }
@@ -223,7 +223,7 @@ pub(super) struct Answers {
 }
 
 impl Answers {
-    /// Puts an answer behind those of `link`.
+    /// Appends an answer to the answers of `link`.
     #[inline(always)]
     pub(super) fn push(&mut self, link: &mut Link, word: Word) {
         match link.answer {
@@ -275,17 +275,17 @@ impl Answers {
 /// An endpoint as sender.
 #[derive(Debug, Clone)]
 pub(super) struct Endpoint {
-    /// Next packet to send, or the one that is being offered.
+    /// Next packet to send, or the packet that is being offered.
     pub next: Option<Generated>,
     /// Phits accepted by its router.
     pub injected: u64,
-    /// First tick that these do not fill, counted one after the other from their acceptance on.
+    /// First tick after the time of these phits, if they follow one another from their acceptance on.
     pub counted: Tick,
     pub rng: Rng,
     pub source: Source,
 }
 
-/// The queue of a router in front of an endpoint, and the link to it. Its packets stand in a ring of
+/// The queue of a router in front of an endpoint, and the link to it. Its packets are in a ring of
 /// [`Network::arrived`].
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Ejection {
@@ -299,17 +299,17 @@ pub(super) struct Ejection {
     pub phits: u64,
 }
 
-/// What links carry: where there is one value for a packet and one for an answer, that of a packet.
+/// Index of the packet's value in pairs of values for packets and answers on links.
 pub(super) const PACKET: usize = 0;
-/// That of an answer.
+/// Index of the answer's value in these pairs.
 pub(super) const ANSWER: usize = 1;
 
-/// What things take on the links of a class.
+/// The times of links of a class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Times {
-    /// Ticks of a packet on the link, 0 if packets have several sizes; and of an answer: see [`PACKET`].
+    /// Ticks of a packet on the link (0 if packets have several sizes), and of an answer: see [`PACKET`].
     pub ticks: [Tick; 2],
-    /// Ticks on the way.
+    /// Latency in ticks.
     pub latency: Tick,
 }
 
@@ -337,13 +337,13 @@ pub struct Network {
     pub(super) deroute: Arc<dyn Deroute>,
     pub(super) lattice: Lattice,
     pub(super) escape: Escape,
-    /// Slots that an adaptive and an escape queue must have for a packet from an endpoint.
+    /// Slots that an adaptive and an escape queue must have free for a packet from an endpoint.
     pub(super) injection_room: (u16, u16),
     pub(super) numbers: Numbers,
     /// All directions of a router.
     pub(super) directions: PackedDirections,
     pub(super) endpoints_per_router: u32,
-    /// Virtual channels of a link, three at most.
+    /// Virtual channels of a link, at most three.
     pub(super) vcs: u8,
     /// Slots of an output queue, and of the queue in front of an endpoint.
     pub(super) capacity: u16,
@@ -353,46 +353,45 @@ pub struct Network {
     pub(super) injection_period: Option<Period>,
     /// By link class.
     pub(super) times: Table<Times>,
-    /// Ticks of a packet on the link from an endpoint, 0 if packets have several sizes; and of the answer on its way
-    /// back.
+    /// Ticks of a packet on the link from an endpoint (0 if packets have several sizes), and of the answer back.
     pub(super) injection_times: (Tick, Tick),
     pub(super) now: Tick,
     pub(super) calendar: Calendar<{ kind::COUNT }>,
     pub(super) links: Table<Link>,
-    /// The opposite link of each: at the router at the far end. `NONE` at a mesh's edge.
+    /// The opposite link of each link, at the router at the far end. `NONE` at a mesh's edge.
     pub(super) far: Table<u32>,
     /// Class of each link.
     pub(super) classes: Table<u8>,
-    /// What dimensions are worth whose adaptive queues are empty.
+    /// The scores of dimensions whose adaptive queues are empty.
     pub(super) scores: Scores,
-    /// Slots taken of each queue; and [`QUEUES_OF_WORD`] more, which are nobody's.
+    /// Used slots of each queue, and [`QUEUES_OF_WORD`] more entries that belong to no queue.
     pub(super) used: Table<u8>,
-    /// `capacity` slots of each queue, oldest packet first; and [`MOST_SLOTS`] more, which are nobody's. A packet on
-    /// its way to the next router keeps its slot.
+    /// `capacity` slots of each queue, oldest packet first, and [`MOST_SLOTS`] more that belong to no queue. A packet
+    /// under way to the next router keeps its slot.
     pub(super) slots: Table<u32>,
     pub(super) answers: Answers,
     /// Packets that wait for room, if links have credits.
     pub(super) landings: Option<Landings>,
     pub(super) endpoints: Table<Endpoint>,
-    /// What the packets of each endpoint choose among.
+    /// The choices of the packets of each endpoint.
     pub(super) choices: Table<Choices>,
     pub(super) ejections: Table<Ejection>,
     /// `ejection_capacity` packets in front of each endpoint.
     pub(super) arrived: Table<u32>,
     pub(super) records: Table<Record>,
-    /// By packet, as `records`.
+    /// By packet, like `records`.
     pub(super) origins: Table<Origin>,
     pub(super) vacant: Vec<u32>,
-    /// Packets on their links to endpoints, with the ticks of their arrival: in order, if all packets have one size.
+    /// Packets on their links to endpoints, with the ticks of their arrival; sorted if all packets have one size.
     pub(super) under_way: VecDeque<(Tick, u32)>,
     /// Free slots of the adaptive queues of a router, for a decision.
     pub(super) free: Vec<Option<u16>>,
     pub(super) collector: Collector,
     pub(super) offered_phits: u64,
-    /// Packets that routers, and packets of endpoints that routers, have refused.
+    /// Packets refused between routers, and packets refused from endpoints.
     pub(super) refused: (u64, u64),
-    /// Packets that are not wholly on their links yet: by link, after these by endpoint that they go to, and after
-    /// these by endpoint that they come from.
+    /// Packets that are not completely on their links yet: by link, then by destination endpoint, then by source
+    /// endpoint.
     pub(super) wires: Wires,
 }
 
@@ -406,8 +405,8 @@ impl Network {
         }
     }
 
-    /// Compiled for answers and for credits, so that neither asks which of the two it is; and what it calls for nearly
-    /// every event is inlined into both.
+    /// Compiled separately for answers and for credits, so that neither has to check. Functions that it calls for
+    /// nearly every event are inlined into both.
     fn run<const CREDITS: bool>(&mut self, end: Tick) {
         while let Some(run) = self.calendar.next_run(end) {
             self.now = run.tick;
@@ -485,13 +484,13 @@ impl Network {
         }
     }
 
-    /// Fetches what a later arrival will need.
+    /// Prefetches the memory that a later arrival will need.
     #[inline(always)]
     fn prepare_arrival(&self, (link, word): (u32, u32)) {
         self.records.prefetch(Word(word).packet());
         let first = self.numbers.first_link(self.numbers.router(self.far_if_any(link)));
         self.used.prefetch(first);
-        // Those of three dimensions without asking; of a guess there need be no links.
+        // Lines of three dimensions are prefetched without a check. A speculative link need not exist.
         let prefetch = |line: u32| self.links.prefetch(first.wrapping_add(line * LINKS_OF_LINE));
         (0..3).for_each(prefetch);
         if self.numbers.directions > 3 * LINKS_OF_LINE {
@@ -499,7 +498,7 @@ impl Network {
         }
     }
 
-    /// Fetches what a later answer will need.
+    /// Prefetches the memory that a later answer will need.
     #[inline(always)]
     fn prepare_answer(&self, (back, word): (u32, u32)) {
         let link = self.far_if_any(back);
@@ -507,14 +506,14 @@ impl Network {
         self.slots.prefetch(self.slot(link, Word(word).vc()));
     }
 
-    /// Fetches what a later event of an endpoint will need.
+    /// Prefetches the memory that a later event of an endpoint will need.
     #[inline(always)]
     fn prepare(&self, kind: usize, later: u32) {
         match kind {
             kind::OFFER => {
                 self.endpoints.prefetch(later);
                 self.choices.prefetch(later);
-                // A guess may be anything.
+                // A speculative index may be out of range.
                 (*self.choices).get(later as usize).inspect(|choices| choices.prefetch());
             }
             kind::REPLY | kind::SEND => self.endpoints.prefetch(later),
@@ -522,13 +521,13 @@ impl Network {
         }
     }
 
-    /// The link opposite to `link`; any if that is a guess that may be anything.
+    /// The link opposite to `link`; any link if `link` is speculative.
     #[inline(always)]
     fn far_if_any(&self, link: u32) -> u32 {
         (*self.far).get(link as usize).copied().unwrap_or(0)
     }
 
-    /// What has been counted so far.
+    /// The counts so far.
     pub fn collector(&self) -> &Collector {
         &self.collector
     }
@@ -562,14 +561,14 @@ impl Network {
         self.numbers.queue(link, vc).wrapping_mul(self.capacity.into())
     }
 
-    /// Slots taken of as many queues from `queue` on as there are bytes in a word.
+    /// Used slots of adjacent queues from `queue` on, as many as a word has bytes.
     #[inline(always)]
     pub(super) fn used_from(&self, queue: u32) -> u64 {
         let queues = (*self.used).get(queue as usize..).and_then(|queues| queues.first_chunk());
         u64::from_le_bytes(queues.copied().unwrap_or_default())
     }
 
-    /// Slots taken of a queue.
+    /// Used slots of a queue.
     #[inline]
     pub(super) fn used(&self, link: u32, vc: u8) -> u16 {
         self.used[self.numbers.queue(link, vc)].into()

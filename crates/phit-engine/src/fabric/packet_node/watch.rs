@@ -49,20 +49,20 @@ impl Network {
         }
     }
 
-    /// Packets that have been taken by some router, or have arrived: what grows as long as anything moves.
+    /// Number of packets that routers have accepted, or that have arrived: it grows as long as anything moves.
     pub(crate) fn progress(&self) -> u64 {
         let injected: u64 = self.endpoints.iter().map(|endpoint| endpoint.injected).sum();
         injected + self.collector.counters.work.packet_hops + self.collector.counters.flow.packets
     }
 
-    /// The queues that wait for one another in a circle: the oldest packet of each, which its link sends first and
-    /// again and again, is refused by the next, or waits there for room.
+    /// The queues that wait for one another in a cycle. Each queue's oldest packet, which its link sends first and
+    /// again and again, is refused by the next queue, or waits there for room.
     pub fn find_cycle(&self) -> Option<Vec<Place>> {
-        // By the numbers of links and channels, which need not be those of queues.
+        // By the numbers of links and channels, which need not equal the numbers of queues.
         let number = |(link, vc): Place| link as usize * MOST_VCS + usize::from(vc);
         let places = (0..self.links.len() as u32).flat_map(|link| (0..MOST_VCS as u8).map(move |vc| (link, vc)));
         let mut stuck: Vec<bool> = places.map(|(link, vc)| self.used(link, vc) > 0).collect();
-        // Whoever waits for a queue that is not stuck may move.
+        // A packet that waits for a queue which is not stuck may move.
         loop {
             let before = stuck.iter().filter(|stuck| **stuck).count();
             for link in 0..self.links.len() as u32 {
@@ -88,8 +88,8 @@ impl Network {
         }
     }
 
-    /// What the oldest packet of a queue waits for, if it does: room, or, with answers, the link, while it is taken by
-    /// queues that it serves first and whose packets are refused again and again.
+    /// The queues that the oldest packet of a queue waits for, if it waits. It needs room; or, with answers, it needs
+    /// the link, which is busy with queues of higher priority whose packets are refused again and again.
     fn waits(&self, link: u32, vc: u8) -> Option<Vec<Place>> {
         let packet = self.packets_of(link, vc).next()?;
         let first = || {
@@ -105,8 +105,8 @@ impl Network {
         (base..base + u32::from(self.used(link, vc))).map(|slot| self.slots[slot])
     }
 
-    /// The queues in any of which `packet` needs room at the far end of `link`, the escape queue last, if it is refused
-    /// there now.
+    /// The queues in which `packet` needs room at the far end of `link`, the escape queue last, if it would be refused
+    /// there now. Any of them is enough.
     fn waits_for(&self, link: u32, vc: u8, packet: u32) -> Option<Vec<Place>> {
         let back = self.far[link];
         let record = &self.records[packet];
@@ -132,7 +132,7 @@ impl Network {
         (self.free_slots(next, channel) < room).then_some(places)
     }
 
-    /// Says where packets wait for one another.
+    /// Describes the packets that wait for one another.
     pub(crate) fn describe_stop(&self) -> String {
         let Some(cycle) = self.find_cycle() else { return "no circle of waiting packets was found".into() };
         let words = self.topology.words();
@@ -188,8 +188,8 @@ impl Network {
         self.links.iter().map(|link| link.phits).sum()
     }
 
-    /// Free slots of the fullest ring of escape queues: of every direction of every line, the slots that are free in
-    /// all its queues together. For tests of the bubble rule.
+    /// For tests of the bubble rule: the free slots of the fullest ring of escape queues. A ring consists of all queues
+    /// of one direction along one line.
     pub fn least_free_of_rings(&self) -> u32 {
         let mut free: HashMap<(u32, u32, u8), u32> = HashMap::new();
         for link in (0..self.topology.routers()).flat_map(|router| self.numbers.of_router(router)) {

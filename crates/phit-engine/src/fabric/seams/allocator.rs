@@ -1,10 +1,10 @@
-//! The seam `allocator`: which requests for the crossbar win this tick.
+//! The seam `allocator`: the choice of the requests that win the crossbar in a tick.
 
 use crate::engine::bits::bit;
 use crate::engine::{Bytes, Rng, Table, Tick, bytes_of};
 use crate::error::ScenarioError;
 
-/// A flit that could be transferred in this tick: its output is idle and there is room for it.
+/// A request: a flit that could be transferred in this tick, because its output is idle and has room for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
     /// Index of the queue in the partition.
@@ -15,8 +15,8 @@ pub struct Request {
     pub output: u32,
     /// Index of the router in the partition.
     pub router: u32,
-    /// Tick of generation of its packet, for arbitration by age ([`Allocator::by_age`]); or the rank of its class
-    /// ([`Allocator::by_class`]).
+    /// For arbitration by age ([`Allocator::by_age`]): tick of generation of its packet. For [`Allocator::by_class`]:
+    /// the rank of its class.
     pub birth: Tick,
     /// Input port number in the router.
     pub input: u16,
@@ -26,15 +26,15 @@ pub struct Request {
     pub vc: u16,
     /// Size of the flit in phits.
     pub size: u16,
-    /// It must go after those of a lower class at an output: 1 for injected traffic under transit priority, 2 more for
-    /// a head that has no virtual channel yet (at an input that chooses among outputs, too).
+    /// Precedence at an output: requests of a lower number go first. It is 1 for injected traffic under transit
+    /// priority, plus 2 for a head without a virtual channel (also at an input that chooses among outputs).
     pub class: u8,
-    /// It has won.
+    /// True if it has won.
     pub granted: bool,
 }
 
 impl Request {
-    /// The bits of its input and of its output in the router.
+    /// The bits of its input and output in the router.
     #[inline(always)]
     fn ports(&self) -> [u64; 2] {
         let input = u32::from(self.input);
@@ -42,17 +42,17 @@ impl Request {
     }
 }
 
-/// What rounds of allocation write down; nothing of it is read in the next.
+/// Scratch memory of allocation rounds. No round reads the contents that an earlier one left.
 #[derive(Debug, Default)]
 pub struct Scratch {
-    /// Of one router, the requests that share a port with another.
+    /// The requests of one router that share a port with another.
     requests: Vec<Request>,
-    /// The places of those that win.
+    /// The places of the winners.
     grants: Vec<u32>,
-    /// Routers that may have several requests for one port, in ascending order, each once or more; for
+    /// Routers that may have several requests for one port, in ascending order, possibly repeated; for
     /// [`Allocator::allocate_noted`].
     pub contended: Vec<u32>,
-    /// The input port that has requested last in this round.
+    /// The input port of the latest request in this round.
     pub latest: u32,
 }
 
@@ -72,31 +72,31 @@ pub struct Round<'a> {
     pub rng: &'a mut Rng,
 }
 
-/// Matches requests with outputs; keeps the state of the arbiters of one partition's routers.
+/// Matches requests with outputs, and keeps the state of the arbiters of one partition's routers.
 ///
-/// `requests` come in order of input port and queue. The indices of the winners are appended to `grants`: with any
-/// allocator but the ideal one at most one per input port and one per output.
+/// `requests` are in order of input port and queue. The indices of the winners are appended to `grants`. Except with
+/// the ideal allocator, there is at most one per input port and one per output.
 pub trait Allocator: Send {
     /// One round for one router.
     fn allocate(&mut self, round: Round<'_>, requests: &[Request], grants: &mut Vec<u32>);
 
-    /// Takes note of the grant of a request that met no other at its ports.
+    /// Records the grant of a request that shares its ports with no other.
     fn grant_alone(&mut self, first_port: u32, now: Tick, request: &Request);
 
-    /// True if a request that meets no other at its ports always wins and takes no random number: then
-    /// [`Self::grant_alone`] stands for a round of such requests.
+    /// True if a request that shares its ports with no other always wins and needs no random number. Then
+    /// [`Self::grant_alone`] replaces a round of such requests.
     fn grants_apart(&self) -> bool {
         true
     }
 
-    /// True if what the requests with shared ports win does not depend on those that meet no other at their ports,
-    /// which then need not come to [`Self::allocate`].
+    /// True if the result for requests with shared ports does not depend on requests without. Then the latter need not
+    /// be passed to [`Self::allocate`].
     fn splits(&self) -> bool {
         false
     }
 
-    /// The queue whose turn it is at input port `port` of the partition, if of the requests of an input only that of
-    /// the first queue from this one on and around makes a difference: the others need not come.
+    /// The queue whose turn it is at input port `port` of the partition. It is `Some` if only one request of an input
+    /// matters, the first from that queue on in cyclic order. Then the others need not be made.
     fn turn(&self, _port: u32) -> Option<u16> {
         None
     }
@@ -108,12 +108,12 @@ pub trait Allocator: Send {
         None
     }
 
-    /// True if [`Self::match_run`] is faster than [`Self::allocate`] for those requests alone that share ports.
+    /// True if [`Self::match_run`] is faster than [`Self::allocate`] for the requests that share ports.
     fn matches_runs(&self) -> bool {
         false
     }
 
-    /// One round for one router: marks the winners. `grants` is for its use and empty before and after.
+    /// One round for one router: marks the winners. `grants` is scratch memory, empty before and after.
     fn match_run(&mut self, round: Round<'_>, requests: &mut [Request], grants: &mut Vec<u32>) {
         self.allocate(round, requests, grants);
         for place in grants.drain(..) {
@@ -121,9 +121,12 @@ pub trait Allocator: Send {
         }
     }
 
-    /// By output port of the partition the input number whose turn it is, if a round in which no input has more than
-    /// one request, and all for one output are of one class, grants each output to the first input from that one on and
-    /// around, moves the turn behind it, and does nothing else that matters to such rounds: then this stands for them.
+    /// By output port of the partition: the input number whose turn it is, for allocators that qualify.
+    ///
+    /// An allocator qualifies if its rounds are simple whenever no input has more than one request, and all requests
+    /// for an output have one class. A simple round grants each output to the first input from the turn on, in cyclic
+    /// order, moves the turn behind it, and changes nothing else that matters to such rounds. The caller then does such
+    /// rounds itself.
     fn output_turns(&mut self) -> Option<&mut [u16]> {
         None
     }
@@ -133,12 +136,13 @@ pub trait Allocator: Send {
         false
     }
 
-    /// True if what it reads there is to be the rank of the class of the packet, the lowest of which goes first.
+    /// True if [`Request::birth`] must hold the rank of the packet's class; the lowest rank goes first.
     fn by_class(&self) -> bool {
         false
     }
 
-    /// The rounds of all routers, whose requests follow one another: marks the winners. `now` grows from call to call.
+    /// The rounds of all routers, whose requests follow one another: marks the winners. `now` increases from call to
+    /// call.
     fn allocate_all(&mut self, now: Tick, rngs: &mut Table<Rng>, requests: &mut [Request], scratch: &mut Scratch) {
         let apart = self.grants_apart();
         for run in requests.chunk_by_mut(|a, b| a.router == b.router) {
@@ -155,13 +159,13 @@ pub trait Allocator: Send {
         scratch.contended.clear();
     }
 
-    /// The same where requests have noted the routers of those that share a port: all others are granted, and how many
-    /// a router has, which cannot be guessed, need not be known.
+    /// The rounds of all routers, where requests have noted the routers with shared ports. All other requests are
+    /// granted. So the number of requests of a router, which the processor could not predict, need not be known.
     fn allocate_noted(&mut self, now: Tick, rngs: &mut Table<Rng>, requests: &mut [Request], scratch: &mut Scratch) {
         let contended = std::mem::take(&mut scratch.contended);
         let mut start = 0;
         for &router in &contended {
-            // One that is named again has been dealt with.
+            // A router that is named again has been handled already.
             while let Some(request) = requests.get_mut(start).filter(|request| request.router < router) {
                 self.grant_apart(now, request);
                 start += 1;
@@ -175,7 +179,7 @@ pub trait Allocator: Send {
         scratch.contended.clear();
     }
 
-    /// Grants a request that meets no other at its ports.
+    /// Grants a request that shares its ports with no other.
     #[inline(always)]
     fn grant_apart(&mut self, now: Tick, request: &mut Request) {
         self.grant_alone(request.port - u32::from(request.input), now, request);
@@ -191,7 +195,8 @@ pub trait Allocator: Send {
         if self.matches_runs() {
             return self.match_run(round, run, grants);
         }
-        // The inputs and outputs that several of its requests share (of more than 64 ports: their bits).
+        // The inputs and outputs that several of its requests share, as bits. With more than 64 ports, several ports
+        // share a bit.
         let (mut inputs, mut outputs, mut shared_inputs, mut shared_outputs) = (0, 0, 0, 0);
         for request in run.iter() {
             let [input, output] = request.ports();
@@ -229,7 +234,7 @@ pub trait Allocator: Send {
         false
     }
 
-    /// Brings what its arbiters remember into the cache, before many rounds.
+    /// Brings the state of its arbiters into the cache, before many rounds.
     fn fetch(&self) {}
 
     /// Bytes held.
@@ -246,35 +251,36 @@ pub struct AllocatorContext {
     pub queues: u32,
 }
 
-/// A round in which all choose in turn: the first at or after a pointer, which a grant moves past the winner.
+/// A round in which all ports choose in turn: the first at or after a pointer. A grant moves the pointer past the
+/// winner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InTurn {
-    /// Every input asks for one of the outputs that it wants, then every output grants one of the inputs that ask.
+    /// Every input requests one of the outputs that it wants. Then every output grants one of the requesting inputs.
     InputsFirst,
-    /// Every output grants one of the inputs that want it, then every input accepts one of its grants.
+    /// Every output grants one of the inputs that want it. Then every input accepts one of its grants.
     OutputsFirst,
 }
 
-/// What an allocator's file provides besides the rule.
+/// The parameters of an allocator.
 pub trait AllocatorParams {
     /// Checks the parameters. Error paths are relative to the allocator.
     fn check(&self) -> Result<(), ScenarioError> {
         Ok(())
     }
-    /// True if every input considers all its requests in a round, of which the allocation of virtual channels in a
-    /// stage of its own then makes use, too; false if an input proposes one.
+    /// True if every input considers all its requests in a round; then the stage that allocates virtual channels does
+    /// so, too. False if an input proposes one request.
     fn considers_all(&self) -> bool {
         false
     }
-    /// How it matches in one round if all choose in turn, whatever the request, and turns move on with grants only.
+    /// The order of a single round, if all ports choose in turn, whatever the request, and only grants move the turns.
     fn in_turn(&self) -> Option<InTurn> {
         None
     }
-    /// True if requests of a lower class go first at an output; false if it knows no classes.
+    /// True if requests of a lower class go first at an output; false if it ignores classes.
     fn ranks(&self) -> bool {
         true
     }
-    /// True if it matches: one request of an input and of an output wins; false if all do.
+    /// True if it matches: one request of each input and of each output wins. False if all requests win.
     fn matches(&self) -> bool {
         true
     }
@@ -282,9 +288,9 @@ pub trait AllocatorParams {
     fn build(&self, context: &AllocatorContext) -> Box<dyn Allocator>;
 }
 
-/// What requests are compared by: the smallest wins.
+/// The key by which requests are compared: the smallest wins.
 pub(crate) trait Key: Copy + Ord + Send + 'static {
-    /// After all others: no request has it.
+    /// Larger than the key of any request.
     const LAST: Self;
 }
 
@@ -296,7 +302,8 @@ impl Key for u128 {
     const LAST: Self = Self::MAX;
 }
 
-/// For every output of a router, the best request so far: a scratch table that costs only what is used.
+/// For every output of a router, the best request so far. The cost of this scratch table depends only on the entries
+/// used.
 #[derive(Debug)]
 pub(crate) struct Best<K = u64> {
     slots: Vec<(K, u32)>,
@@ -314,7 +321,7 @@ impl<K: Key> Best<K> {
         Self { slots: vec![(K::LAST, 0); radix as usize], touched: Vec::with_capacity(radix as usize) }
     }
 
-    /// Offers `index` with `key` for `slot`; the smallest key stays, the first of equals.
+    /// Offers `index` with `key` for `slot`. The smallest key stays; among equals, the first.
     #[inline]
     pub(crate) fn offer(&mut self, slot: u32, key: K, index: u32) {
         let best = &mut self.slots[slot as usize];
@@ -326,7 +333,7 @@ impl<K: Key> Best<K> {
         }
     }
 
-    /// Hands out `(slot, index)` of every winner and forgets all.
+    /// Returns `(slot, index)` of every winner and forgets all.
     #[inline]
     pub(crate) fn drain(&mut self, mut winner: impl FnMut(u32, u32)) {
         for slot in self.touched.drain(..) {

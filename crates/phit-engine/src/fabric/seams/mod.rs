@@ -1,4 +1,5 @@
-//! The seams: what a kernel asks of the policies that a scenario chooses, and the views through which they see it.
+//! The seams: the traits that a kernel requires of the policies in a scenario, and the views through which policies see
+//! the kernel.
 //!
 //! A seam knows no kernel and no policy.
 

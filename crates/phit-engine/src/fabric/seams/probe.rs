@@ -1,9 +1,8 @@
-//! The seam `probe`: what is looked at while a network runs, besides the packets that it delivers.
+//! The seam `probe`: observations of a network while it runs, besides the delivered packets.
 //!
-//! A probe declares its quantities, reads the state of one partition at a time, at regular times, and records values
-//! with what they are about; of each quantity and place the number, sum and largest of the values of every look are
-//! kept, so that the result does not depend on partitions or threads. The probes are in [`crate::probes`], one file
-//! each.
+//! A probe declares its quantities. At regular times it reads the state of one partition after another, and records
+//! values with their places. For each quantity and place, number, sum and maximum of the values of every look are kept.
+//! So the result does not depend on partitions or threads. The probes are in [`crate::probes`], one file each.
 
 use super::queueing::Branch;
 use super::routing::See;
@@ -12,49 +11,49 @@ use crate::measure::{Observable, Record, Records};
 use crate::topology::Topology;
 use std::sync::Arc;
 
-/// What a probe sees: the routers of one partition between two ticks.
+/// The view of a probe: the routers of one partition between two ticks.
 pub trait Observation {
     /// The graph.
     fn topology(&self) -> &dyn Topology;
-    /// The routers in sight.
+    /// The visible routers.
     fn routers(&self) -> Box<dyn Iterator<Item = u32> + '_>;
-    /// Calls `see` with what the routing mechanism keeps for `router`: a quantity, a port (or another index), a value.
+    /// Calls `see` with the routing mechanism's state for `router`: a quantity, a port (or another index), a value.
     fn mechanism(&self, router: u32, see: See<'_>);
-    /// Calls `see` with what a managed queue organisation keeps for `port`: a quantity, a value.
+    /// Calls `see` with a managed queue organisation's state for `port`: a quantity, a value.
     fn queueing(&self, router: u32, port: u16, see: &mut dyn FnMut(&'static Observable, u32));
-    /// Calls `see` with what a managed queue organisation isolates at `port`.
+    /// Calls `see` with the parts of congestion trees that a managed queue organisation isolates at `port`.
     fn trees(&self, router: u32, port: u16, see: &mut dyn FnMut(&Branch<'_>));
     /// Virtual channels (queues) of `port`.
     fn queues(&self, router: u32, port: u16) -> u16;
-    /// Phits in queue `queue` of input `port`: of flits whose heads have arrived and that have not been granted. A
-    /// packet that is one flit is there from its head on.
+    /// Phits in queue `queue` of input `port`, of flits whose heads have arrived and that have not been granted. A
+    /// packet of one flit counts from the arrival of its head.
     fn input_phits(&self, router: u32, port: u16, queue: u16) -> u32;
-    /// Heads that have entered queue `queue` of input `port` in this cycle of the links and have not left it yet.
+    /// Heads that have entered queue `queue` of input `port` in this cycle of the links and are still in it.
     fn arrivals(&self, router: u32, port: u16, queue: u16) -> u32;
     /// Phits charged against virtual channel `vc` of output `port`; `None` if it leads to no router.
     fn output_phits(&self, router: u32, port: u16, vc: u16) -> Option<u32>;
 }
 
-/// Whose state a probe looks at.
+/// The part of a network that a probe observes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LooksAt {
-    /// The kernel's: queues, credits.
+    /// The kernel: queues, credits.
     Kernel,
-    /// The routing mechanism's, which declares what it tells.
+    /// The routing mechanism, which declares its observables.
     Routing,
-    /// A managed queue organisation's, which declares what it tells.
+    /// A managed queue organisation, which declares its observables.
     Queueing,
 }
 
-/// What a probe's file provides.
+/// The parameters of a probe.
 pub trait ProbeParams {
     /// Cycles between two looks, at least 1.
     fn every(&self) -> u32;
-    /// Whose state it looks at.
+    /// The part of the network that it observes.
     fn looks_at(&self) -> LooksAt {
         LooksAt::Kernel
     }
-    /// What it records besides what those that it looks at declare.
+    /// Its own observables, besides those declared by the observed part.
     fn observables(&self) -> &'static [Observable] {
         &[]
     }
@@ -67,7 +66,7 @@ pub trait ProbeParams {
 pub struct Probes(Vec<(Arc<dyn ProbeParams + Send + Sync>, Tick)>);
 
 impl Probes {
-    /// The given ones.
+    /// These probes.
     pub fn new(probes: impl Iterator<Item = Arc<dyn ProbeParams + Send + Sync>>, ticks_per_cycle: Tick) -> Self {
         let with_period = |probe: Arc<dyn ProbeParams + Send + Sync>| {
             let every = probe.every().saturating_mul(ticks_per_cycle);
@@ -82,7 +81,7 @@ impl Probes {
         self.0.iter().map(|(_, every)| next(*every)).min().unwrap_or(Tick::MAX)
     }
 
-    /// Lets the probes look whose time has come.
+    /// Lets every probe look whose time has come.
     pub(crate) fn look(&self, at: &dyn Observation, now: Tick, records: &mut Records) {
         for (index, (probe, every)) in self.0.iter().enumerate() {
             if now.is_multiple_of(*every) {

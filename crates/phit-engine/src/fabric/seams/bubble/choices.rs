@@ -1,7 +1,7 @@
-//! What a new packet chooses among, for mechanisms that weigh ways by their profit.
+//! The choices of a new packet, for mechanisms that weigh routes by their profit.
 //!
-//! The ways themselves depend on source and destination alone, and a message has many packets: a node notes them once
-//! ([`Choices`]) and weighs them anew for each packet, whose choice depends on the queues.
+//! The routes themselves depend only on source and destination, and a message has many packets. So a node records them
+//! once ([`Choices`]) and weighs them again for each packet, whose choice depends on the queues.
 
 use super::lattice::{HalfWay, Lattice, Offsets, Position, directions, length};
 use super::profit::{PackedDirections, PackedSlots, Profit, Slots};
@@ -9,41 +9,41 @@ use super::{Deroute, Derouted, Plan};
 use crate::engine::{NONE, Rng, Table};
 use std::fmt::Debug;
 
-/// A way that a packet may take in place of the minimal one.
+/// A route that a packet may take instead of the minimal one.
 #[derive(Debug, Clone, Copy)]
 pub struct Choice {
-    /// Weight of its length: eta over its dilation.
+    /// Weight of its length: eta divided by its dilation.
     pub shortness: f64,
-    /// The directions in which it begins, one bit each.
+    /// Its first directions, one bit each.
     pub directions: u16,
-    /// By what the free slots of the queues in these directions are divided for their mean.
+    /// Divisor of the free slots in these directions' queues, which gives their mean.
     pub count: u16,
-    /// What it is.
+    /// Its plan.
     pub plan: Plan,
 }
 
-/// What packets from one router to another choose among.
+/// The choices of packets from one router to another.
 #[derive(Debug, Clone)]
 pub struct Choices {
     to: u32,
     minimal: Plan,
-    /// What the ways are weighed by, the minimal one first, and then those that can be worth most; nothing if there is
-    /// no other.
+    /// The weights of the routes: the minimal one first, then the others by their largest possible profit. Empty if
+    /// there is no other.
     weights: Table<Weight>,
-    /// What they are, in the order in which the mechanism names them.
+    /// The plans of the routes, in the mechanism's order.
     plans: Table<Plan>,
 }
 
-/// What a way is weighed by.
+/// The weight of a route.
 #[derive(Debug, Clone, Copy)]
 struct Weight {
     /// See [`Choice`].
     shortness: f64,
     directions: PackedDirections,
     count: u16,
-    /// The place of its plan.
+    /// The index of its plan.
     place: u16,
-    /// Its congestion term is not more than one.
+    /// True if its congestion term is at most one.
     is_bounded: bool,
 }
 
@@ -52,12 +52,12 @@ const _: () = assert!(size_of::<Weight>() == 32);
 impl Weight {
     fn new(choice: &Choice, place: usize) -> Self {
         let Choice { shortness, directions, count, .. } = *choice;
-        // The mean of so many numbers, or more, is not more than the largest.
+        // The mean of at least as many numbers as there are is at most the largest of them.
         let is_bounded = u32::from(count) >= directions.count_ones();
         Self { shortness, directions: PackedDirections::new(directions), count, place: place as u16, is_bounded }
     }
 
-    /// What it can be worth at most.
+    /// Its largest possible profit.
     #[inline]
     fn at_most(&self) -> f64 {
         if self.is_bounded { 1.0 + self.shortness } else { f64::INFINITY }
@@ -83,36 +83,36 @@ impl Choices {
         self.plans.is_empty().then_some(self.minimal)
     }
 
-    /// Fetches what is weighed first: more is hardly ever needed.
+    /// Prefetches the first weights. More are hardly ever needed.
     #[inline]
     pub fn prefetch(&self) {
-        /// Weights of a cache line.
+        /// Weights in a cache line.
         const LINE: u32 = 64 / size_of::<Weight>() as u32;
         [0, LINE].into_iter().for_each(|weight| self.weights.prefetch(weight));
     }
 
-    /// Bytes held, besides the struct itself.
+    /// Bytes of memory, without the struct itself.
     pub fn bytes(&self) -> usize {
         self.weights.bytes() + self.plans.bytes()
     }
 }
 
-/// A mechanism whose packets weigh the ways that there are by their profit, the minimal one first; the first of equals
-/// wins.
+/// A mechanism whose packets weigh routes by their profit, the minimal one first. Among equals, the first wins.
 pub trait Weighing: Send + Sync + Debug {
     /// The grid.
     fn lattice(&self) -> &Lattice;
-    /// Which way half a ring is gone.
+    /// The direction of routes of half a ring.
     fn half_way(&self) -> HalfWay;
-    /// What a way is worth.
+    /// The profit of a route.
     fn profit(&self) -> &Profit;
-    /// Packets with a shorter way than this, in hops, have no choice.
+    /// Packets with a shorter route than this, in hops, have no choice.
     fn least_distance(&self) -> u32;
-    /// Calls `see` with the ways from `s` to `t` besides the minimal one; `coins` are those of half a ring.
+    /// Calls `see` with the routes from `s` to `t` other than the minimal one. `coins` are the directions of half
+    /// rings.
     fn ways(&self, s: &Position, t: &Position, minimal: &Offsets, coins: u32, see: impl FnMut(&Choice));
 }
 
-/// The best way so far.
+/// The best route so far.
 struct Best<'a> {
     rule: &'a Profit,
     slots: &'a Slots<'a>,
@@ -122,7 +122,7 @@ struct Best<'a> {
 }
 
 impl<'a> Best<'a> {
-    /// Starts with the minimal way.
+    /// Starts with the minimal route.
     #[inline]
     fn new(rule: &'a Profit, slots: &'a Slots<'a>, minimal: Plan) -> Self {
         let (least_used, links) = (slots.least_used(), directions(&minimal.way));
@@ -137,7 +137,7 @@ impl<'a> Best<'a> {
         self.rule.of(self.slots.capacity, self.least_used, free, shortness)
     }
 
-    /// True if nothing can be better. With an empty queue no congestion term is more than one.
+    /// True if no other route can be better. With an empty queue, no congestion term exceeds one.
     #[inline]
     fn is_settled(&self) -> bool {
         self.rule.is_most(self.profit) && self.least_used == 0
@@ -214,13 +214,13 @@ impl<T: Weighing> Deroute for T {
         };
         let Some((minimal, others)) = choices.weights.split_first() else { return choices.minimal };
         let mut most = worth(minimal);
-        // With an empty queue no congestion term is more than one.
+        // With an empty queue, no congestion term exceeds one.
         if rule.is_most(most) && least_used == 0 {
             return choices.minimal;
         }
         let mut best = 0;
         for weight in others {
-            // Nor can those behind it be worth more.
+            // Later routes cannot have a larger profit, either.
             if weight.at_most() <= most {
                 break;
             }

@@ -1,4 +1,4 @@
-//! Positions and ways in a torus or mesh, as the bubble family speaks of them.
+//! Positions and routes in a torus or mesh, for the bubble family.
 
 use crate::engine::Rng;
 use crate::error::ScenarioError;
@@ -10,10 +10,10 @@ pub(crate) use crate::topology::MOST_DIMENSIONS;
 /// Coordinates of a router; those beyond the last dimension are zero.
 pub(crate) type Position = [i32; MOST_DIMENSIONS];
 
-/// The way that a packet still has to go: hops in each dimension, with the sign of the direction.
+/// The remaining route of a packet: hops in each dimension, with the sign of the direction.
 pub(crate) type Offsets = [i16; MOST_DIMENSIONS];
 
-/// Which way round a packet goes that is half a ring from its target.
+/// The direction of a packet that is half a ring from its target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
@@ -49,13 +49,12 @@ impl Lattice {
         Self { sides: sides.iter().map(|&side| side as i32).collect(), wraps }
     }
 
-    /// The lattice of a torus or mesh; refuses any other topology, also one with faults, in which minimal ways are
-    /// missing.
+    /// The lattice of a torus or mesh. Refuses any other topology, and one with faults, which lacks minimal routes.
     pub fn of(topology: &dyn Topology, kind: &str) -> Result<Self, ScenarioError> {
         let refused = || ScenarioError::new("kind", format!("{kind:?}"), "needs a torus or a mesh");
         let sides = topology.grid().ok_or_else(refused)?;
         let straight = |&side: &u32| if topology.wraps() { side / 2 } else { side - 1 };
-        // A HyperX is a grid as well, but its dimensions are one hop wide, and it has other ports.
+        // A HyperX is a grid as well, but its dimensions are one hop wide, and its ports differ.
         let ports = topology.endpoints() / topology.routers() + 2 * sides.len() as u32;
         if topology.diameter() != sides.iter().map(straight).sum::<u32>() || u32::from(topology.ports(0)) != ports {
             return Err(refused());
@@ -81,7 +80,7 @@ impl Lattice {
         self.wraps
     }
 
-    /// Where `router` is.
+    /// The position of `router`.
     #[inline]
     pub fn position(&self, router: u32) -> Position {
         let mut rest = router as i32;
@@ -110,15 +109,14 @@ impl Lattice {
         }
     }
 
-    /// The shortest way from `a` to `b`. Half a ring is gone in the positive direction, unless bit d of `coins` says
-    /// otherwise.
+    /// The shortest route from `a` to `b`. Half a ring takes the positive direction, unless bit d of `coins` is set.
     #[inline]
     pub fn way(&self, a: &Position, b: &Position, coins: u32) -> Offsets {
         let mut offsets = Offsets::default();
         for d in 0..self.sides.len() {
             let (side, straight) = (self.sides[d], b[d] - a[d]);
             offsets[d] = if self.wraps {
-                // No branches: which way it is cannot be guessed.
+                // The direction could not be predicted, so there are no branches.
                 let ahead = straight + (straight >> 31 & side);
                 let coin = (coins >> d & 1) as i32;
                 let minus = i32::from(2 * ahead + coin > side);
@@ -130,8 +128,8 @@ impl Lattice {
         offsets
     }
 
-    /// The way from `a` to `b` that goes in direction minus in the dimensions whose bit is set in `minus`, and in
-    /// direction plus in the others (a torus only).
+    /// The route from `a` to `b` in direction minus in the dimensions whose bit is set in `minus`, and in direction
+    /// plus in the others (a torus only).
     #[inline]
     pub fn way_round(&self, a: &Position, b: &Position, minus: u32) -> Offsets {
         let mut offsets = Offsets::default();
@@ -153,20 +151,20 @@ impl Lattice {
     }
 }
 
-/// Hops of a way.
+/// Hops of a route.
 #[inline]
 pub(crate) fn length(way: &Offsets) -> u32 {
     way.iter().map(|hops| u32::from(hops.unsigned_abs())).sum()
 }
 
-/// Direction number of dimension `d`: 2 d in the positive, 2 d + 1 in the negative direction, as a router's ports are
-/// ordered.
+/// Direction number of dimension `d`: 2 d for the positive, 2 d + 1 for the negative direction, in the order of a
+/// router's ports.
 #[inline]
 pub(crate) fn direction(d: usize, minus: bool) -> usize {
     2 * d + usize::from(minus)
 }
 
-/// The directions of a way, one bit each.
+/// The directions of a route, one bit each.
 #[inline]
 pub(crate) fn directions(way: &Offsets) -> u16 {
     let mut set = 0;

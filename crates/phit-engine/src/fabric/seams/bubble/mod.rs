@@ -1,16 +1,16 @@
-//! The seam `bubble`: what adaptive bubble routing (ABR), Pick Orthant routing (POR), OutFlank routing (OFR) and GOAL
-//! decide at a packet's source, on tori and meshes. They are in [`crate::fabric::seams::bubble`], one file each.
+//! The seam `bubble`: the decision at a packet's source in adaptive bubble routing (ABR), Pick Orthant routing (POR),
+//! OutFlank routing (OFR) and GOAL, on tori and meshes.
 //!
-//! All three move packets in the same way (Puente et al., "The Adaptive Bubble Router", JPDC 2001): any adaptive queue
-//! on the packet's way is preferred, and where none has room, dimension order through an *escape* queue, which a packet
-//! may enter from elsewhere only if it leaves a free slot (a *bubble*) there. They differ in the [`Plan`] that a new
-//! packet gets at its source: the minimal way, the way through another orthant, or a way through an intermediate
+//! All of them move packets alike (Puente et al., "The Adaptive Bubble Router", JPDC 2001). A packet prefers any
+//! adaptive queue on its route. Where none has room, it takes dimension order through an *escape* queue. It may enter
+//! an escape queue from elsewhere only if it leaves a free slot (a *bubble*) there. The mechanisms differ in the
+//! [`Plan`] of a new packet: the minimal route, a route through another orthant, or a route through an intermediate
 //! destination (F. Versaci, "OutFlank Routing: Increasing Throughput in Toroidal Interconnection Networks", ICPADS
 //! 2013).
 //!
 //! A link has three virtual channels: [`ADAPTIVE`], [`TO_DESTINATION`] (the paper's VS2) and [`TO_INTERMEDIATE`] (VS1).
-//! The two routers that Phit has use these rules: the input-queued one through a routing mechanism, the packet-level
-//! node by itself.
+//! Both of Phit's routers use these rules: the input-queued router through a routing mechanism, the packet-level node
+//! by itself.
 
 use crate::engine::Rng;
 use crate::error::ScenarioError;
@@ -48,23 +48,23 @@ pub enum Derouted {
     Wraparound = 3,
 }
 
-/// What a new packet is given at its source.
+/// The plan of a new packet, made at its source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Plan {
     /// Intermediate destination.
     pub via: Option<u32>,
-    /// The way to it, or to the destination.
+    /// The route to the intermediate destination, or to the destination.
     pub way: Offsets,
     /// Hops to the destination.
     pub hops: u16,
-    /// What it is.
+    /// Its kind.
     pub derouted: Derouted,
 }
 
-/// How the escape queues are used.
+/// The use of the escape queues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Escape {
-    /// Slots that a packet leaves free in an escape queue that it enters from elsewhere. With 0 packets can wait for
+    /// Slots that a packet leaves free in an escape queue that it enters from elsewhere. With 0, packets can wait for
     /// one another around a ring.
     pub bubble: u16,
     /// Virtual channel of packets that head for an intermediate destination; `None` if packets have none.
@@ -72,9 +72,9 @@ pub struct Escape {
 }
 
 impl Escape {
-    /// The escape queue of a packet with this way ahead, that of dimension order: its direction and virtual channel,
-    /// and the free slots that the packet must find there. Within its ring, where it came by the same direction and
-    /// channel (`came`), it takes the last one; from elsewhere it needs `elsewhere`, [`Self::room`] by the bubble rule.
+    /// The escape queue of a packet with this remaining route, by dimension order: its direction and virtual channel,
+    /// and the free slots that the packet needs there. Within its ring, where it came by this direction and channel
+    /// (`came`), the last slot is enough. From elsewhere it needs `elsewhere` slots: [`Self::room`] by the bubble rule.
     #[inline]
     pub fn queue(
         &self,
@@ -86,7 +86,7 @@ impl Escape {
         Some(self.queue_in(dimension_order(way)?, to_intermediate, came, elsewhere))
     }
 
-    /// The same for a packet whose direction in dimension order is known.
+    /// [`Self::queue`] for a packet whose direction in dimension order is known.
     #[inline]
     pub fn queue_in(
         &self,
@@ -122,43 +122,44 @@ impl Escape {
     }
 }
 
-/// What a member of the family provides: its place in the escape network, and the decision at the source.
+/// A member of the family: its use of the escape queues, and the decision at the source.
 pub trait Bubble {
-    /// How it uses the escape queues.
+    /// Its use of the escape queues.
     fn escape(&self) -> Escape;
-    /// The decision at the source on a network, or why the network does not fit. Error paths are relative to `routing`.
+    /// The decision at the source on a network, or the reason why the network does not fit. Error paths are relative to
+    /// `routing`.
     fn deroute(&self, topology: &dyn Topology) -> Result<Arc<dyn Deroute>, ScenarioError>;
 }
 
-/// The decision at the source: what the members of the family differ in.
+/// The decision at the source, in which the members of the family differ.
 pub trait Deroute: Send + Sync + Debug {
     /// The grid.
     fn lattice(&self) -> &Lattice;
 
-    /// Which way half a ring is gone.
+    /// The direction of routes of half a ring.
     fn half_way(&self) -> HalfWay;
 
     /// The plan of a packet from router `from` to another router `to`, given the adaptive queues of `from`.
     fn plan(&self, from: u32, to: u32, slots: &Slots<'_>, rng: &mut Rng) -> Plan;
 
-    /// Notes what `plan` would choose among; returns false if that depends on chance, and nothing has been noted.
+    /// Records the choices of `plan`. Returns false, and records nothing, if they depend on chance.
     fn note(&self, _from: u32, _to: u32, _choices: &mut Choices) -> bool {
         false
     }
 
-    /// The plan of a packet for which these choices have been noted.
+    /// The plan of a packet whose choices have been recorded.
     fn choose(&self, choices: &Choices, _slots: &PackedSlots) -> Plan {
         choices.only().unwrap_or_default()
     }
 }
 
-/// The direction among those of `way` whose adaptive queue has most free slots, the lowest dimension of equals: what a
-/// packet prefers. `free` gives the free slots of a direction; it is asked about every dimension, whether there is way
-/// left or not.
+/// The direction on `way` whose adaptive queue has most free slots; among equals, the lowest dimension. This is a
+/// packet's preference. `free` returns the free slots of a direction. It is called for every dimension, even if no hops
+/// remain there.
 #[inline]
 pub(crate) fn most_free(way: &[i16], free: impl Fn(usize) -> u32) -> Option<(usize, u32)> {
-    // Free slots and one more, and the dimension from the other end: the greatest of these numbers is the choice, and
-    // none of these comparisons has to be guessed by the processor.
+    // Free slots plus one, combined with the dimension counted from the other end: the greatest of these numbers is the
+    // choice. No comparison is a branch that the processor must predict.
     const DIMENSIONS: u32 = lattice::MOST_DIMENSIONS.next_power_of_two() as u32;
     let best = way.iter().zip(0..).fold(0, |best: u32, (&hops, d)| {
         let slots = free(lattice::direction(d as usize, hops < 0));
@@ -168,7 +169,7 @@ pub(crate) fn most_free(way: &[i16], free: impl Fn(usize) -> u32) -> Option<(usi
     (best != 0).then(|| (lattice::direction(d, way[d] < 0), best / DIMENSIONS - 1))
 }
 
-/// The direction of dimension order: of the lowest dimension in which there is way left.
+/// The direction of dimension order: of the lowest dimension with remaining hops.
 #[inline]
 pub(crate) fn dimension_order(way: &Offsets) -> Option<usize> {
     way.iter().position(|&hops| hops != 0).map(|d| lattice::direction(d, way[d] < 0))

@@ -1,4 +1,4 @@
-//! What a way is worth to a new packet (Versaci, section 3.2): the profit that weighs congestion against dilation.
+//! The profit of a route for a new packet, which weighs congestion against dilation (Versaci, section 3.2).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -31,11 +31,11 @@ impl Slots<'_> {
     }
 }
 
-/// Free slots of the adaptive queues of a router, in a byte each, by direction: what [`Slots`] says of queues with less
-/// than 128 slots. A direction that leads nowhere has none.
+/// Free slots of the adaptive queues of a router, in a byte each, by direction: [`Slots`] for queues of fewer than 128
+/// slots. A direction that leads nowhere has none.
 #[derive(Debug, Clone, Copy)]
 pub struct PackedSlots {
-    /// Those of the first eight directions and of those behind them.
+    /// Free slots of the first eight directions, and of the others.
     pub free: [u64; 2],
     /// Slots of each queue.
     pub capacity: u16,
@@ -61,7 +61,7 @@ impl PackedDirections {
 }
 
 impl PackedSlots {
-    /// The free slots of queues of which so many, a byte each, are used, in all directions that lead somewhere.
+    /// The free slots of queues whose used slots are given in a byte each, in all directions that lead somewhere.
     #[inline]
     pub fn new(used: [u64; 2], capacity: u16, somewhere: PackedDirections) -> Self {
         let full = u64::from(capacity) * BYTES;
@@ -82,7 +82,7 @@ impl PackedSlots {
         self.capacity - greater(most, most >> 8) as u8 as u16
     }
 
-    /// See [`Slots::free_in`]. No way has more than one direction in each of its six dimensions.
+    /// See [`Slots::free_in`]. A route has at most one direction in each of its six dimensions.
     #[inline]
     pub fn free_in(&self, directions: PackedDirections) -> u32 {
         let sum = |free: u64| (free.wrapping_mul(BYTES) >> 56) as u32;
@@ -94,31 +94,31 @@ impl PackedSlots {
     }
 }
 
-/// What the congestion term is if some queue of the router is empty.
+/// The congestion term if some queue of the router is empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum EmptyQueue {
-    /// One for ways whose own queues are empty, zero for all others (the paper).
+    /// One for routes whose own queues are empty, zero for all others (the paper).
     #[default]
     OwnWay,
-    /// One for every way, so that dilation alone decides (the author's simulator).
+    /// One for every route, so that dilation alone decides (the author's simulator).
     EveryWay,
 }
 
-/// What a way is worth whose queues have no free slot.
+/// The profit of a route whose queues have no free slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum FullWay {
-    /// What the formula says (the paper).
+    /// The value of the formula (the paper).
     #[default]
     Counted,
     /// Nothing (the author's simulator).
     Worthless,
 }
 
-/// The rule by which ways are compared.
+/// The rule by which routes are compared.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Profit {
     /// Weight of the dilation against the congestion.
@@ -130,8 +130,8 @@ pub struct Profit {
 }
 
 impl Profit {
-    /// Equation (15): u* / u + eta d / d', of a way with `free` free slots on average in its first queues, of
-    /// `capacity` slots; `shortness` is eta over the multiple of the minimal way's length.
+    /// Equation (15): u* / u + eta d / d'. The route has `free` free slots on average in its first queues, which have
+    /// `capacity` slots. `shortness` is eta divided by the route's dilation.
     #[inline]
     pub fn of(&self, capacity: u16, least_used: u16, free: f64, shortness: f64) -> f64 {
         if free <= 0.0 && self.full_way == FullWay::Worthless {
@@ -148,8 +148,8 @@ impl Profit {
 }
 
 impl Profit {
-    /// True if no way is worth more than `profit`: no congestion term is more than one, and no way is shorter than the
-    /// minimal.
+    /// True if no route has a larger profit: no congestion term exceeds one, and no route is shorter than the minimal
+    /// one.
     #[inline]
     pub fn is_most(&self, profit: f64) -> bool {
         profit >= 1.0 + self.eta

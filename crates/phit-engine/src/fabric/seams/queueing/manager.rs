@@ -1,4 +1,4 @@
-//! Managed queue organisations: those that move packets between the queues of a port, hold queues back, and tell their
+//! Managed queue organisations: they move packets between the queues of a port, hold queues back, and notify their
 //! neighbours.
 
 use crate::engine::Tick;
@@ -6,41 +6,40 @@ use crate::fabric::seams::routing::Payload;
 use crate::measure::{Observable, Total};
 use crate::packet::Packet;
 
-/// What a managed organisation does at its input ports and endpoints.
+/// The actions of a managed organisation at its input ports and endpoints.
 ///
-/// Packets enter the first queue of a virtual channel's buffer, whose credits stand for all of it. The manager hears of
-/// what comes and goes; after all that arrives in a tick, and before any decision, it reviews the ports where something
-/// has, once each and in order.
+/// Packets enter the first queue of a virtual channel's buffer, and its credits stand for the whole buffer. The manager
+/// learns of every arrival and departure. After all arrivals of a tick, and before any decision, it reviews the ports
+/// with arrivals or departures, each once and in order.
 pub trait Manager: Send {
-    /// A packet has come into `queue` of input `port` (an index in the partition); true if the port is to be reviewed.
+    /// A packet has entered `queue` of input `port` (an index in the partition). True if the port is to be reviewed.
     fn arrived(&mut self, port: u32, queue: u16, packet: &Packet) -> bool;
-    /// A packet has been granted and has left `queue` of input `port`; `now` is the tick. True if the port is to be
+    /// A packet has been granted and has left `queue` of input `port`, at tick `now`. True if the port is to be
     /// reviewed.
     fn left(&mut self, port: u32, queue: u16, packet: &Packet, now: Tick) -> bool;
     /// Something has happened at input `port` since the last review.
     fn review(&mut self, site: &mut dyn QueueSite, port: u32);
-    /// A message has come from the input port behind output `port`. Messages of one tick come in no particular order,
-    /// at most one from each port. To be followed by a review of all input ports of the router.
+    /// A message has arrived from the input port behind output `port`. Messages of one tick have no particular order,
+    /// and there is at most one from each port. A review of all input ports of the router follows.
     fn hear(&mut self, site: &mut dyn QueueSite, port: u32, message: &Payload);
-    /// A message has come to endpoint number `endpoint` of the partition from its injection port.
+    /// A message has arrived at endpoint number `endpoint` of the partition from its injection port.
     fn hear_endpoint(&mut self, site: &mut dyn QueueSite, endpoint: u32, message: &Payload);
-    /// Which of the requests of one input port goes forward: the one with the smallest number. `entry` is the tick at
-    /// which its packet came to the port.
+    /// The rank of a request: of the requests of one input port, the smallest rank goes first. `entry` is the tick at
+    /// which its packet arrived at the port.
     fn rank(&self, port: u32, queue: u16, entry: Tick) -> u64;
-    /// True if a request of the first queue of any input port goes before those of the others, whatever their packets:
-    /// these need not request then.
+    /// True if a request of an input port's first queue always goes before requests of its other queues: then these
+    /// need not be made.
     fn first_leads(&self) -> bool {
         false
     }
-    /// Calls `see` with the quantities kept for input `port` at tick `now`, for probes: one that is declared
-    /// in [`QueueingParams::observables`](super::QueueingParams::observables), and its value.
+    /// For probes: calls `see` with each quantity kept for input `port` at tick `now` and its value. The quantities are
+    /// declared in [`QueueingParams::observables`](super::QueueingParams::observables).
     fn observe(&self, port: u32, now: Tick, see: &mut dyn FnMut(&'static Observable, u32));
     /// Calls `see` for every set of packets that is isolated at `port`, at its input or its output.
     fn trees(&self, port: u32, see: &mut dyn FnMut(&Branch<'_>));
-    /// What has been counted since the start of the run, as declared in
-    /// [`QueueingParams::totals`](super::QueueingParams::totals).
+    /// The counts since the start of the run, as declared in [`QueueingParams::totals`](super::QueueingParams::totals).
     fn totals(&self, now: Tick) -> Vec<(&'static Total, u64)>;
-    /// Says what is wrong with the state of input `port`, given the phits in its queues: for checks.
+    /// For checks: the first error in the state of input `port`, given the phits in its queues.
     fn audit(&self, port: u32, held: &dyn Fn(u16) -> u32) -> Result<(), String>;
     /// Bytes held.
     fn bytes(&self) -> usize;
@@ -57,23 +56,23 @@ pub struct Branch<'a> {
     pub line: u8,
     /// Links to the congested point.
     pub hops: u8,
-    /// The output port that it leads to, at an input: an index in the partition from a manager, of the router from a
-    /// partition.
+    /// At an input, the output port that it leads to. A manager gives its index in the partition, a partition its
+    /// number in the router.
     pub output: Option<u32>,
     /// Destinations, ascending.
     pub destinations: &'a [u32],
     /// Phits in its queue, at an input.
     pub phits: u32,
-    /// True if it is held back.
+    /// True if it is stopped.
     pub stopped: bool,
-    /// The output's line that it is linked to, by virtual channel and number, at an input.
+    /// At an input, the output's line that it is linked to, by virtual channel and number.
     pub next: Option<(u8, u8)>,
-    /// True if the far end has a line for it, at an input.
+    /// At an input, true if the far end has a line for it.
     pub mapped: bool,
 }
 
-/// What a manager sees and can do at the routers of its partition. Ports are indices in the partition; input and output
-/// of one port have the same. Where each is, a manager knows from the beginning
+/// The routers of a partition, as a manager sees and controls them. Ports are indices in the partition; input and
+/// output of one port share an index. The manager knows the position of each port from the beginning
 /// ([`QueueingContext::places`](super::QueueingContext::places)).
 pub trait QueueSite {
     /// Current tick.
@@ -82,14 +81,14 @@ pub trait QueueSite {
     fn head(&self, port: u32, queue: u16) -> Option<&Packet>;
     /// Moves the packet at the front of one queue of input `port` to the end of another.
     fn move_head(&mut self, port: u32, from: u16, to: u16);
-    /// Holds `queue` of input `port` back, or lets it go: while it is held, it requests nothing.
+    /// Holds `queue` of input `port` back, or releases it: a held queue makes no requests.
     fn hold(&mut self, port: u32, queue: u16, held: bool);
-    /// Asks for a review of input `port` at tick `at`, which is to come.
+    /// Asks for a review of input `port` at the future tick `at`.
     fn review_at(&mut self, port: u32, at: Tick);
-    /// Lets endpoint number `endpoint` of the partition send nothing to `destination`, or lets it send again.
+    /// Stops endpoint number `endpoint` of the partition from sending to `destination`, or lets it send again.
     fn hold_destination(&mut self, endpoint: u32, destination: u32, held: bool);
-    /// Sends a message of `phits` phits, at least 1, to the sender behind input `port`: to the output port of a router,
-    /// or to the endpoint. It goes over the link in the other direction, after what has been granted before, and keeps
-    /// it busy.
+    /// Sends a message of `phits` phits, at least 1, to the sender behind input `port`: the output port of a router, or
+    /// an endpoint. The message uses the link in the opposite direction, after everything granted before, and keeps it
+    /// busy.
     fn notify(&mut self, port: u32, message: Payload, phits: u32);
 }

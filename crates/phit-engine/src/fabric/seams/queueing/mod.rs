@@ -1,13 +1,12 @@
-//! The seam `queueing`: how the buffers of an input port are divided into queues, and which of them a packet stands in.
+//! The seam `queueing`: the division of an input port's buffers into queues, and the choice of a packet's queue.
 //!
-//! A *buffer* is that of one virtual channel of a link (`router.links.*.buffer`); an organisation says how many queues
-//! it has, and whether they have equal parts of it or share it. The sender holds the credits, so it chooses the queue
-//! when it grants the packet: a rule may look at the packet, at the channels that the routing mechanism permits, and at
-//! the next router.
+//! A *buffer* belongs to one virtual channel of a link (`router.links.*.buffer`). An organisation determines the number
+//! of its queues, and whether they have equal parts of the buffer or share it. The sender holds the credits, so it
+//! chooses the queue when it grants the packet. A rule may use the packet, the channels that the routing mechanism
+//! permits, and the next router.
 //!
-//! An organisation that does more than that, one that moves packets between queues, holds some of them back or tells
-//! its neighbours about them, is *managed*: see [`Manager`]. The organisations are in [`crate::queueing`], one file or
-//! small folder each.
+//! An organisation is *managed* if it also moves packets between queues, holds queues back or notifies its neighbours:
+//! see [`Manager`]. The organisations are in [`crate::queueing`], one file or small folder each.
 
 use crate::error::ScenarioError;
 use crate::fabric::seams::routing::Proof;
@@ -48,14 +47,14 @@ pub trait Queueing: Send {
     /// The queues of the next input port that the packet may enter by `hop`. `next` is the router behind the port.
     fn select(&self, topology: &dyn Topology, next: u32, packet: &Packet, hop: Hop) -> Lanes;
 
-    /// The queue of its injection port that an endpoint of `router` puts a packet for `destination` into; `None` to
-    /// leave the choice to `router.injection_queue`.
+    /// The queue of its injection port into which an endpoint of `router` puts a packet for `destination`. `None`
+    /// leaves the choice to `router.injection_queue`.
     fn inject(&self, _router: u32, _destination: u32) -> Option<u16> {
         None
     }
 
-    /// The queues that `packet` may enter by `hop` from `router` ([`QueueingParams::looks_ahead`]); that of an endpoint
-    /// if it is ejected.
+    /// The queues that `packet` may enter by `hop` from `router` ([`QueueingParams::looks_ahead`]); for an ejected
+    /// packet, the endpoint's queue.
     fn ahead(&self, _topology: &dyn Topology, _router: u32, _packet: &Packet, hop: Hop) -> Lanes {
         hop.into()
     }
@@ -71,27 +70,27 @@ pub trait Queueing: Send {
         false
     }
 
-    /// True if [`Self::select`] returns the routing mechanism's range as it is, and [`Self::inject`] nothing.
+    /// True if [`Self::select`] returns the routing mechanism's range unchanged, and [`Self::inject`] returns `None`.
     fn transparent(&self) -> bool {
         false
     }
 }
 
-/// How a buffer is divided.
+/// The division of a buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Division {
     /// Queues of each virtual channel, at least 1.
     pub queues: u32,
-    /// True if packets come into the first of them only, which has all of the buffer, and are moved from there; false
-    /// if each has an equal part.
+    /// True if packets enter only the first queue, which has the whole buffer, and are moved from there. False if each
+    /// queue has an equal part.
     pub shared: bool,
 }
 
 impl Division {
-    /// One queue that is the whole buffer.
+    /// One queue with the whole buffer.
     pub const WHOLE: Self = Self { queues: 1, shared: false };
 
-    /// Parts of a buffer that are a queue's own.
+    /// Number of parts of a buffer that belong to a queue.
     pub fn parts(self) -> u32 {
         if self.shared { 1 } else { self.queues }
     }
@@ -102,7 +101,7 @@ impl Division {
     }
 }
 
-/// What an organisation is given when it is made for a partition.
+/// The context in which an organisation is built for a partition.
 #[non_exhaustive]
 pub struct QueueingContext {
     /// The graph.
@@ -120,7 +119,7 @@ pub struct QueueingContext {
 }
 
 impl QueueingContext {
-    /// The places of the partition's ports, by their indices.
+    /// The positions of the partition's ports, by their indices.
     pub fn places(&self) -> Vec<PortPlace> {
         let mut places = vec![];
         for router in self.routers.iter() {
@@ -132,13 +131,13 @@ impl QueueingContext {
         places
     }
 
-    /// The tables of the routing mechanism, or balanced ones where it has none.
+    /// The tables of the routing mechanism, or balanced ones if it has none.
     pub fn routes(&self) -> Option<Arc<RouteTable>> {
         self.table.clone().or_else(|| RouteTable::balanced(&*self.topology).map(Arc::new))
     }
 }
 
-/// Where a port of a partition is.
+/// The position of a port of a partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PortPlace {
     /// Router of the port, by its number in the network.
@@ -151,7 +150,7 @@ pub struct PortPlace {
     pub class: u8,
 }
 
-/// What an organisation can be checked against.
+/// The context in which an organisation is checked.
 pub struct Fit<'a> {
     /// The graph.
     pub topology: &'a dyn Topology,
@@ -161,7 +160,7 @@ pub struct Fit<'a> {
     pub buffer: &'a [u32],
     /// Phits of the largest packet.
     pub packet_size: u32,
-    /// True if all packets of a source and a destination take one way.
+    /// True if all packets from a source to a destination take one route.
     pub deterministic: bool,
     /// True if endpoints have an admittance queue for each destination.
     pub admits: bool,
@@ -169,31 +168,31 @@ pub struct Fit<'a> {
     pub whole_packets: bool,
 }
 
-/// What an organisation's file provides besides the rule.
+/// The parameters of an organisation.
 pub trait QueueingParams {
-    /// How the buffers of `topology` are divided.
+    /// The division of the buffers of `topology`.
     fn division(&self, _topology: &dyn Topology) -> Division {
         Division::WHOLE
     }
-    /// Checks the organisation; that each queue takes a packet has been checked. Error paths are relative to
+    /// Checks the organisation. Room for a packet in each queue has been checked before. Error paths are relative to
     /// `queueing`.
     fn check(&self, _fit: &Fit<'_>) -> Result<(), ScenarioError> {
         Ok(())
     }
-    /// True if the organisation leaves buffers as they are: one queue for each virtual channel.
+    /// True if the organisation leaves buffers undivided: one queue for each virtual channel.
     fn undivided(&self) -> bool {
         false
     }
-    /// True if the organisation chooses by the hop that a packet will take at the next router, and leaves buffers as
-    /// they are: the routing mechanism's hops must be told ahead ([`RoutingParams::told_ahead`]), and
-    /// [`Queueing::ahead`] and [`Queueing::enters`] are called in place of the others.
+    /// True if the organisation chooses by the packet's hop at the next router, and leaves buffers undivided. The
+    /// routing mechanism must then tell its hops ahead ([`RoutingParams::told_ahead`]), and [`Queueing::ahead`] and
+    /// [`Queueing::enters`] are called instead of the other functions.
     ///
     /// [`RoutingParams::told_ahead`]: crate::fabric::seams::routing::RoutingParams::told_ahead
     fn looks_ahead(&self) -> bool {
         false
     }
-    /// Why packets cannot wait for one another for ever, if channels are not those that the routing mechanism says: of
-    /// one whose hops are told ahead.
+    /// Why packets cannot wait for one another for ever, for an organisation that looks ahead and does not use the
+    /// channels of the routing mechanism.
     fn proof(&self) -> Option<Proof> {
         None
     }
@@ -201,17 +200,17 @@ pub trait QueueingParams {
     fn sends_messages(&self) -> bool {
         false
     }
-    /// What a managed organisation tells probes ([`Manager::observe`]).
+    /// The observables of a managed organisation ([`Manager::observe`]).
     fn observables(&self) -> &'static [Observable] {
         &[]
     }
-    /// What a managed organisation counts ([`Manager::totals`]).
+    /// The totals of a managed organisation ([`Manager::totals`]).
     fn totals(&self) -> Vec<&'static Total> {
         Vec::new()
     }
     /// The rule for one partition.
     fn build(&self, context: &QueueingContext) -> Box<dyn Queueing>;
-    /// What a managed organisation does besides, for one partition of `ports` ports and `endpoints` endpoints.
+    /// The manager of a managed organisation, for one partition of `ports` ports and `endpoints` endpoints.
     fn manager(&self, _context: &QueueingContext, _ports: u32, _endpoints: u32) -> Option<Box<dyn Manager>> {
         None
     }
