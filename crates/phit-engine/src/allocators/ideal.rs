@@ -5,8 +5,8 @@ use crate::engine::Tick;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Grants every request at once: no input or output is ever busy, packets queue at the outputs only. With an infinite
-/// output buffer this is the output-queued switch of Karol, Hluchyj and Morgan (1987).
+/// Grants every request at once: no input or output is ever busy, and packets queue at the outputs only. With an
+/// infinite output buffer, this is the output-queued switch of Karol, Hluchyj and Morgan (1987).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Ideal {}

@@ -8,16 +8,16 @@ use crate::engine::{NONE, Tick};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// iSLIP (McKeown, IEEE/ACM Transactions on Networking 7(2), 1999): every output grants one requesting input in turn,
-/// every input accepts one granting output in turn; the pointers move only on what the first iteration accepts. Of
-/// several queues of one input that want the same output, one asks, in turn.
+/// iSLIP (McKeown, IEEE/ACM Transactions on Networking 7(2), 1999). Every output grants one requesting input in turn,
+/// then every input accepts one granting output in turn. Pointers move only for grants accepted in the first iteration.
+/// If several queues of one input want an output, one of them requests it, in turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Islip {
     /// Iterations per tick, at least 1.
     #[schemars(range(min = 1))]
     pub iterations: u8,
-    /// Which requests go before others.
+    /// Priority of requests over others.
     #[serde(skip_serializing_if = "Priority::is_none")]
     pub priority: Priority,
 }
@@ -55,21 +55,21 @@ struct Rule<O: Order> {
     accept: Vec<u16>,
     pairs: Pairs,
     best: Best<O::Key>,
-    /// By number in the router, where ports are taken as sets. Of outputs: the inputs that ask.
+    /// By output's number in the router, where ports are treated as sets: the inputs that request it.
     asking: Box<[u64; PORTS]>,
-    /// Of inputs: the outputs that grant; all these sets are empty between two rounds.
+    /// By input's number in the router: the outputs that grant it. All these sets are empty between two rounds.
     granting: Box<[u64; PORTS]>,
-    /// Of inputs that have asked: the output accepted, counted in the partition.
+    /// By input's number in the router: its accepted output, numbered in the partition.
     accepted_output: Box<[u32; PORTS]>,
     matched_inputs: Vec<bool>,
     matched_outputs: Vec<bool>,
     accepted: Vec<u32>,
 }
 
-/// Ports of a router that are taken as a set.
+/// Most ports of a router that are treated as a set.
 const PORTS: usize = 64;
 
-/// So many requests, or fewer, are compared two by two.
+/// Up to this number, requests are compared pair by pair.
 const FEW: usize = 4;
 
 impl<O: Order> Rule<O> {
@@ -91,14 +91,14 @@ impl<O: Order> Rule<O> {
         }
     }
 
-    /// One iteration for a few requests, without tables of the best by port.
+    /// One iteration for a few requests, without tables of the best request by port.
     #[inline]
     fn match_few(&mut self, round: &Round<'_>, requests: &[Request], grants: &mut Vec<u32>) {
         let radix = self.radix;
         let input = |request: &Request| (round.first_port + u32::from(request.input)) as usize;
         let mut left = [true; FEW];
-        // Of the queues of one input that want the same output, one asks; an output grants one of those who ask; and an
-        // input accepts one of its grants. Whoever comes later in turn drops out.
+        // Of the queues of one input that want an output, one requests it. An output grants one of the requesting
+        // inputs, and an input accepts one of its grants. In each comparison, the later one in turn drops out.
         let lane = |r: &Request| O::at_input(r, self.pairs.key(input(r) as u32, r));
         drop_out(requests, &mut left, |a, b| a.input == b.input && a.output == b.output, lane);
         let grant = |r: &Request| O::at_output(r, turn(r.input.into(), self.grant[r.output as usize], radix));
@@ -112,7 +112,7 @@ impl<O: Order> Rule<O> {
     }
 }
 
-/// Of two requests that are both left and `meet`, the one with the larger key is not.
+/// If two requests both remain and `meet`, removes the one with the larger key.
 #[inline(always)]
 fn drop_out<K: Ord>(
     requests: &[Request],
@@ -195,7 +195,7 @@ impl<O: Order> Allocator for Rule<O> {
         self.iterations == 1 && !O::BY_AGE && self.radix <= PORTS as u32
     }
 
-    /// Ports are sets, from which those whose turn it is are taken without a branch that would have to be guessed.
+    /// Ports are sets, from which the next in turn is taken without a branch that must be predicted.
     fn match_run(&mut self, round: Round<'_>, requests: &mut [Request], grants: &mut Vec<u32>) {
         let first_port = round.first_port;
         let (mut wanted, mut accepting) = (0u64, 0u64);
@@ -229,7 +229,7 @@ impl<O: Order> Allocator for Rule<O> {
             self.grant[(first_port + output) as usize] = after(input);
             self.accepted_output[input as usize] = first_port + output;
         }
-        // Of the queues of an input that want the same output, the one whose turn it is, with the key of that.
+        // Of the queues of an input that want this output: the one whose turn it is, with its key.
         let (mut best, mut winner) = (u64::MAX, None);
         for place in 0..requests.len() {
             let request = &requests[place];

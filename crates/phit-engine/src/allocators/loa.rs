@@ -1,4 +1,4 @@
-//! The lonely output allocator: inputs ask for the output that fewest others want.
+//! The lonely output allocator: inputs request the output that fewest others want.
 
 use super::partners::Partners;
 use super::{Allocator, AllocatorContext, AllocatorParams, Best, Request, Round};
@@ -7,9 +7,9 @@ use crate::engine::bits::turn;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Lonely output allocation (Gupta and McKeown, IEEE Micro 19(1), 1999): every input asks for that of its outputs which
-/// fewest inputs want, of several the first in turn, and every output grants one of those who ask, in turn. Of several
-/// queues of one input that want the same output, one asks, in turn.
+/// Lonely output allocation (Gupta and McKeown, IEEE Micro 19(1), 1999). Every input requests the output that fewest
+/// inputs want; among several, the first in turn. Every output grants one of the requesting inputs, in turn. If several
+/// queues of one input want an output, one of them requests it, in turn.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LonelyOutput {}
@@ -40,7 +40,7 @@ struct Rule {
     grant: Vec<u16>,
     partners: Partners,
     best: Best,
-    /// By output, how many want it.
+    /// By output: the number of inputs that want it.
     wanted: Vec<u32>,
     /// Places of the requests that inputs make.
     asking: Vec<u32>,
@@ -90,7 +90,7 @@ impl Allocator for Rule {
     }
 }
 
-/// Both pointers of a grant go one further, wherever it was.
+/// A grant moves both its pointers by one, wherever they were.
 fn advance(ask: &mut [u16], grant: &mut [u16], first_port: u32, request: &Request, radix: u32) {
     for pointer in [&mut ask[(first_port + u32::from(request.input)) as usize], &mut grant[request.output as usize]] {
         *pointer = if u32::from(*pointer) + 1 == radix { 0 } else { *pointer + 1 };

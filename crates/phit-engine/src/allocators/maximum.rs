@@ -1,4 +1,4 @@
-//! Maximum matching: as many grants as there can be.
+//! Maximum matching: the largest possible number of grants.
 
 use super::partners::Partners;
 use super::{Allocator, AllocatorContext, AllocatorParams, Request, Round};
@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// The largest number of grants that the requests allow, by shortest augmenting paths (Hopcroft and Karp, SIAM Journal
-/// on Computing 2(4), 1973, one path at a time): what no allocator of a real router has time for. The search begins at
-/// another input in every round. Of several queues of one input that want the same output, one asks, in turn.
+/// on Computing 2(4), 1973, one path at a time). No allocator of a real router has the time for it. The search begins
+/// at another input in every round. If several queues of one input want an output, one of them requests it, in turn.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MaximumMatching {}
@@ -43,21 +43,21 @@ struct Rule {
     /// The input at which each router's next search begins, at its first port.
     first: Vec<u32>,
     partners: Partners,
-    /// Pairs of an input and an output that it asks for, in their order.
+    /// Pairs of an input and a requested output, in their order.
     edges: Vec<(u32, u32)>,
     /// By input: its part of the edges.
     asked: Vec<Range<usize>>,
-    /// The inputs that ask, from that on at which the search begins.
+    /// The requesting inputs, from the first of the search on.
     inputs: Vec<u32>,
-    /// By output: the input from which the search has come to it.
+    /// By output: the input from which the search has reached it.
     from: Vec<u32>,
-    /// Inputs that the search has come to, and those one step beyond.
+    /// Inputs that the search has reached, and inputs one step further.
     at: Vec<u32>,
     beyond: Vec<u32>,
 }
 
 impl Rule {
-    /// Takes in who asks for what; the search begins at input `first`.
+    /// Reads the requests. The search begins at input `first`.
     fn fill(&mut self, round: &Round<'_>, requests: &[Request], first: u32) {
         self.partners.fill(round, requests);
         let edge = |place: &u32| {
@@ -115,7 +115,7 @@ impl Allocator for Rule {
     fn allocate(&mut self, round: Round<'_>, requests: &[Request], grants: &mut Vec<u32>) {
         self.fill(&round, requests, self.first[round.first_port as usize]);
         while let Some(mut output) = self.search() {
-            // Every input on the path gives up its output to the one behind it for the next.
+            // Every input on the path passes its output to the input before it, and takes the next output.
             self.beyond.clear();
             while output != NONE {
                 let input = self.from[output as usize];

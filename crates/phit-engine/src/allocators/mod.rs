@@ -1,6 +1,6 @@
-//! The allocators: which requests for the crossbar win this tick.
+//! The allocators: the choice of the requests that win the crossbar in a tick.
 //!
-//! One file per allocator; a new one comes here. What an allocator is asked is the seam `fabric::seams::allocator`.
+//! One file per allocator; a new one comes here. The questions to an allocator are the seam `fabric::seams::allocator`.
 
 mod ideal;
 mod islip;

@@ -1,37 +1,37 @@
-//! Of several queues of one input that want the same output, the one that asks: each in turn, or by priority.
+//! The choice between several queues of one input that want one output: in turn, or by priority.
 
 use super::priority::Order;
 use super::{Best, Request, Round};
 use crate::engine::bits::turn;
 
-/// The client after `client`: of the last, one at or after which there is none, so that it is the turn of the first.
+/// The client after `client`. After the last it is a number without client, so the turn goes to the first.
 #[inline]
 pub(super) fn after(client: u32) -> u16 {
     client as u16 + 1
 }
 
-/// The turns of the queues of every input, and of the requests of a round those that ask.
+/// The turns of every input's queues, and the chosen requests of a round.
 pub(super) struct Pairs {
     queues: u32,
     /// Pointer of each input over its queues.
     lane: Vec<u16>,
-    /// Places of requests: of each input and output one at most, in the order of inputs.
+    /// Places of requests, in the order of inputs: at most one for each input and output.
     pub asking: Vec<u32>,
 }
 
 impl Pairs {
-    /// Of `ports` inputs with at most `queues` queues.
+    /// The turns of `ports` inputs with at most `queues` queues.
     pub(super) fn new(ports: u32, queues: u32) -> Self {
         Self { queues, lane: vec![0; ports as usize], asking: Vec::new() }
     }
 
-    /// How soon it is the turn of the queue of `request`, at the input with number `at`.
+    /// Distance of the turn from the queue of `request`, at the input with number `at`.
     #[inline]
     pub(super) fn key(&self, at: u32, request: &Request) -> u64 {
         turn(request.lane.into(), self.lane[at as usize], self.queues)
     }
 
-    /// Puts into [`Self::asking`] the requests of those queues whose turn it is.
+    /// Puts the requests of the queues whose turn it is into [`Self::asking`].
     pub(super) fn choose<O: Order>(&mut self, round: &Round<'_>, requests: &[Request], best: &mut Best<O::Key>) {
         self.asking.clear();
         let mut start = 0;
@@ -53,7 +53,7 @@ impl Pairs {
         }
     }
 
-    /// The turn of the input with number `at` moves on behind the queue of `request`.
+    /// The turn of the input with number `at` moves behind the queue of `request`.
     #[inline]
     pub(super) fn serve(&mut self, at: u32, request: &Request) {
         self.lane[at as usize] = after(request.lane.into());

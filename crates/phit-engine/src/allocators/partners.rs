@@ -1,21 +1,21 @@
-//! The requests of one router's round, and which inputs and outputs have found one another.
+//! The requests of one router's round, and the inputs and outputs matched so far.
 
 use super::pairs::Pairs;
 use super::priority::{Equal, Order};
 use super::{Best, Request, Round};
 use crate::engine::NONE;
 
-/// Of each pair of an input and an output one request at most, and the partners so far.
+/// At most one request for each pair of an input and an output, and the partners found so far.
 pub(super) struct Partners<O: Order = Equal> {
     pairs: Pairs,
     best: Best<O::Key>,
-    /// By input and by output: its partner, `NONE` while it has none.
+    /// By input and by output: its partner; `NONE` if it has none yet.
     pub inputs: Vec<u32>,
     pub outputs: Vec<u32>,
 }
 
 impl<O: Order> Partners<O> {
-    /// Of routers with at most `radix` ports, `ports` in all, with at most `queues` queues each.
+    /// For routers with at most `radix` ports, `ports` in total, with at most `queues` queues each.
     pub(super) fn new(ports: u32, radix: u32, queues: u32) -> Self {
         Self {
             pairs: Pairs::new(ports, queues),
@@ -25,12 +25,12 @@ impl<O: Order> Partners<O> {
         }
     }
 
-    /// Puts the requests of a round in.
+    /// Reads the requests of a round.
     pub(super) fn fill(&mut self, round: &Round<'_>, requests: &[Request]) {
         self.pairs.choose::<O>(round, requests, &mut self.best);
     }
 
-    /// Hands out the places of the requests at the pairs that have found one another, and takes everything out.
+    /// Returns the places of the requests whose input and output are partners, and removes all requests.
     pub(super) fn grant(&mut self, first_port: u32, requests: &[Request], grants: &mut Vec<u32>) {
         for index in 0..self.pairs.asking.len() {
             let place = self.pairs.asking[index];
@@ -53,7 +53,7 @@ impl<O: Order> Partners<O> {
         self.pairs.serve(first_port + u32::from(request.input), request);
     }
 
-    /// The requests that are in, by their places.
+    /// The places of the requests of this round.
     pub(super) fn asking(&self) -> &[u32] {
         &self.pairs.asking
     }

@@ -6,15 +6,15 @@ use crate::engine::{NONE, Rng, Tick};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Among whom lots are drawn.
+/// The candidates of a lottery.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Lots {
-    /// Among those who ask: each wins with the same probability.
+    /// The requests: each wins with equal probability.
     #[default]
     Requests,
-    /// Among all inputs or outputs of the router: the first from the one drawn on that asks wins (BookSim). It wins the
-    /// more often the longer the gap before it is, and two that want several of the same are more often both first.
+    /// All inputs or outputs of the router: the first requesting one from the drawn one on wins (BookSim). A longer gap
+    /// before a port makes it win more often. Ports that compete for several others more often win several at once.
     Places,
 }
 
@@ -24,16 +24,16 @@ impl Lots {
     }
 }
 
-/// Parallel iterative matching (Anderson et al., ACM Transactions on Computer Systems 11(4), 1993): every free output
-/// grants one of the free inputs that want it, at random, every input accepts one of its grants, at random. Of several
-/// queues of one input that want the same output, one asks, in turn.
+/// Parallel iterative matching (Anderson et al., ACM Transactions on Computer Systems 11(4), 1993). Every free output
+/// grants one of the free inputs that want it, at random. Then every input accepts one of its grants, at random. If
+/// several queues of one input want an output, one of them requests it, in turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Pim {
     /// Iterations per tick, at least 1.
     #[schemars(range(min = 1))]
     pub iterations: u8,
-    /// Among whom lots are drawn.
+    /// The candidates of the lotteries.
     #[serde(skip_serializing_if = "Lots::among_requests")]
     pub lots: Lots,
 }
@@ -66,23 +66,23 @@ struct Rule {
     best: Best,
     /// Places of the requests that outputs grant in an iteration.
     granted: Vec<u32>,
-    /// Where lots are drawn among places.
+    /// The draws, for lotteries among places.
     wheel: Option<Wheel>,
 }
 
-/// By output, or by input, a place that is drawn once in a phase.
+/// By output, or by input: a place that is drawn once in a phase.
 struct Wheel {
     drawn: Vec<u32>,
     touched: Vec<u32>,
 }
 
 impl Wheel {
-    /// Of routers with at most `radix` ports.
+    /// For routers with at most `radix` ports.
     fn new(radix: u32) -> Self {
         Self { drawn: vec![NONE; radix as usize], touched: Vec::new() }
     }
 
-    /// How far `place` is from the one that has been drawn for `slot`.
+    /// Distance of `place` from the place drawn for `slot`.
     fn turn(&mut self, slot: u32, place: u32, rng: &mut Rng) -> u64 {
         let radix = self.drawn.len() as u32;
         let drawn = &mut self.drawn[slot as usize];
@@ -111,7 +111,7 @@ impl Allocator for Rule {
     fn allocate(&mut self, round: Round<'_>, requests: &[Request], grants: &mut Vec<u32>) {
         self.partners.fill(&round, requests);
         for _ in 0..self.iterations {
-            // The smallest of numbers drawn for all who ask.
+            // The smallest of the numbers drawn for all requests.
             for &place in self.partners.asking() {
                 let request = &requests[place as usize];
                 let output = request.output - round.first_port;
@@ -144,7 +144,7 @@ impl Allocator for Rule {
         self.partners.serve(first_port, request);
     }
 
-    /// A round draws lots for all who ask.
+    /// A round draws lots for all requests.
     fn grants_apart(&self) -> bool {
         false
     }
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
     use crate::engine::Stream;
 
-    /// How often the first of inputs 0 and 1 of eight wins the only output.
+    /// The share of rounds in which the first of inputs 0 and 1 of eight wins the only output.
     fn share_of_the_first(lots: Lots) -> f64 {
         let mut rule = Pim { iterations: 1, lots }.build(&AllocatorContext { ports: 8, radix: 8, queues: 1 });
         let request = |input: u16| Request {
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn who_follows_a_gap_wins_more_lots_among_places() {
-        // Five standard deviations. Of eight places, one has input 1 as the first that asks from there on.
+        // Five standard deviations. From one of eight places, input 1 is the first requesting input.
         assert!((share_of_the_first(Lots::Requests) - 0.5).abs() < 0.028);
         assert!((share_of_the_first(Lots::Places) - 0.875).abs() < 0.019);
     }

@@ -1,22 +1,21 @@
-//! Which requests go before others wherever an allocator chooses, whatever its arbiters say.
+//! Priority of requests, which precedes the choice of an allocator's arbiters.
 
 use super::Request;
 use crate::fabric::seams::allocator::Key;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Which requests go before others at every choice of an allocator: among the queues of an input, at inputs and at
-/// outputs.
+/// Priority of requests at every choice of an allocator: among the queues of an input, at inputs and at outputs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Priority {
     /// None: the arbiters choose.
     #[default]
     None,
-    /// Those of the packet generated first. The arbiters choose among packets of one cycle.
+    /// Requests of the packet generated first. The arbiters choose among packets of one cycle.
     Age,
-    /// Those of the packet whose class has the higher `priority`, of traffic that has classes. The arbiters choose
-    /// among packets of equal ones.
+    /// Requests of the packet whose class has the higher `priority`, for traffic with classes. The arbiters choose
+    /// among packets of equal priority.
     Class,
 }
 
@@ -26,23 +25,23 @@ impl Priority {
     }
 }
 
-/// The keys of requests at an arbiter, the smallest of which wins, from the keys by which it chooses among equals: of
-/// at most 62 bits.
+/// The keys of requests at an arbiter, of which the smallest wins. They extend the arbiter's own keys, of at most 62
+/// bits, which decide among equals.
 pub(super) trait Order: Send + 'static {
     type Key: Key;
     /// True if it reads [`Request::birth`].
     const BY_AGE: bool;
-    /// True if that is the rank of the packet's class.
+    /// True if [`Request::birth`] is the rank of the packet's class.
     const BY_CLASS: bool;
     /// At an input, and among its queues.
     fn at_input(request: &Request, key: u64) -> Self::Key;
-    /// At an input that chooses among outputs, where requests without a channel come after all that have one.
+    /// At an input that chooses among outputs. There, requests without a channel follow all requests with one.
     fn among_outputs(request: &Request, key: u64) -> Self::Key;
     /// At an output.
     fn at_output(request: &Request, key: u64) -> Self::Key;
 }
 
-/// [`Priority::None`]: at outputs the lower class first.
+/// [`Priority::None`]: at outputs, the lower class goes first.
 pub(super) struct Equal;
 
 impl Order for Equal {
@@ -66,8 +65,8 @@ impl Order for Equal {
     }
 }
 
-/// By what [`Request::birth`] says. Requests without a channel come after all that have one, at inputs, too; otherwise
-/// their classes go before it at outputs alone.
+/// By [`Request::birth`]. At inputs, too, requests without a channel follow all requests with one. Otherwise, their
+/// classes precede it at outputs only.
 pub(super) struct Ranked<const BY_CLASS: bool>;
 
 /// [`Priority::Age`]

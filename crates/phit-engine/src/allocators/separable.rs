@@ -8,56 +8,56 @@ use crate::fabric::seams::allocator::Key;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How an arbiter chooses among those who ask.
+/// The rule by which an arbiter chooses among requests.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Arbiter {
     /// In turn: the first at or after a pointer, which then moves past the winner.
     #[default]
     RoundRobin,
-    /// The one served longest ago.
+    /// The client served longest ago.
     LeastRecentlyServed,
-    /// Any, with equal probability.
+    /// Any client, with equal probability.
     Random,
     /// The packet generated first.
     Age,
 }
 
-/// When an input arbiter counts a request as served.
+/// The event for which an input arbiter counts a request as served.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Update {
     /// When the output has granted it (BookSim).
     #[default]
     Grant,
-    /// As soon as it is proposed, whether it wins or not (FOGSim).
+    /// Its proposal, whether it wins or not (FOGSim).
     Request,
 }
 
-/// What the arbiter of an input chooses among.
+/// The clients of an input's arbiter.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Among {
-    /// The queues of the input that ask.
+    /// The queues of the input that have requests.
     #[default]
     Queues,
-    /// The outputs that they ask for; of several queues that want the same output one asks, in turn (BookSim).
+    /// The outputs that they request. If several queues want an output, one of them requests it, in turn (BookSim).
     Outputs,
 }
 
-/// Separable input-first allocation, one round per tick (Dally and Towles, section 19.3): an arbiter per input port
-/// chooses among its queues, or the outputs that these want, then an arbiter per output among the inputs.
+/// Separable input-first allocation, one round per tick (Dally and Towles, section 19.3). An arbiter per input port
+/// chooses among its queues, or the outputs that they want. Then an arbiter per output chooses among the inputs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SeparableInputFirst {
     /// The arbiters' rule.
     pub arbiter: Arbiter,
-    /// When the input arbiters move on.
+    /// The event after which the input arbiters move on.
     pub update: Update,
-    /// What the arbiters of inputs choose among.
+    /// The clients of the input arbiters.
     #[serde(skip_serializing_if = "Among::is_queues")]
     pub among: Among,
-    /// Which requests go before others.
+    /// Priority of requests over others.
     #[serde(skip_serializing_if = "Priority::is_none")]
     pub priority: Priority,
 }
@@ -95,7 +95,7 @@ impl AllocatorParams for SeparableInputFirst {
     }
 }
 
-/// An arbiter by age reads what the priority goes by, too: it would take the lowest number.
+/// An arbiter by age reads the priority's number, too: it would choose the lowest.
 pub(super) fn check_arbiter(arbiter: Arbiter, priority: Priority) -> Result<(), ScenarioError> {
     if priority != Priority::None && arbiter == Arbiter::Age {
         let expected = match priority {
@@ -109,7 +109,7 @@ pub(super) fn check_arbiter(arbiter: Arbiter, priority: Priority) -> Result<(), 
     Ok(())
 }
 
-/// The memory of a row of arbiters: a pointer each, or the order in which their clients were served.
+/// The state of a row of arbiters: a pointer each, or the order in which their clients were served.
 pub(super) struct Turns {
     arbiter: Arbiter,
     clients: u32,
@@ -132,7 +132,7 @@ impl Turns {
         }
     }
 
-    /// The priority of `client` at arbiter `at`: the smallest of those who ask wins.
+    /// The priority of `client` at arbiter `at`: the smallest wins.
     #[inline]
     fn key<const IN_TURN: bool>(&self, at: u32, client: u16, birth: u32, round: &mut Round<'_>) -> u64 {
         match self.arbiter {
@@ -151,15 +151,15 @@ impl Turns {
     #[inline]
     fn serve<const IN_TURN: bool>(&mut self, at: u32, client: u16, now: Tick) {
         if IN_TURN {
-            // One past the last client is the first: no client is at or after it.
+            // One past the last client means the first: no client is at or after it.
             self.pointer[at] = client + 1;
         } else if self.arbiter == Arbiter::LeastRecentlyServed {
-            // An arbiter serves one client in a tick, so ticks tell the order; 0 is for those never served.
+            // An arbiter serves at most one client in a tick, so ticks give the order. 0 means never served.
             self.served[at * self.clients + u32::from(client)] = now + 1;
         }
     }
 
-    /// [`Self::key`], whatever the arbiter.
+    /// [`Self::key`], for any arbiter.
     pub(super) fn key_of(&self, at: u32, client: u16, birth: u32, round: &mut Round<'_>) -> u64 {
         match self.arbiter {
             Arbiter::RoundRobin => self.key::<true>(at, client, birth, round),
@@ -167,7 +167,7 @@ impl Turns {
         }
     }
 
-    /// Arbiter `at` has served `client`, whatever the arbiter is.
+    /// Arbiter `at` has served `client`, for any arbiter.
     pub(super) fn serve_one(&mut self, at: u32, client: u16, now: Tick) {
         match self.arbiter {
             Arbiter::RoundRobin => self.serve::<true>(at, client, now),
@@ -175,7 +175,7 @@ impl Turns {
         }
     }
 
-    /// Brings all into the cache.
+    /// Brings all state into the cache.
     pub(super) fn fetch(&self) {
         self.pointer.fetch();
         self.served.fetch();
@@ -186,7 +186,7 @@ impl Turns {
     }
 }
 
-/// Requests of a round that are compared two by two.
+/// Up to this number, requests of a round are compared pair by pair.
 const FEW: usize = 6;
 
 /// `IN_TURN`: compiled for round robin.
@@ -212,7 +212,7 @@ impl<O: Order, const IN_TURN: bool> Rule<O, IN_TURN> {
         }
     }
 
-    /// Of the requests of the input with number `at` in the partition, the place of the one that it proposes.
+    /// The place of the request that an input proposes. The input has number `at` in the partition.
     #[cold]
     fn propose_output(&self, at: u32, requests: &[Request], round: &mut Round<'_>) -> usize {
         let mut key = |request: &Request| {
@@ -225,8 +225,8 @@ impl<O: Order, const IN_TURN: bool> Rule<O, IN_TURN> {
         keys.enumerate().min_by_key(|(_, key)| *key).map_or(0, |(place, _)| place)
     }
 
-    /// A round of so few requests that those which want one output are compared two by two; false if some share an
-    /// input, or there are too many.
+    /// A round with so few requests that those for one output are compared pair by pair. False if some share an input,
+    /// or there are too many.
     #[inline]
     fn allocate_few(&mut self, round: &mut Round<'_>, requests: &[Request], grants: &mut Vec<u32>) -> bool {
         let mut keys = [(u32::MAX, O::Key::LAST); FEW];
@@ -243,7 +243,8 @@ impl<O: Order, const IN_TURN: bool> Rule<O, IN_TURN> {
         }
         let keys = &keys[..requests.len()];
         for (place, request) in requests.iter().enumerate() {
-            // Of equals the first wins. All are compared: which of them is the first to beat it cannot be guessed.
+            // Among equals the first wins. All are compared: the processor could not predict the first one that beats
+            // it.
             let own = keys[place].1;
             let beats = |(at, key): (usize, &(u32, O::Key))| {
                 (key.0 == request.output) & ((key.1 < own) | ((key.1 == own) & (at < place)))
@@ -260,7 +261,8 @@ impl<O: Order, const IN_TURN: bool> Rule<O, IN_TURN> {
         true
     }
 
-    /// A round of the queues of one input: one of them wins. False if there are several inputs, or chance decides.
+    /// A round of the queues of one input: one of them wins. False if there are several inputs, or the choice is
+    /// random.
     #[inline]
     fn allocate_one(&mut self, round: &mut Round<'_>, requests: &[Request], grants: &mut Vec<u32>) -> bool {
         let (Some(first), Some(last)) = (requests.first(), requests.last()) else { return true };

@@ -9,15 +9,15 @@ use crate::error::ScenarioError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Separable output-first allocation, one round per tick (Dally and Towles, section 19.3): an arbiter per output
-/// chooses among the inputs that want it, then an arbiter per input among the outputs that have chosen it. Arbiters
-/// move on with a grant only. Of several queues of one input that want the same output, one asks, in turn.
+/// Separable output-first allocation, one round per tick (Dally and Towles, section 19.3). An arbiter per output
+/// chooses among the inputs that want it. Then an arbiter per input chooses among the outputs that have chosen it. Only
+/// a grant moves the arbiters on. If several queues of one input want an output, one of them requests it, in turn.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SeparableOutputFirst {
-    /// How the arbiters choose.
+    /// The rule of the arbiters.
     pub arbiter: Arbiter,
-    /// Which requests go before others.
+    /// Priority of requests over others.
     #[serde(skip_serializing_if = "Priority::is_none")]
     pub priority: Priority,
 }

@@ -7,27 +7,27 @@ use crate::engine::{NONE, Tick};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Which diagonal comes first in the next round.
+/// The first diagonal of the next round.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Diagonal {
-    /// The one after that of this round.
+    /// The diagonal after this round's first one.
     #[default]
     Next,
-    /// The one after the first in which somebody won.
+    /// The diagonal after the first one with a grant.
     AfterFirst,
 }
 
-/// Wavefront allocation (Tamir and Chi, IEEE Transactions on Parallel and Distributed Systems 4(1), 1993): the cells on
-/// a diagonal of the matrix of inputs and outputs have neither in common, so that all requests on it are granted whose
-/// input and output are free, then those on the next. No grant can be added in the end. Of several queues of one input
-/// that want the same output, one asks, in turn.
+/// Wavefront allocation (Tamir and Chi, IEEE Transactions on Parallel and Distributed Systems 4(1), 1993). Cells on a
+/// diagonal of the matrix of inputs and outputs share neither input nor output. So all requests on it whose input and
+/// output are free are granted, then those on the next diagonal. At the end, no further grant is possible. If several
+/// queues of one input want an output, one of them requests it, in turn.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Wavefront {
-    /// Which diagonal a round begins with.
+    /// The diagonal with which a round begins.
     pub diagonal: Diagonal,
-    /// Which requests go before others.
+    /// Priority of requests over others.
     #[serde(skip_serializing_if = "Priority::is_none")]
     pub priority: Priority,
 }
@@ -52,7 +52,7 @@ struct Rule<O: Order> {
     /// The diagonal with which each router's next round begins, at its first port.
     first: Vec<u32>,
     partners: Partners<O>,
-    /// Places of requests in the order in which the wave comes to them.
+    /// Places of requests in the order in which the wave reaches them.
     wave: Vec<(O::Key, u32)>,
 }
 
@@ -67,7 +67,7 @@ impl<O: Order> Rule<O> {
         }
     }
 
-    /// The router's next round begins one behind `diagonal`, or behind this round's first.
+    /// The router's next round begins one behind `diagonal`, or behind this round's first diagonal.
     fn move_on(&mut self, first_port: u32, diagonal: u32) {
         let first = &mut self.first[first_port as usize];
         let last = if self.diagonal == Diagonal::Next { *first } else { diagonal };
@@ -84,7 +84,7 @@ impl<O: Order> Allocator for Rule<O> {
             let request = &requests[place as usize];
             (u32::from(request.input), request.output - round.first_port)
         };
-        // A wave for each rank: it sees those of the ranks before it as taken.
+        // A wave for each rank: for it, the ports of earlier ranks are taken.
         self.wave.clear();
         self.wave.extend(self.partners.asking().iter().map(|&place| {
             let (input, output) = cell(place);

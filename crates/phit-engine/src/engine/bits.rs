@@ -1,8 +1,8 @@
 //! Sets of queues and of ports in one word each.
 //!
-//! Bit `b` stands for the members `b`, `b + 64`, `b + 128` and so on of a row; in a short set of 16 bits, for `b`,
-//! `b + 16` and so on. With up to 64 members (16) it stands for one, and a set costs one word whatever the router; with
-//! more, whoever reads a bit looks at each of its members.
+//! Bit `b` stands for the members `b`, `b + 64`, `b + 128` and so on of a row; in a short set of 16 bits, for `b`, `b +
+//! 16` and so on. So a set costs one word on every router. With up to 64 members (16 in a short set), a bit stands for
+//! one member. With more, a reader of a bit must look at each of its members.
 
 /// The bit of member `index`.
 #[inline]
@@ -16,16 +16,16 @@ pub(crate) fn short_bit(index: u32) -> u16 {
     1 << (index % 16)
 }
 
-/// How far `client` is from `pointer`, going round `n` clients. Who comes first cannot be guessed: no branch depends on
-/// it.
+/// Distance of `client` from `pointer`, in cyclic order of `n` clients. No branch depends on it, because the processor
+/// could not predict the first client.
 #[inline]
 pub(crate) fn turn(client: u32, pointer: u16, n: u32) -> u64 {
     let pointer = u32::from(pointer);
     u64::from(client + u32::from(client < pointer) * n - pointer)
 }
 
-/// The first member of `set`, of at most 64, from `from` on and around; 64 if there is none. Which one it is cannot be
-/// guessed: no branch depends on it.
+/// The first member of `set`, of at most 64, from `from` on in cyclic order; 64 if there is none. No branch depends on
+/// it, because the processor could not predict it.
 #[inline(always)]
 pub(crate) fn first_from(set: u64, from: u32) -> u32 {
     let ahead = set >> (from % 64) << (from % 64);

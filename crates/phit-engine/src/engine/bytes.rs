@@ -4,9 +4,9 @@ use super::table::Table;
 
 use std::collections::VecDeque;
 
-/// What holds memory besides its own size.
+/// A value that holds memory besides its own size.
 pub(crate) trait Bytes {
-    /// Bytes held.
+    /// Bytes of memory in use.
     fn bytes(&self) -> usize;
 }
 
@@ -34,8 +34,8 @@ impl<T> Bytes for Table<T> {
     }
 }
 
-/// Adds up the bytes of the fields of a structure, which are all listed: those that hold memory, and after the
-/// semicolon those that hold none or share it. A field that is in neither list does not compile.
+/// Adds up the bytes of the fields of a structure. It lists all fields: those that hold memory, and after the semicolon
+/// those that hold none or share it. A field in neither list does not compile.
 macro_rules! bytes_of {
     ($this:expr, $type:ident { $($counted:ident),+ $(,)?; $($other:ident),* $(,)? }) => {{
         let $type { $($counted,)+ $($other: _,)* } = $this;
@@ -44,7 +44,7 @@ macro_rules! bytes_of {
 }
 pub(crate) use bytes_of;
 
-/// The same table by table: pairs of the name and the bytes of every field that holds memory.
+/// [`bytes_of`] table by table: pairs of the name and the bytes of every field that holds memory.
 macro_rules! tables_of {
     ($this:expr, $type:ident { $($counted:ident),+ $(,)?; $($other:ident),* $(,)? }) => {{
         let $type { $($counted,)+ $($other: _,)* } = $this;

@@ -1,7 +1,7 @@
-//! Time, events and randomness: what knows nothing of routers' insides.
+//! Time, events and randomness, independent of the insides of routers.
 //!
-//! The wheel of events, tables with unchecked access, sets of bits, random streams and the exchange between threads,
-//! from which kernels are made. A mechanism needs [`Rng`] and [`Tick`] of it.
+//! Kernels are made from this module: the wheel of events, tables with unchecked access, sets of bits, random streams,
+//! and the exchange between threads. A mechanism needs only [`Rng`] and [`Tick`].
 
 pub(crate) mod bits;
 mod bytes;
@@ -22,7 +22,7 @@ pub use rng::{Rng, Stream};
 pub(crate) use table::{Table, fetch, reserve_gently};
 pub(crate) use wheel::{Event, LISTS, Wheel};
 
-/// Simulated time in ticks. A link cycle is one tick, or several where the crossbar has a faster clock.
+/// Simulated time in ticks. A link cycle is one tick, or several if the crossbar has a faster clock.
 pub type Tick = u32;
 
 /// "No index" in tables of 32-bit indices.

@@ -1,11 +1,11 @@
-//! Lists that are made and taken apart again and again.
+//! Lists that are filled and emptied again and again.
 
 use super::{Bytes, fetch};
 
-/// Bytes of a page, about.
+/// Approximate bytes of a page.
 const PAGE: usize = 512;
 
-/// A list in pages of one size: it grows without copying, and holds half a page more than it needs.
+/// A list in pages of one size. It grows without copying, and on average holds half a page more than it needs.
 #[derive(Debug)]
 pub(crate) struct Pages<T> {
     full: Vec<Vec<T>>,
@@ -18,22 +18,22 @@ impl<T> Default for Pages<T> {
     }
 }
 
-/// Empty pages: those that one list gives back are those that the next one takes.
+/// Empty pages: a list that is emptied returns its pages, and the next list takes them.
 #[derive(Debug)]
 pub(crate) struct Spare<T> {
     pages: Vec<Vec<T>>,
-    /// More are given back to the system: how many are read and how many filled differs from one epoch to the next, and
-    /// what were kept of them all would add up.
+    /// Most pages that are kept; more are returned to the system. The numbers of lists that are read and filled differ
+    /// from epoch to epoch, so the largest numbers of all would add up.
     most: usize,
 }
 
 impl<T> Spare<T> {
-    /// Keeps so many pages.
+    /// Keeps `most` pages.
     pub(crate) fn new(most: usize) -> Self {
         Self { pages: Vec::new(), most }
     }
 
-    /// Keeps so many pages from now on, and gives back what is more; returns how many it has kept.
+    /// Keeps `most` pages from now on, and releases all others. Returns the number of pages kept.
     pub(crate) fn keep(&mut self, most: usize) -> usize {
         self.pages.truncate(most);
         std::mem::replace(&mut self.most, most)
@@ -58,7 +58,7 @@ impl<T> Bytes for Spare<T> {
 }
 
 impl<T> Pages<T> {
-    /// Adds an item at the end, on a page of `spare` if there is need of one.
+    /// Adds an item at the end. If a new page is needed, it comes from `spare`.
     #[inline(always)]
     pub(crate) fn push(&mut self, item: T, spare: &mut Spare<T>) {
         if self.last.len() == self.last.capacity() {
@@ -101,11 +101,11 @@ impl<T> Pages<T> {
         self.full.into_iter().chain([self.last]).for_each(|page| spare.give(page));
     }
 
-    /// Calls `see` with all items in order; pages that have been gone through are given to `spare` on the way.
+    /// Calls `see` with all items in order. Finished pages are given to `spare` on the way.
     #[inline(always)]
     pub(crate) fn consume(mut self, spare: &mut Spare<T>, mut see: impl FnMut(&T)) {
         self.full.push(self.last);
-        // They have been filled by others, long ago.
+        // Other threads have filled them, long ago.
         self.full.iter().for_each(|page| fetch(page));
         for page in self.full {
             page.iter().for_each(&mut see);

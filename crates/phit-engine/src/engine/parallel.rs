@@ -1,8 +1,8 @@
 //! Running partitions on threads, and in several processes.
 //!
-//! Partitions interact by mail that takes at least the lookahead, so each runs that long on its own. The same holds on
-//! one thread: a partition that runs a whole epoch keeps its state in the private cache. Mail for partitions of other
-//! processes is carried there when the epoch is over.
+//! Partitions interact by mail that takes at least the lookahead, so each runs that long on its own. This helps a
+//! single thread, too: a partition that runs a whole epoch keeps its state in the private cache. Mail for partitions of
+//! other processes is carried there at the end of the epoch.
 
 use super::Tick;
 use rayon_core::{ThreadPool, ThreadPoolBuilder};
@@ -10,32 +10,32 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What partitions send to one another.
+/// The mail from one partition to another.
 pub trait Post: Default + Send {
-    /// Memory of mail that has been read, for mail to be written.
+    /// Memory of mail that has been read, for new mail.
     type Room: Send;
-    /// Room for the mail of so many partitions.
+    /// Memory for the mail of `partitions` partitions.
     fn room(partitions: usize) -> Self::Room;
-    /// True if there is nothing in it.
+    /// True if it is empty.
     fn is_empty(&self) -> bool;
 }
 
-/// What runs in epochs and exchanges mail.
+/// A partition that runs in epochs and exchanges mail.
 pub(crate) trait Runs: Send {
-    /// What is exchanged.
+    /// The mail that is exchanged.
     type Mail: Post;
-    /// Brings what it is going to need into the cache: it has been driven out by the others of its thread.
+    /// Brings the memory that it will need into the cache. The other partitions of its thread have driven it out.
     fn fetch(&self);
-    /// Takes in mail, to be handled at ticks from the current one on, and runs all ticks before `end`.
+    /// Receives mail, to be handled at ticks from the current one on, and runs all ticks before `end`.
     fn run_until(&mut self, end: Tick, mail: Vec<Self::Mail>, outbox: &mut Outbox<Self::Mail>);
 }
 
-/// What the partitions of a thread send: it is lent to one after the other.
+/// The outgoing mail of a thread's partitions: lent to one after another.
 #[derive(Debug)]
 pub(crate) struct Outbox<M: Post> {
-    /// By partition.
+    /// Mail by receiving partition.
     pub mail: Vec<M>,
-    /// For more of it.
+    /// Memory for more mail.
     pub room: M::Room,
 }
 
@@ -88,11 +88,11 @@ impl Drop for Abandon<'_> {
     }
 }
 
-/// The mail that waits for each partition between two calls of [`advance`], from each thread that had some.
+/// The mail for each partition between two calls of [`advance`], from each thread that had some.
 #[derive(Debug)]
 pub struct Inboxes<M: Post> {
     mail: Vec<Mutex<Vec<M>>>,
-    /// What threads keep from one call to the next.
+    /// Memory that threads keep from one call to the next.
     rooms: Mutex<Vec<M::Room>>,
 }
 
@@ -108,22 +108,22 @@ impl<M: Post> Inboxes<M> {
         Outbox { mail: (0..self.len()).map(|_| M::default()).collect(), room }
     }
 
-    /// Calls `see` with the room that threads keep.
+    /// Calls `see` with the memory that threads keep.
     pub fn for_each_room(&self, see: impl FnMut(&M::Room)) {
         lock(&self.rooms).iter().for_each(see);
     }
 
-    /// Takes the mail for partition `index` away.
+    /// Removes and returns the mail for partition `index`.
     pub(crate) fn take(&self, index: usize) -> Vec<M> {
         std::mem::take(&mut *lock(&self.mail[index]))
     }
 
-    /// Puts mail there for partition `index`.
+    /// Adds mail for partition `index`.
     pub(crate) fn put(&self, index: usize, mail: M) {
         lock(&self.mail[index]).push(mail);
     }
 
-    /// Partitions.
+    /// Number of partitions.
     pub(crate) fn len(&self) -> usize {
         self.mail.len()
     }
@@ -138,7 +138,7 @@ fn lock<M>(mutex: &Mutex<M>) -> MutexGuard<'_, M> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Partitions that take turns among themselves, more often than those of different clusters do.
+/// Partitions that take turns among themselves, more often than partitions of different clusters do.
 #[derive(Debug, Clone)]
 pub(crate) struct Cluster {
     /// The partition after its last; its first is where the cluster before it ends.
@@ -147,7 +147,7 @@ pub(crate) struct Cluster {
     pub lookahead: Tick,
 }
 
-/// When which partition runs.
+/// The schedule: which partition runs when.
 #[derive(Debug, Clone)]
 pub(crate) struct Schedule {
     /// All partitions, in clusters.
@@ -157,14 +157,14 @@ pub(crate) struct Schedule {
 }
 
 impl Schedule {
-    /// Of `partitions` partitions, each a cluster of its own.
+    /// A schedule of `partitions` partitions, each a cluster of its own.
     pub(crate) fn whole(partitions: usize, lookahead: Tick) -> Self {
         let cluster = |end| Cluster { end, lookahead: Tick::MAX };
         Self { clusters: (1..=partitions).map(cluster).collect(), lookahead }
     }
 }
 
-/// Moves mail to where its receivers find it.
+/// Moves mail into the inboxes of its receivers.
 fn deliver<M: Post>(outbox: &mut [M], inboxes: &[Mutex<Vec<M>>]) {
     for (mail, inbox) in outbox.iter_mut().zip(inboxes) {
         if !mail.is_empty() {
@@ -173,29 +173,29 @@ fn deliver<M: Post>(outbox: &mut [M], inboxes: &[Mutex<Vec<M>>]) {
     }
 }
 
-/// What brings mail to partitions in other processes, and from there.
+/// Carries mail to and from partitions in other processes.
 pub(crate) trait Carrier<M: Post>: Sync {
-    /// Empties the inboxes of partitions elsewhere, and fills those here with what has come for them.
+    /// Empties the inboxes of partitions elsewhere, and fills the inboxes here with mail from elsewhere.
     fn carry(&self, inboxes: &Inboxes<M>, room: &mut M::Room);
 }
 
-/// The threads on which the partitions of a network run: started when they are first needed, and kept as long as it
-/// runs.
+/// The threads on which the partitions of a network run. They are started when they are first needed, and kept as long
+/// as the network runs.
 #[derive(Debug)]
 pub(crate) struct Threads {
     count: usize,
-    /// All but the one that asks for the work.
+    /// All threads except the calling one.
     others: Option<ThreadPool>,
 }
 
 impl Threads {
-    /// So many threads, one at least.
+    /// `count` threads, at least one.
     pub(crate) fn new(count: usize) -> Self {
         Self { count: count.max(1), others: None }
     }
 
-    /// How many threads `most` pieces of work are for, at most one each. If the machine starts no more, it is one: the
-    /// result is the same.
+    /// Number of threads for `most` pieces of work, at most one for each piece. If the machine starts no more threads,
+    /// it is one: the result is equal.
     fn start(&mut self, most: usize) -> usize {
         let count = self.count.clamp(1, most.max(1));
         if count > 1 && self.others.is_none() {
@@ -206,16 +206,16 @@ impl Threads {
     }
 }
 
-/// Of a network in several processes: what of it is here.
+/// This process's part of a network in several processes.
 pub(crate) struct Here<'a, M: Post> {
     /// The first partition of this process.
     pub first: usize,
-    /// What leads to the others.
+    /// Carries mail to and from the other processes.
     pub carrier: &'a dyn Carrier<M>,
 }
 
-/// The clusters of a thread, by number, and how many of them have begun their turn in this epoch. In a cache line of
-/// its own, since all threads ask for those that are left.
+/// The clusters of a thread, by number, and the number of them that have begun their turn in this epoch. In a cache
+/// line of its own, since all threads ask for remaining clusters.
 #[repr(align(64))]
 struct Share {
     clusters: Range<usize>,
@@ -223,7 +223,7 @@ struct Share {
 }
 
 impl Share {
-    /// One for each of `threads` threads, of as many of `clusters` as there are for each.
+    /// One entry for each of `threads` threads, with equal numbers of `clusters`.
     fn of(clusters: Range<usize>, threads: usize) -> Vec<Self> {
         let mut start = clusters.start;
         let share = |thread| {
@@ -233,7 +233,7 @@ impl Share {
         (0..threads).map(share).collect()
     }
 
-    /// The next cluster whose turn it is, for whoever asks.
+    /// The next cluster whose turn it is, for any thread.
     fn next(&self) -> Option<usize> {
         let cluster = self.clusters.start + self.begun.fetch_add(1, Ordering::Relaxed);
         self.clusters.contains(&cluster).then_some(cluster)
@@ -245,11 +245,11 @@ impl Share {
     }
 }
 
-/// Advances all partitions from tick `now` to tick `end` by `schedule`, on `threads`. `partitions` are all, or those
-/// that are `here`.
+/// Advances all partitions from tick `now` to tick `end` by `schedule`, on `threads`. `partitions` are all partitions,
+/// or those that are `here`.
 ///
-/// Each thread has partitions of its own, which it may have in its cache. One that is done with these takes what is
-/// left of the others': cores are not equally fast, and the machine may have other work for them.
+/// Each thread has partitions of its own, which may be in its cache. A thread that has finished its own partitions
+/// takes remaining ones of other threads: cores differ in speed, and the machine may have other work for them.
 pub(crate) fn advance<P: Runs>(
     partitions: &mut [P],
     inboxes: &Inboxes<P::Mail>,
@@ -265,7 +265,7 @@ pub(crate) fn advance<P: Runs>(
     let count = threads.start(own.len());
     let (barrier, shares) = (Barrier::new(count), Share::of(own, count));
     let alone = partitions.len() == count;
-    // Each is asked for once in an epoch, by one thread.
+    // In an epoch, one thread asks for each partition once.
     let partitions: Vec<Mutex<&mut P>> = partitions.iter_mut().map(Mutex::new).collect();
     let turn = |cluster: usize, (from, at): (Tick, Tick), outbox: &mut Outbox<P::Mail>| {
         let Cluster { end, lookahead } = clusters[cluster];
@@ -281,7 +281,7 @@ pub(crate) fn advance<P: Runs>(
                 let mail = std::mem::take(&mut *lock(&inboxes.mail[index]));
                 partition.run_until(until, mail, outbox);
             }
-            // Nobody else runs, or sends to, these partitions before the epoch's end.
+            // Until the end of the epoch, no other thread runs these partitions, or sends to them.
             if until < at {
                 deliver(&mut outbox.mail[start..end], &inboxes.mail[start..end]);
             }
@@ -299,8 +299,8 @@ pub(crate) fn advance<P: Runs>(
                     turn(cluster, (from, at), &mut outbox);
                 }
             }
-            // Nobody may post before all have fetched what the last epoch left them: mail kept apart by epochs needs
-            // only the memory of one.
+            // No thread may send before all have fetched the mail of the last epoch. So mail needs the memory of one
+            // epoch only.
             if !barrier.wait() {
                 return;
             }
@@ -320,10 +320,10 @@ pub(crate) fn advance<P: Runs>(
         }
         lock(&inboxes.rooms).push(outbox.room);
     };
-    // This thread, the first, is asked whether the work is still wanted, and speaks for the process.
+    // This thread, the first, is asked whether the work is still wanted, and answers for the process.
     let Some(others) = &threads.others else { return work(0) };
     others.in_place_scope(|scope| {
-        // One piece for each thread: one that waits for the others at the barrier takes no second one.
+        // One piece for each thread: a thread that waits at the barrier takes no second piece.
         (1..count).for_each(|thread| {
             let work = &work;
             scope.spawn(move |_| work(thread));
@@ -349,7 +349,7 @@ mod tests {
         }
     }
 
-    /// Writes to the next partition in every turn, and waits in its first one until `waits_for` has had its own.
+    /// Writes to the next partition in every turn. In its first turn, it waits until `waits_for` has had its turn.
     struct Writer<'a> {
         number: usize,
         of: usize,
@@ -385,7 +385,7 @@ mod tests {
             let mut writers = writers(&had_turn, |_| None);
             let (inboxes, schedule) = (Inboxes::new(partitions), Schedule::whole(partitions, 10));
             let mut threads = Threads::new(count);
-            // The threads of the first call are those of the second.
+            // The second call uses the threads of the first.
             for (now, end) in [(0, 35), (35, 50)] {
                 advance(&mut writers, &inboxes, &mut threads, &schedule, (now, end), None);
             }
@@ -401,7 +401,7 @@ mod tests {
 
     #[test]
     fn a_thread_that_is_done_takes_what_another_has_left() {
-        // The first two are those of one thread.
+        // The first two partitions belong to one thread.
         let had_turn: Vec<AtomicBool> = (0..4).map(|_| AtomicBool::new(false)).collect();
         let mut writers = writers(&had_turn, |number| (number == 0).then_some(1));
         let mut threads = Threads::new(2);

@@ -1,8 +1,7 @@
-//! One run in several processes: what they say to one another.
+//! One run in several processes: their communication.
 //!
-//! All of them make the same calls in the same order, as one program does that is run several times: what one of them
-//! decides by, such as the time that a step took or a count of packets, is exchanged first, so that all decide the
-//! same.
+//! All processes make equal calls in equal order, like one program that is run several times. Values that decide what
+//! to do next, such as the time of a step or a count of packets, are exchanged first. So all processes decide alike.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -15,31 +14,31 @@ pub trait Peers: Send + Sync {
     /// The number of this process, from 0.
     fn rank(&self) -> usize;
 
-    /// How many they are.
+    /// Number of processes.
     fn count(&self) -> usize;
 
-    /// Sends a letter to every other process, of `lengths[p]` bytes to process `p`, and takes one from each. The memory
-    /// is the carrier's, which needs none that is new from one exchange to the next: letters are long, and come by the
-    /// thousand. First all are written, then all are read, in the order of the processes.
+    /// Sends a letter to every other process, of `lengths[p]` bytes to process `p`, and receives one from each. First
+    /// all letters are written, then all are read, in the order of the processes. The implementation owns the memory
+    /// and reuses it from one exchange to the next: letters are long, and there are thousands.
     fn exchange(&self, lengths: &[usize], letters: &mut dyn Letters) -> Result<(), Parted>;
 }
 
-/// Who writes letters to other processes, and reads theirs. What carries letters is not called meanwhile.
+/// Writes letters to other processes, and reads theirs. The [`Peers`] are not called meanwhile.
 pub trait Letters {
-    /// Writes the letter to a process, every byte of it.
+    /// Writes the letter to a process. It must write every byte.
     fn write(&mut self, process: usize, letter: &mut [u8]);
 
     /// Reads the letter of a process.
     fn read(&mut self, process: usize, letter: &[u8]);
 }
 
-/// The processes of a run have lost one another: why.
+/// The processes of a run have lost contact, for this reason.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Parted(pub String);
 
-/// The processes of a run, for those who ask them all. Where one does not answer the stack is unwound with
-/// [`Parted`], as far as the entrance of the run.
+/// The processes of a run, for questions to all of them. If one does not answer, the stack is unwound with [`Parted`],
+/// up to the entrance of the run.
 #[derive(Clone)]
 pub struct Team(Arc<dyn Peers>);
 
@@ -54,12 +53,12 @@ impl Team {
         self.0.rank()
     }
 
-    /// True of the process that has the results.
+    /// True for the process that returns the results.
     pub fn is_first(&self) -> bool {
         self.rank() == 0
     }
 
-    /// How many they are.
+    /// Number of processes.
     pub fn count(&self) -> usize {
         self.0.count()
     }
@@ -69,13 +68,13 @@ impl Team {
         self.0.exchange(lengths, letters).unwrap_or_else(|parted| resume_unwind(Box::new(parted)));
     }
 
-    /// What each process says, by process.
+    /// The values of all processes, by process.
     pub(crate) fn each<T: Serialize + DeserializeOwned>(&self, own: T) -> Vec<T> {
         let bytes = written(&own);
         self.gathered(own, vec![bytes; self.count()])
     }
 
-    /// The same, for the first process alone; nothing for the others.
+    /// The values of all processes, for the first process; `None` for the others.
     pub(crate) fn for_first<T: Serialize + DeserializeOwned>(&self, own: T) -> Option<Vec<T>> {
         let mut mail = vec![Vec::new(); self.count()];
         match self.is_first() {
@@ -94,9 +93,9 @@ impl Team {
         all
     }
 
-    /// Hands `mail[p]` to process `p`, and returns what the others have for this one.
+    /// Sends `mail[p]` to process `p`, and returns the mail for this process.
     fn swap(&self, mail: &[Vec<u8>]) -> Vec<Vec<u8>> {
-        /// What is sent, and what has come.
+        /// The letters sent, and the letters received.
         struct Whole<'a>(&'a [Vec<u8>], Vec<Vec<u8>>);
         impl Letters for Whole<'_> {
             fn write(&mut self, process: usize, letter: &mut [u8]) {
@@ -122,17 +121,17 @@ impl Team {
         self.each(own.to_vec()).into_iter().fold([0; N], add)
     }
 
-    /// The largest of all.
+    /// The largest value of all processes.
     pub(crate) fn largest(&self, own: u64) -> u64 {
         self.each(own).into_iter().max().unwrap_or(own)
     }
 
-    /// The least of all.
+    /// The smallest value of all processes.
     pub(crate) fn least(&self, own: u64) -> u64 {
         self.each(own).into_iter().min().unwrap_or(own)
     }
 
-    /// True if it is true of all.
+    /// True if it is true in all processes.
     pub(crate) fn all(&self, own: bool) -> bool {
         self.each(own).into_iter().all(|it| it)
     }
@@ -143,12 +142,12 @@ pub(crate) fn written<T: Serialize>(value: &T) -> Vec<u8> {
     postcard::to_stdvec(value).unwrap_or_else(|error| garbled(error))
 }
 
-/// What a process has written.
+/// The value that a process has written.
 pub(crate) fn read<T: DeserializeOwned>(bytes: &[u8]) -> T {
     postcard::from_bytes(bytes).unwrap_or_else(|error| garbled(error))
 }
 
-/// The text that stands for `name` in this process: one of a few, such as the names of what probes record.
+/// The static text equal to `name` in this process: one of a few, such as the names of observables.
 pub(crate) fn named(name: &str) -> &'static str {
     static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -162,7 +161,7 @@ pub(crate) fn named(name: &str) -> &'static str {
     }
 }
 
-/// A process has sent what this one does not understand.
+/// A process has sent a letter that this one does not understand.
 #[cold]
 pub(crate) fn garbled(why: impl std::fmt::Display) -> ! {
     let words = "expected processes of one version of Phit, all with the same scenario";

@@ -1,10 +1,10 @@
-//! Random streams: one per endpoint, router and purpose, so that the order of visits changes nothing.
+//! Random streams: one per endpoint, router and purpose, so that the order of visits does not matter.
 
 pub(super) use rand_core::RngCore;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoroshiro128PlusPlus;
 
-/// What a stream is for; part of what it is derived from.
+/// The purpose of a stream, one of the values that it is derived from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Stream {
@@ -45,7 +45,7 @@ impl Rng {
         Self(Xoroshiro128PlusPlus::from_seed(bytes))
     }
 
-    /// The stream of a pair of keys, made in a few instructions.
+    /// The stream of a pair of keys, made with a few instructions.
     #[inline]
     pub fn keyed(a: u64, b: u32) -> Self {
         let first = mix(a ^ u64::from(b).wrapping_mul(0x9e37_79b9_7f4a_7c15));
@@ -73,7 +73,7 @@ impl Rng {
         Self::unit_of(self.bits())
     }
 
-    /// [`Self::unit`], if these are the next bits.
+    /// The value of [`Self::unit`] if these are the next bits.
     #[inline]
     pub(crate) fn unit_of(bits: u64) -> f64 {
         (bits >> 11) as f64 * (1.0 / (1u64 << 53) as f64)

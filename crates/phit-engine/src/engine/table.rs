@@ -5,10 +5,11 @@ use std::ops::{Deref, DerefMut, Index, IndexMut};
 
 /// A fixed table read with 32-bit indices that are known to be in range.
 ///
-/// The kernel makes some fifty table accesses for every flit that it moves. Every index it uses is either written into
-/// the tables when they are built (and checked then, by [`check_links`](crate::fabric::input_queued::ports)), or handed
-/// out by the very structure that it indexes (an arena's places, a wheel's nodes), or computed from these by masks and
-/// bounded loops. Debug builds, and so all tests, check each access.
+/// The kernel makes some fifty table accesses for every flit that it moves. Every index that it uses has one of three
+/// origins. It was written into the tables when they were built (and checked by
+/// [`check_links`](crate::fabric::input_queued::ports)). Or the indexed structure itself handed it out (an arena's
+/// places, a wheel's nodes). Or it was computed from such indices by masks and bounded loops. Debug builds, and so all
+/// tests, check each access.
 #[derive(Debug, Clone)]
 pub struct Table<T>(Vec<T>);
 
@@ -19,7 +20,7 @@ impl<T> From<Vec<T>> for Table<T> {
     }
 }
 
-/// Makes room for `more` items, and then some: an eighth, where a vector would double.
+/// Makes room for `more` items, and for an eighth more, where a vector would double.
 #[inline]
 pub(crate) fn reserve_gently<T>(items: &mut Vec<T>, more: usize) {
     if items.capacity() - items.len() < more {
@@ -44,13 +45,13 @@ impl<T> Table<T> {
         fetch(&self.0);
     }
 
-    /// Brings an entry into the cache before it is needed. It need not be there.
+    /// Brings an entry into the cache before it is needed. The index need not exist.
     #[inline]
     #[allow(unsafe_code)]
     pub fn prefetch(&self, index: u32) {
         let entry = self.0.as_ptr().wrapping_add(index as usize);
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: a hint to the cache; it reads nothing, so that any address will do.
+        // SAFETY: a hint to the cache reads nothing, so any address will do.
         unsafe {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
             _mm_prefetch::<_MM_HINT_T0>(entry.cast());

@@ -1,7 +1,7 @@
 //! The event wheel: a bucket per tick for the near future, with a list per kind of event, and a heap for the rest.
 //!
-//! Events of one tick come out in no particular order; whoever handles them must not depend on it, because the order
-//! differs with the number of partitions.
+//! Events of one tick come out in no particular order. Handlers must not depend on it, because the order differs with
+//! the number of partitions.
 
 use super::table::Table;
 use super::{NONE, Tick};
@@ -13,9 +13,9 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, FromBytes, IntoBytes, Immutable)]
 #[repr(C)]
 pub(crate) struct Event {
-    /// What it happens to.
+    /// The object of the event.
     pub target: u32,
-    /// Anything else.
+    /// Further data.
     pub data: u32,
 }
 
@@ -25,11 +25,11 @@ struct Node {
     next: u32,
 }
 
-/// Lists of each tick. Whoever handles events takes one kind after the other, each in a loop of its own: which code an
-/// event needs is then no branch that has to be guessed.
+/// Lists of each tick. Handlers take one kind of event after another, each in a loop of its own. So no branch that
+/// depends on the kind must be predicted.
 pub(crate) const LISTS: u32 = 8;
 
-/// The events of one list of one tick, on their way out.
+/// The events of one list of one tick, while they are taken out.
 #[derive(Debug)]
 pub(crate) struct Due {
     first: u32,
@@ -37,7 +37,7 @@ pub(crate) struct Due {
     last: u32,
 }
 
-/// Lists are intrusive, over one pool of nodes, so memory follows the number of pending events and the nodes in use
+/// Lists are intrusive, over one pool of nodes. So memory depends on the number of pending events, and the nodes in use
 /// stay in the cache.
 #[derive(Debug)]
 pub(crate) struct Wheel {
@@ -105,7 +105,7 @@ impl Wheel {
         self.free = self.nodes.push(Node { event: Event { target: 0, data: 0 }, next: NONE });
     }
 
-    /// Moves the events that have come within the horizon of `now` from the heap to their buckets. To be called before
+    /// Moves events that are now within the horizon from the heap to their buckets. Must be called before
     /// [`Self::take`] whenever time has advanced.
     #[inline]
     pub(crate) fn bring_near(&mut self, now: Tick) {
@@ -151,7 +151,7 @@ impl Wheel {
         Some(node.event)
     }
 
-    /// Calls `see` with the events of a list of tick `at`, one of those that have buckets.
+    /// Calls `see` with the events of a list of tick `at`, which must have a bucket.
     #[inline(always)]
     pub(crate) fn for_each_of(&self, at: Tick, list: u32, mut see: impl FnMut(Event)) {
         let mut cursor = self.heads[(at & self.mask) * LISTS + list];
@@ -166,7 +166,7 @@ impl Wheel {
     pub(crate) fn next_tick(&self, from: Tick, limit: Tick) -> Tick {
         let far = self.far.peek().map_or(limit, |Reverse((at, ..))| (*at).clamp(from, limit));
         let ahead = (far - from).min(self.horizon());
-        // A bucket is looked at before time moves on anyway: no index of those in use would make that faster.
+        // A bucket must be checked before time moves on in any case, so an index of busy buckets would not be faster.
         let busy = |at: &Tick| {
             let first = ((at & self.mask) * LISTS) as usize;
             self.heads.get(first..first + LISTS as usize).is_some_and(|heads| heads.iter().any(|head| *head != NONE))
@@ -174,8 +174,8 @@ impl Wheel {
         (from..from + ahead).find(busy).unwrap_or(far)
     }
 
-    /// Calls `see` with the tick, the list and the event of everything pending, in no particular order, when all ticks
-    /// before `now` have been taken: for checks.
+    /// For checks, when all ticks before `now` have been taken: calls `see` with the tick, the list and the event of
+    /// everything pending, in no particular order.
     pub(crate) fn for_each(&self, now: Tick, mut see: impl FnMut(Tick, u32, Event)) {
         for (bucket, &head) in self.heads.iter().enumerate() {
             let at = now + ((bucket as u32 / LISTS).wrapping_sub(now) & self.mask);
@@ -189,7 +189,7 @@ impl Wheel {
         self.far.iter().for_each(|Reverse((at, list, event))| see(*at, *list, *event));
     }
 
-    /// Brings it into the cache, see [`Table::fetch`].
+    /// Brings the wheel into the cache, see [`Table::fetch`].
     pub(crate) fn fetch(&self) {
         self.heads.fetch();
         self.nodes.fetch();

@@ -1,16 +1,16 @@
-//! How many heads come to a router at once.
+//! The number of heads that arrive at a router at once.
 
 use super::{Observation, ProbeParams};
 use crate::measure::{Observable, Place, Record};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Heads that enter the input queues of a router in one cycle, as `arrived`, and whether these are two or more, as
-/// `several`, by the number of the router's ports, which is their `index`. (Kim, Dally and Abts, "Adaptive routing in
-/// high-radix Clos network", SC 2006, figure 11.)
+/// Number of heads that enter the input queues of a router in one cycle, as `arrived`, and whether there are two or
+/// more, as `several`. Both are recorded by the number of the router's ports, which is their `index`. (Kim, Dally and
+/// Abts, "Adaptive routing in high-radix Clos network", SC 2006, figure 11.)
 ///
-/// The look comes after the allocations of the cycle: heads that are allocated in the cycle in which they come are not
-/// counted. With `allocation_delay` of the router, 1 or more, there are none of these.
+/// The look comes after the allocations of the cycle, so heads allocated in the cycle of their arrival are not counted.
+/// With `allocation_delay` of the router, 1 or more, there are no such heads.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ArrivalsProbe {

@@ -1,4 +1,4 @@
-//! How full the buffers are.
+//! Occupancy of the buffers.
 
 use super::{Observation, ProbeParams};
 use crate::measure::{Observable, Place, Record, unit};

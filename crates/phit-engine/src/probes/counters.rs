@@ -1,14 +1,16 @@
-//! The counters that a routing mechanism keeps.
+//! The counters of a routing mechanism.
 
 use super::{LooksAt, Observation, ProbeParams};
 use crate::measure::{Place, Record};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The counters that the routing mechanism keeps in each router, by name: `contention` (heads that want an output
-/// port), `partial` and `combined` of ECtN (heads that want a global link of the group), `flag` of PB (a global link
-/// is flagged: 1), `sent` and `through` of TPR (packets sent to a destination, and sent on over a port, within the
-/// window).
+/// The counters that the routing mechanism keeps in each router, by name.
+///
+/// - `contention`: heads that want an output port;
+/// - `partial` and `combined` of ECtN: heads that want a global link of the group;
+/// - `flag` of PB: 1 if a global link is flagged;
+/// - `sent` and `through` of TPR: packets sent to a destination, and forwarded over a port, within the window.
 ///
 /// Each value is one counter of one router.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -18,11 +20,11 @@ pub struct CountersProbe {
     #[schemars(range(min = 1))]
     #[schemars(extend("x-unit" = "cycles"))]
     pub every: u32,
-    /// The only router that is looked at; all of them if left out.
+    /// The only router that is observed; all routers if left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub router: Option<u32>,
-    /// Whether each counter is recorded by itself, with the number of the port or whatever else it is about as its
-    /// `index`.
+    /// Whether each counter is recorded by itself, with its `index`: the number of the port, or of another object that
+    /// it counts for.
     pub by_index: bool,
 }
 

@@ -1,12 +1,12 @@
-//! How full the fullest buffers are.
+//! Occupancy of the fullest buffers.
 
 use super::{Observation, ProbeParams};
 use crate::measure::{Observable, Place, Record, unit};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Phits in the fullest input queue of each router of the top level of a folded Clos network (its middle stage), as
-/// `fullest`, and in all of their input queues, as `all`; on other topologies, of every router. (Kim, Dally and Abts,
+/// Phits in the fullest input queue of each router, as `fullest`, and in all input queues of these routers, as `all`.
+/// In a folded Clos network, only routers of the top level (its middle stage) are observed. (Kim, Dally and Abts,
 /// "Adaptive routing in high-radix Clos network", SC 2006, figure 6.)
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -15,7 +15,7 @@ pub struct FullestBuffersProbe {
     #[schemars(range(min = 1))]
     #[schemars(extend("x-unit" = "cycles"))]
     pub every: u32,
-    /// Whether the fullest queue of each router is recorded by itself, too, with the router.
+    /// Whether the fullest queue of each router is also recorded by router.
     pub by_router: bool,
 }
 

@@ -1,7 +1,6 @@
-//! The probes: what is looked at while a network runs, besides the packets that it delivers.
+//! The probes: observations of a network while it runs, besides the delivered packets.
 //!
-//! One file per probe; a new one comes here. What a probe sees, and what it hands out, is the seam
-//! `fabric::seams::probe`.
+//! One file per probe; a new one comes here. The view and the records of a probe are the seam `fabric::seams::probe`.
 
 mod arrivals;
 mod buffers;

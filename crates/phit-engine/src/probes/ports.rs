@@ -1,4 +1,4 @@
-//! How full every port is.
+//! Occupancy of every port.
 
 use super::{Observation, ProbeParams};
 use crate::measure::{Observable, Place, Record, unit};

@@ -8,18 +8,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::{Mutex, PoisonError};
 
-/// A Python function, compiled by `numba`, looks at every port and gives it a whole number, or none.
+/// A Python function, compiled by `numba`, looks at every port and returns a whole number for it, or none.
 ///
-/// On the command line and in Python `file` names the file of the function; only what the function needs is taken from
-/// there. It is executed with consent only (`--trust-python`).
+/// On the command line and in Python, `file` names the file of the function. Phit takes only the code that the function
+/// needs from it. The file is executed only with consent (`--trust-python`).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PythonProbe {
     /// Name of the function, which is decorated by `phit.probe`.
     pub function: String,
-    /// Source text of the function and of what it needs, line by line.
+    /// Source text, line by line, of the function and the code that it needs.
     pub source: Vec<String>,
-    /// Numbers for its parameters, by their names; the others take their defaults.
+    /// Numbers for its parameters, by their names. Other parameters take their defaults.
     pub parameters: Parameters,
     /// Cycles between two looks, at least 1.
     #[schemars(range(min = 1))]
@@ -27,18 +27,18 @@ pub struct PythonProbe {
     pub every: u32,
     /// Unit of the numbers, for tables and axes.
     pub unit: String,
-    /// What numbers are kept together.
+    /// Which numbers are tallied together.
     pub by: By,
 }
 
-/// What numbers of a probe are kept together.
+/// Which numbers of a probe are tallied together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum By {
-    /// Those of a class of links.
+    /// All numbers of a class of links.
     #[default]
     Class,
-    /// Those of a router.
+    /// All numbers of a router.
     Router,
     /// None: each port has a row.
     Port,
@@ -52,8 +52,7 @@ impl Default for PythonProbe {
 }
 
 impl PythonProbe {
-    /// What it records, under the name of its function. Declarations live for ever: there is one for each name and
-    /// unit.
+    /// The observable, named like the function. Declarations live for ever: there is one for each name and unit.
     fn observable(&self) -> &'static Observable {
         static DECLARED: Mutex<Vec<&'static Observable>> = Mutex::new(Vec::new());
         let mut declared = DECLARED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -95,8 +94,8 @@ impl ProbeParams for PythonProbe {
                 };
                 let of_link = (graph.class, at.queues(router, port));
                 let seen = PortSeen::new(&CALLS, here.cast(), &parameters, (router, port), of_link, neighbour);
-                // SAFETY: who registered the function has promised that it can be called with a pointer to a `PortSeen`
-                // (`foreign::register`). What that points to lives until the end of this function.
+                // SAFETY: whoever registered the function has promised that it can be called with a pointer to a
+                // `PortSeen` (`foreign::register`). The references in `seen` live until the end of this function.
                 let said = unsafe { looks(&seen) };
                 let place = match self.by {
                     By::Class => Place::class(graph.class),
@@ -113,11 +112,11 @@ impl ProbeParams for PythonProbe {
 
 static CALLS: PortCalls = PortCalls { input_phits, output_phits, arrivals };
 
-/// What the calls look at, and the queue of that number.
+/// The observation behind the calls, and the queue of that number.
 #[allow(unsafe_code)]
 fn queue<'a>(seen: *const PortSeen<'a>, number: i64) -> Option<(&'a dyn Observation, &'a PortSeen<'a>, u16)> {
-    // SAFETY: a function may hand over the pointer that it was given and no other (`foreign::register`). That is one to
-    // a `PortSeen` on the stack of `PythonProbe::look`, made with the address of its argument `at`, a reference to an
+    // SAFETY: a function may pass on only the pointer that it was given (`foreign::register`). This pointer leads to a
+    // `PortSeen` on the stack of `PythonProbe::look`, made with the address of its argument `at`, a reference to an
     // observation that outlives the function's run. Both are only read.
     let (at, seen) = unsafe { (*(*seen).at().cast::<&'a dyn Observation>(), &*seen) };
     let queue = u16::try_from(number).ok().filter(|queue| *queue < seen.queues)?;

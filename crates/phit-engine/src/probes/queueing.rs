@@ -1,13 +1,13 @@
-//! What a managed queue organisation keeps.
+//! The state of a managed queue organisation.
 
 use super::{LooksAt, Observation, ProbeParams};
 use crate::measure::{Place, Record};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a managed queue organisation keeps for every port, by name. FBICM: `input lines` and `output lines` in use,
-/// `nfq phits` and `cfq phits`, and `cam on`, 1 where the port's memory is switched on, so that its mean is a share
-/// of time. Others keep nothing.
+/// The state of a managed queue organisation for every port, by name. FBICM has `input lines` and `output lines` in
+/// use, `nfq phits` and `cfq phits`, and `cam on`, which is 1 while the port's memory is switched on, so that its mean
+/// is a share of time. Other organisations have none.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct QueueingProbe {

@@ -1,4 +1,4 @@
-//! Which ports hold which congestion trees.
+//! The congestion trees at each port.
 
 use super::{Observation, ProbeParams};
 use crate::measure::{Line, Observable, Place, Record, unit};
@@ -6,9 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// The congestion trees that a managed queue organisation has found: a row for every line in use, with the router,
-/// the port, the virtual channel, the side of the port and the number of the line; its destinations, the links to the
-/// congested point, and whether it is stopped. The value, `line phits`, is the phits in its queue, and 0 at outputs.
+/// The congestion trees that a managed queue organisation has found: a row for every line in use. A row has the router,
+/// the port, the virtual channel, the side of the port and the number of the line. It also has the line's destinations,
+/// the links to the congested point, and whether it is stopped. The value, `line phits`, is the phits in its queue, and
+/// 0 at outputs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TreesProbe {

@@ -6,12 +6,13 @@ use crate::topology::{Hop, Topology};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Destination-based buffer management: a few queues of equal size, and a packet stands in queue (destination modulo
-/// their number) of every port (Nachiondo, Flich and Duato, "Destination-based HoL blocking elimination", ICPADS 2006).
+/// Destination-based buffer management: every port has a few queues of equal size, and a packet takes queue
+/// (destination modulo their number). (Nachiondo, Flich and Duato, "Destination-based HoL blocking elimination", ICPADS
+/// 2006.)
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Dbbm {
-    /// Queues of a port, 1 to 1024; each virtual channel has so many.
+    /// Number of queues of each virtual channel of a port, 1 to 1024.
     #[schemars(range(min = 1, max = 1024))]
     pub queues: u32,
 }

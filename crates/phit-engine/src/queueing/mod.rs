@@ -1,7 +1,6 @@
-//! The queue organisations: how the buffers of an input port are divided into queues, and which of them a packet stands
-//! in.
+//! The queue organisations: the division of an input port's buffers into queues, and the choice of a packet's queue.
 //!
-//! One file per organisation, or a small folder; a new one comes here. What an organisation is asked is the seam
+//! One file per organisation, or a small folder; a new one comes here. The questions to an organisation are the seam
 //! `fabric::seams::queueing`.
 
 mod dbbm;

@@ -8,14 +8,14 @@ use crate::topology::{Hop, Leg, Peer, Port, Topology};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Next-hop output queueing: the virtual channels of a port are shared out evenly among the outputs of its router, and
-/// a packet comes in one of the share of the output that it will take there (BookSim's `noq`). Routing must be minimal
-/// and known in advance: `minimal` or `dimension_order`.
+/// Next-hop output queueing: the virtual channels of a port are divided evenly among the outputs of its router, and a
+/// packet takes a channel of its next output's share (BookSim's `noq`). Routing must be minimal and known in advance:
+/// `minimal` or `dimension_order`.
 ///
-/// A packet for one output waits behind none for another, as with `voqsw`, but no virtual channel is divided. What is
-/// shared out are the channels that the packet may take at the router's output, so that two halves for a dateline are
-/// shared out each by itself; all of them for a packet that is at its destination there. Outputs are counted in the
-/// order of ports, those to endpoints last; channels that are left over stay empty.
+/// As with `voqsw`, a packet never waits behind a packet for another output, but no virtual channel is divided. The
+/// divided channels are those that the packet may take at the router's output. So the two halves for a dateline are
+/// divided separately. A packet at its destination router may use all channels. Outputs are numbered in the order of
+/// ports, endpoints' ports last. Remaining channels stay empty.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Noq {}
@@ -39,8 +39,8 @@ struct Rule {
     vcs: Vec<u8>,
 }
 
-/// The share of output `port` of `router` among `count` channels from `first` on, those of endpoints behind all others
-/// (as in BookSim's grids); all of them if they do not suffice.
+/// The share of output `port` of `router` in the `count` channels from `first` on. Endpoints' ports follow all others
+/// (as in BookSim's grids). If there are too few channels, the share is all of them.
 fn share(topology: &dyn Topology, router: u32, port: u16, (first, count): (u8, u8)) -> Lanes {
     let (ports, ends) = (topology.ports(router), topology.class_ports(router, 0));
     let place = match port {
@@ -54,15 +54,15 @@ fn share(topology: &dyn Topology, router: u32, port: u16, (first, count): (u8, u
     }
 }
 
-/// The part of the `here` channels of a link that a range has of the `there` channels of the next link: link classes
-/// may have different numbers of channels.
+/// The part of a range of `there` channels of the next link, converted to the `here` channels of this link. Link
+/// classes may have different numbers of channels.
 fn part((first, count): (u8, u8), there: u8, here: u8) -> (u8, u8) {
     let place = |channel: u16| (channel * u16::from(here) / u16::from(there.max(1))) as u8;
     let from = place(first.into()).min(here.saturating_sub(1));
     (from, (place(u16::from(first) + u16::from(count)) - from).max(1))
 }
 
-/// What is known of a packet that takes a hop over a link of `class`, in a channel of a range from `vc` on.
+/// The state of a packet after a hop over a link of `class`, in a channel of a range from `vc` on.
 fn moved(state: HopState, class: u8, vc: u8) -> HopState {
     let mut leg_hops = state.leg_hops;
     leg_hops.add(class);
@@ -78,7 +78,7 @@ impl Queueing for Rule {
         let Port { class, peer } = topology.port(router, hop.port);
         let all = (0, self.vcs[usize::from(class)]);
         match peer {
-            // It leaves in channels of the share in which it came, unless it has come from nowhere.
+            // It leaves in channels of the share in which it came, unless it was injected here.
             Peer::Endpoint(_) if packet.came_by != 0 => share(topology, router, hop.port, (hop.vc, hop.vcs)),
             Peer::Endpoint(_) | Peer::None => hop.into(),
             Peer::Router { router: next, .. } if next == packet.destination_router => {
@@ -102,7 +102,7 @@ impl Queueing for Rule {
     }
 }
 
-/// Minimal hops in the channels of [`Rule`], to be followed.
+/// Minimal hops in the channels of [`Rule`], for a proof to follow.
 struct Followed;
 
 impl Followed {
@@ -125,7 +125,7 @@ impl Adaptive for Followed {
             let Port { class, peer } = topology.port(at, hop.port);
             let next = if let Peer::Router { router, .. } = peer { router } else { NONE };
             if next == to {
-                // Whichever endpoint of it is meant.
+                // To any of its endpoints.
                 let ejections = (0..topology.ports(next)).filter(|port| topology.port(next, *port).class == 0);
                 ejections.for_each(|port| step(hop.port, share(topology, next, port, (0, vcs[usize::from(class)]))));
                 continue;
@@ -163,7 +163,7 @@ mod tests {
             let Lanes { first, count } = rule.ahead(&*ring, from, &packet(from, to), Hop { port, vc, vcs: 6 });
             (first, count)
         };
-        // Forwards in the lower half, two channels for each output: on, or out of any of the twelve.
+        // Forwards in the lower half, two channels for each output: onward, or any of the twelve.
         assert_eq!([ahead(0, 2, 1, 0), ahead(0, 1, 1, 0)], [(0, 2), (8, 4)]);
         // Over the wraparound link in the upper half. Backwards, not over it: in the upper half, too.
         assert_eq!([ahead(7, 1, 1, 6), ahead(4, 2, 2, 6)], [(6, 2), (8, 2)]);
@@ -177,7 +177,7 @@ mod tests {
         let out = Hop { port: 0, vc: 0, vcs: 6 };
         let arrived = Packet { came_by: 1, ..packet(1, 3) };
         assert_eq!(rule.ahead(&*ring, 3, &arrived, out), Lanes { first: 4, count: 2 });
-        // What has come from an endpoint of this router goes out in any.
+        // A packet from an endpoint of this router leaves in any channel.
         assert_eq!(rule.ahead(&*ring, 3, &packet(3, 3), out), out.into());
     }
 
@@ -185,7 +185,7 @@ mod tests {
     fn what_is_told_ahead_is_what_happens() {
         let ring = ring();
         for birth in 0..50 {
-            // Half a ring: either way.
+            // Half a ring: either direction.
             let packet = Packet { birth, ..packet(0, 4) };
             let told = || told_ahead(&*ring, 0, &packet, packet.hop_state(), &[6, 12]);
             assert_eq!(told(), told());

@@ -6,8 +6,8 @@ use crate::topology::{Hop, Topology};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A queue per virtual channel: a packet stands in the channel that the routing mechanism chose (Dally, 1992). With one
-/// channel this is the single queue of the textbook's input-queued switch.
+/// A queue per virtual channel: a packet takes the channel that the routing mechanism chose (Dally, 1992). With one
+/// channel, this is the single queue of the textbook's input-queued switch.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct VirtualChannels {}

@@ -6,9 +6,9 @@ use crate::topology::{Hop, Topology};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Virtual output queues at network level: every port has a queue of its own for each destination of the network, all
-/// of equal size, so that no packet ever waits behind one for another endpoint (Dally, Carvey and Dennison,
-/// "Architecture of the Avici terabit switch/router", Hot Interconnects 1998).
+/// Virtual output queues at network level: every port has a queue for each destination of the network, all of equal
+/// size. So no packet ever waits behind a packet for another endpoint. (Dally, Carvey and Dennison, "Architecture of
+/// the Avici terabit switch/router", Hot Interconnects 1998.)
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct VoqNet {}

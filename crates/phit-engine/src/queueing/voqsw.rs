@@ -9,12 +9,11 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Virtual output queues at switch level: a port has a queue for each output of its router, all of equal size, and a
-/// packet stands in that of the output which it will take there (Anderson, Owicki, Saxe and Thacker, "High-speed switch
-/// scheduling for local-area networks", 1993). With several virtual channels each has so many.
+/// packet takes the queue of its next output. (Anderson, Owicki, Saxe and Thacker, "High-speed switch scheduling for
+/// local-area networks", 1993.) With several virtual channels, each has a queue for each output.
 ///
-/// The output is that of the routing tables. Under routing without tables it is that of the balanced ones that the
-/// routing `table` has by itself: the queue is then the one of the output that the packet would take if it were routed
-/// deterministically.
+/// The next output comes from the routing tables. If the routing mechanism has no tables, it comes from the balanced
+/// tables of the routing `table`: it is then the output that deterministic routing would take.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct VoqSw {}
@@ -43,7 +42,7 @@ impl QueueingParams for VoqSw {
     fn build(&self, context: &QueueingContext) -> Box<dyn Queueing> {
         match context.routes() {
             Some(routes) => Box::new(Rule { queues: radix(&*context.topology), routes }),
-            // The scenario has been checked: a network too large for tables is not built.
+            // Checked before: a network too large for tables is not built.
             None => unreachable!("queues by output without a table"),
         }
     }

@@ -2,8 +2,8 @@
 
 use crate::engine::Tick;
 
-/// Which lines of a memory may have a destination. Hardware compares all lines at once; here a byte for every
-/// destination modulo 64, all in one cache line, says which of them need be compared: bit i is set if line i, or i + 8,
+/// The lines of a memory that may have a destination. Hardware compares all lines at once. Here, a byte for every
+/// destination modulo 64, all in one cache line, tells which lines must be compared. Bit i is set if line i, or i + 8,
 /// i + 16 and so on, has one of these destinations.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
@@ -16,7 +16,7 @@ impl Default for Signatures {
 }
 
 impl Signatures {
-    /// Lines that share a bit are so many numbers apart.
+    /// Distance between the numbers of lines that share a bit.
     const APART: usize = 8;
 
     /// Line `line` has `destination`.
@@ -25,7 +25,7 @@ impl Signatures {
         self.0[destination as usize % 64] |= 1 << (line % Self::APART);
     }
 
-    /// Line `line` of `count` has nothing any more; the others have these lists.
+    /// Line `line` of `count` is empty now; the other lines have these lists.
     pub(super) fn clear<'a>(&mut self, line: usize, count: usize, list: impl Fn(usize) -> &'a [u32]) {
         let shared = line % Self::APART;
         self.0.iter_mut().for_each(|lines| *lines &= !(1 << shared));
@@ -34,7 +34,7 @@ impl Signatures {
         }
     }
 
-    /// The first of `count` lines that `has` a destination, among those that may have it.
+    /// The first of `count` lines for which `has` is true, among those that may have the destination.
     #[inline]
     pub(super) fn find(&self, destination: u32, count: usize, has: impl Fn(usize) -> bool) -> Option<usize> {
         let mut lines = self.0[destination as usize % 64];
@@ -49,7 +49,7 @@ impl Signatures {
     }
 }
 
-/// What the first packet of a queue asks for.
+/// The demand of a queue's first packet.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Demand {
     /// The output port (in the partition).
@@ -65,39 +65,38 @@ pub(super) struct Demand {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Line {
     pub active: bool,
-    /// The output port (in the partition) to which its packets go: CP in the first version, which the new one can do
-    /// without.
+    /// The output port (in the partition) of its packets: CP in the first version. The new version can do without it.
     pub output: u32,
     /// Links to the congested point.
     pub hops: u8,
-    /// Destinations, ascending: all are behind `output`. None if it is not in use.
+    /// Destinations, ascending; all are behind `output`. Empty if the line is not in use.
     pub destinations: Vec<u32>,
     /// The line of the output port that it is linked to, NextCAM, by virtual channel and number.
     pub next: Option<(u8, u8)>,
-    /// The output port (or endpoint) at the other end of the link has a line for this one.
+    /// True if the output port (or endpoint) at the other end of the link has a line for this one.
     pub mapped: bool,
-    /// That line has been stopped.
+    /// True if the line at the other end has been stopped.
     pub sent_stop: bool,
-    /// Destinations that the other end has not been told of.
+    /// Destinations that the other end does not know of yet.
     pub unsent: Vec<u32>,
     /// Phits in the CFQ.
     pub phits: u32,
-    /// The CFQ is held back.
+    /// True if the CFQ is held back.
     pub held: bool,
     /// Tick at which the CFQ became empty, or the line was allocated.
     pub empty_since: Tick,
     /// Tick of the allocation.
     pub since: Tick,
-    /// Of the first packet of the CFQ, once it has been asked for.
+    /// The demand of the CFQ's first packet, once it has been computed.
     pub front: Option<Demand>,
-    /// Something that its state follows from has changed since it was last tended.
+    /// True if something that determines its state has changed since it was last tended.
     pub stirred: bool,
     /// Tick for which a review has been asked for.
     pub due: Tick,
 }
 
 impl Line {
-    /// Makes it a line for packets to `output`; the destinations are to be added.
+    /// Makes it a line for packets to `output`. The destinations are added later.
     pub(super) fn allocate(&mut self, output: u32, hops: u8, next: Option<(u8, u8)>, now: Tick) {
         let (mut destinations, mut unsent) = (std::mem::take(&mut self.destinations), std::mem::take(&mut self.unsent));
         destinations.clear();
@@ -117,15 +116,14 @@ impl Line {
     }
 }
 
-/// A line at an output port, or at an endpoint: a copy of the line at the input port behind it, which has the same
-/// number.
+/// A line at an output port, or at an endpoint: a copy of the line with this number at the input port behind it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Copy {
     pub active: bool,
     pub stopped: bool,
     /// Links to the congested point from here.
     pub hops: u8,
-    /// Destinations, ascending. None if it is not in use.
+    /// Destinations, ascending. Empty if the line is not in use.
     pub destinations: Vec<u32>,
 }
 

@@ -1,7 +1,7 @@
 //! Flow-based implicit congestion management.
 //!
-//! `line` holds the lines of the content-addressable memories, `notification` what ports tell one another and how many
-//! bits that takes, `rule` the protocol; this file what a scenario can say about it.
+//! `line` has the lines of the content-addressable memories. `notification` has the messages between ports and their
+//! sizes in bits. `rule` is the protocol. This file has its keys in a scenario.
 
 use super::{Division, Fit, Lanes, Manager, Queueing, QueueingContext, QueueingParams};
 use crate::error::ScenarioError;
@@ -19,27 +19,31 @@ mod rule;
 /// congestion management for high-performance interconnection networks with distributed routing", report DIAB-10-04-1,
 /// 2010).
 ///
-/// The memory of an input port holds one queue for packets that are not congested (NFQ) and a few for those that are
-/// (CFQ), which share it. Packets come into the NFQ. When it holds more than `detection` phits, the output that its
-/// first packet asks for is taken for congested, and a line of the port's content-addressable memory (CAM) with a CFQ
-/// is allocated for the destinations behind it; from then on a packet for one of these that reaches the front of the
-/// NFQ is moved to that CFQ. A CFQ of more than `stop` phits is made known to the output port that sends into it, whose
-/// router isolates the same destinations when it meets them and holds them back until the CFQ has shrunk to `go` phits.
-/// A line whose CFQ is empty and that is not held back is given up, with that of the output port.
+/// The memory of an input port holds one queue for packets that are not congested (NFQ) and a few for congested packets
+/// (CFQs), which share the memory. Packets arrive in the NFQ.
 ///
-/// There are two versions. In the first (chapter 3 of the report) a line has all destinations behind the congested
-/// output, and its list does not change; ports send Stop, Go and deallocation, each with all of the line, and a Stop
-/// that is the first for its line allocates one at the other end (counted as an allocation). In the new one (chapter 4)
-/// a line has at most `destinations` destinations, each added when a packet for it has met the congestion; ports send
-/// allocation, which alone has the whole list, update, which adds one destination, and Stop, Go and deallocation, which
-/// only name the line. CFQs that are linked to no line of the next router then go before those that are.
+/// When the NFQ holds more than `detection` phits, the output of its first packet is taken as congested. A line of the
+/// port's content-addressable memory (CAM), with a CFQ, is allocated for the destinations behind that output. From then
+/// on, a packet for one of them that reaches the front of the NFQ is moved to that CFQ. A CFQ of more than `stop` phits
+/// is announced to the output port that sends into it. The router there isolates these destinations when it meets them,
+/// and holds them back until the CFQ has shrunk to `go` phits. A line is released, together with its copy at the output
+/// port, when its CFQ is empty and not held back.
 ///
-/// With adaptive routing (`routing.adaptive` of the tables) a packet is isolated only where it has no other way, or
-/// where a port further on holds back its destination on all of its ways; isolated packets keep to the tables. The
-/// report has deterministic routing alone.
+/// There are two versions. In the first (chapter 3 of the report), a line has all destinations behind the congested
+/// output, and its list does not change. Ports send Stop, Go and deallocation, each with the whole line. The first Stop
+/// for a line allocates one at the other end (counted as an allocation).
 ///
-/// Needs routing by tables, switching of whole packets, one injection queue and admittance queues for
-/// each destination at the endpoints, which obey the notifications as output ports do.
+/// In the new version (chapter 4), a line has at most `destinations` destinations. Each is added when a packet for it
+/// has met the congestion. Ports send an allocation, which has the whole list, or an update, which adds one
+/// destination. Stop, Go and deallocation only name the line. CFQs without a linked line at the next router go before
+/// those with one.
+///
+/// With adaptive routing (`routing.adaptive` of the tables), a packet is isolated only in two cases: it has no other
+/// route, or a port further on holds back its destination on all of its routes. Isolated packets follow the tables. The
+/// report has deterministic routing only.
+///
+/// Needs routing by tables, switching of whole packets, one injection queue and admittance queues for each destination
+/// at the endpoints, which obey the notifications as output ports do.
 ///
 /// ```toml
 /// [queueing]
@@ -49,24 +53,24 @@ mod rule;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Fbicm {
-    /// Which of the two versions: `first` or `new`.
+    /// The version: `first` or `new`.
     pub version: Version,
     /// CFQs of a virtual channel's buffer, and lines of its CAM: 1 to 255.
     #[schemars(range(min = 1, max = 255))]
     pub cfqs: u32,
-    /// Destinations of a line in the new version, 1 to 65,536; in the first there is no limit.
+    /// Most destinations of a line in the new version, 1 to 65,536. The first version has no limit.
     #[schemars(range(min = 1, max = 65536))]
     pub destinations: u32,
-    /// Congestion is detected when an arrival makes the NFQ hold more phits than that.
+    /// Congestion is detected when an arrival makes the NFQ hold more phits than this.
     #[schemars(extend("x-unit" = "phits"))]
     pub detection: u32,
-    /// A CFQ of more phits is stopped: packets for it are held back at the port before.
+    /// A CFQ with more phits than this is stopped: packets for it are held back at the port before.
     #[schemars(extend("x-unit" = "phits"))]
     pub stop: u32,
-    /// A CFQ that is stopped and has no more phits than that is let go: less than `stop`.
+    /// A stopped CFQ with no more phits than this is released: less than `stop`.
     #[schemars(extend("x-unit" = "phits"))]
     pub go: u32,
-    /// Cycles that a CFQ must have been empty before its line is given up.
+    /// Cycles that a CFQ must have been empty before its line is released.
     #[schemars(extend("x-unit" = "cycles"))]
     pub timer: u32,
     /// Bits of a phit: a notification takes as many phits as hold its bits, at least one.
@@ -82,9 +86,10 @@ pub struct Fbicm {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Version {
-    /// Lists are whole and fixed, messages full; no updates: a destination that joins later gets a line of its own.
+    /// Lists are complete and fixed, and messages carry whole lists. There are no updates: a later destination gets a
+    /// line of its own.
     First,
-    /// Lists are short and grow, messages say what is new.
+    /// Lists are short and grow, and messages carry changes.
     New,
 }
 
@@ -177,7 +182,7 @@ impl QueueingParams for Fbicm {
     }
 }
 
-/// Every packet comes into the NFQ of its virtual channel.
+/// Every packet enters the NFQ of its virtual channel.
 struct ToTheFirst {
     queues: u32,
 }

@@ -1,4 +1,4 @@
-//! What an input port tells the output port, or the endpoint, that sends into it.
+//! Notifications from an input port to the output port, or the endpoint, that sends into it.
 
 use super::{Fbicm, Version};
 use crate::fabric::seams::routing::Payload;
@@ -7,7 +7,7 @@ use crate::measure::Total;
 /// Kinds of notifications, in the order of [`SENT`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Allocate a line, stopped (in the first version a Stop that finds no line).
+    /// Allocate a stopped line (in the first version: a Stop that finds no line).
     Allocation,
     /// Add a destination to a line (in the new version only).
     Update,
@@ -15,7 +15,7 @@ pub(super) enum Kind {
     Stop,
     /// Let them go.
     Go,
-    /// Give the line up.
+    /// Release the line.
     Deallocation,
 }
 
@@ -46,12 +46,12 @@ pub(super) static SENT: [[Total; 2]; 5] = [
 const MESSAGES: &str = "messages";
 const BITS: &str = "bits";
 
-/// A count of what has happened.
+/// The declaration of a counter.
 pub(super) const fn counted(name: &'static str, words: &'static str, unit: &'static str, about: &'static str) -> Total {
     Total { name, words, unit, about, standing: false }
 }
 
-/// Bits that tell the five kinds apart.
+/// Bits that distinguish the five kinds.
 const KIND_BITS: u32 = 3;
 /// Bits of the field "hops".
 const HOPS_BITS: u32 = 4;
@@ -63,21 +63,22 @@ const PORT_BITS: u32 = 8;
 pub(super) struct Notification<'a> {
     pub kind: Kind,
     pub vc: u8,
-    /// The line at the port that sends it: NextCAM of whoever gets it.
+    /// The line at the sending port: NextCAM of the receiver.
     pub line: u8,
     /// Links to the congested point, from the port that sends it.
     pub hops: u8,
     pub destinations: &'a [u32],
 }
 
-/// Bits that tell numbers below `count` apart.
+/// Number of bits for numbers below `count`.
 fn bits_for(count: u32) -> u32 {
     32 - count.saturating_sub(1).leading_zeros()
 }
 
 impl Notification<'_> {
-    /// Bits on the link. In the new version only an allocation has all of a line, and an update one destination; in the
-    /// first every notification has all of it, because the receiver finds its line by its content.
+    /// Bits on the link. In the new version, an allocation carries a whole line, an update one destination, and others
+    /// none. In the first version, every notification carries a whole line, because the receiver finds its line by its
+    /// content.
     pub(super) fn bits(&self, params: &Fbicm) -> u32 {
         let list = self.destinations.len() as u32 * params.destination_bits;
         match (params.version, self.kind) {
@@ -94,15 +95,15 @@ impl Notification<'_> {
         }
     }
 
-    /// As words. The line is named in both versions: which lines match follows from their contents, for no two lines of
-    /// a port have a destination in common.
+    /// As words. The line is named in both versions: no two lines of a port have a destination in common, so their
+    /// contents determine which lines match.
     pub(super) fn encode(&self) -> Payload {
         let head = [self.kind as u16, self.vc.into(), self.line.into(), self.hops.into()];
         head.into_iter().chain(self.destinations.iter().map(|destination| *destination as u16)).collect()
     }
 }
 
-/// The head of an encoded notification, and its destinations.
+/// The header of an encoded notification, and its destinations.
 pub(super) fn decode(payload: &[u16]) -> (Kind, u8, u8, u8, impl Iterator<Item = u32> + '_) {
     let kind = match payload[0] {
         0 => Kind::Allocation,
@@ -135,13 +136,13 @@ mod tests {
 
     #[test]
     fn bits_follow_the_fields() {
-        // Eight lines: 3 bits of kind, 3 of line. An allocation has 4 bits of hops and 4 of length besides its list.
+        // Eight lines: 3 bits of kind, 3 of line. An allocation has 4 bits of hops, 4 of length, and its list.
         let new = Fbicm::default();
         let bits = |kind, list: &[u32], params: &Fbicm| notification(kind, list).bits(params);
         assert_eq!(bits(Kind::Stop, &[], &new), 6);
         assert_eq!(bits(Kind::Update, &[7], &new), 6 + 16);
         assert_eq!(bits(Kind::Allocation, &[1, 2, 3], &new), 6 + 4 + 4 + 48);
-        // The first version sends kind, CP, hops, length and list whatever it says.
+        // The first version always sends kind, CP, hops, length and list.
         let first = Fbicm { version: Version::First, ..new };
         for kind in [Kind::Allocation, Kind::Stop, Kind::Go, Kind::Deallocation] {
             assert_eq!(bits(kind, &[1, 2, 3], &first), 3 + 8 + 4 + 16 + 48);

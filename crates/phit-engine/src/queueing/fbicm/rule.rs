@@ -1,5 +1,5 @@
-//! The protocol: the state, and what happens when. `isolation` is what a port does with its packets, `propagation` what
-//! ports tell one another, `report` and `audit` what is seen from outside.
+//! The protocol: its state, and its reactions to events. `isolation` handles the packets of a port, `propagation` the
+//! messages between ports. `report` and `audit` are views from outside.
 
 use super::line::{Copy, Demand, Line, Signatures, has, insert};
 use super::{Fbicm, Version};
@@ -27,29 +27,30 @@ struct Buffer {
     signatures: Signatures,
     /// Phits in the NFQ.
     phits: u32,
-    /// A packet that has come into the NFQ since the last review has made it too long.
+    /// True if a packet that arrived since the last review has made the NFQ too long.
     long: bool,
-    /// Something has changed by which the first packet of the NFQ may have to be moved.
+    /// True if a change may require the first packet of the NFQ to be moved.
     stirred: bool,
-    /// Of the first packet of the NFQ, once it has been asked for.
+    /// The demand of the NFQ's first packet, once it has been computed.
     front: Option<Demand>,
-    /// Active lines; without any the CAM is switched off.
+    /// Number of active lines; without any, the CAM is switched off.
     active: u32,
     /// Active lines of all outputs of its router.
     known: u32,
     /// Tick at which the CAM was switched on.
     on_since: Tick,
-    /// Among these are all active lines that are stirred or whose CFQ is empty: bit i for line i, i + 64 and so on.
+    /// Lines to be tended: bit i for line i, i + 64 and so on. It includes all active lines that are stirred or have an
+    /// empty CFQ.
     tending: u64,
     lines: Box<[Line]>,
 }
 
-// The signatures, and all the rest that is read when a packet comes and goes: a cache line each.
+// The signatures, and everything else that is read when a packet arrives and leaves: a cache line each.
 const _: () = assert!(size_of::<Buffer>() == 128);
 
 impl Buffer {
-    /// True if there is congestion here, or known of further on: else it does not matter what the first packet of the
-    /// NFQ asks for.
+    /// True if there is congestion here, or known further on. Otherwise, the demand of the NFQ's first packet does not
+    /// matter.
     #[inline]
     fn is_congested(&self) -> bool {
         self.active | self.known > 0
@@ -64,7 +65,7 @@ impl Buffer {
         self.signatures.find(destination, self.lines.len(), |line| has(&self.lines[line].destinations, destination))
     }
 
-    /// The first active line that is as asked for.
+    /// The first active line for which `line` is true.
     #[inline]
     fn position(&self, line: impl Fn(&Line) -> bool) -> Option<usize> {
         if self.active == 0 { None } else { self.lines.iter().position(|each| each.active && line(each)) }
@@ -76,7 +77,7 @@ impl Buffer {
         if self.active == 0 { Some(0) } else { self.lines.iter().position(|line| !line.active) }
     }
 
-    /// Adds a destination that no line has to one of them; a mapped line notes that the other end is to be told.
+    /// Adds a destination that no line has to line `line`. A mapped line records that the other end must be told.
     fn add(&mut self, line: usize, destination: u32) {
         let own = &mut self.lines[line];
         insert(&mut own.destinations, destination);
@@ -87,14 +88,14 @@ impl Buffer {
         }
     }
 
-    /// Line `line` is to be tended at the next review.
+    /// Marks line `line` to be tended at the next review.
     #[inline]
     fn stir(&mut self, line: usize) {
         self.lines[line].stirred = true;
         self.tending |= bit(line as u32);
     }
 
-    /// Gives line `line` up.
+    /// Releases line `line`.
     fn free(&mut self, line: usize) {
         self.lines[line].active = false;
         self.lines[line].destinations.clear();
@@ -123,7 +124,7 @@ impl Output {
         self.signatures.add(line, destination);
     }
 
-    /// Gives line `line` up.
+    /// Releases line `line`.
     fn free(&mut self, line: usize) {
         let copy = &mut self.lines[line];
         (copy.active, copy.stopped) = (false, false);
@@ -132,7 +133,7 @@ impl Output {
     }
 }
 
-/// What has been counted since the start of the run.
+/// The counts since the start of the run.
 #[derive(Debug, Clone, Default)]
 struct Counts {
     detections: u64,
@@ -223,12 +224,12 @@ impl Rule {
     #[inline]
     fn place(&self, queue: u16) -> (u8, Option<usize>) {
         let (queue, queues) = (u32::from(queue), self.params.queues());
-        // Nothing to be divided in the first channel, which is often the only one.
+        // No division for the first channel, which is often the only one.
         let (vc, place) = if queue < queues { (0, queue) } else { (queue / queues, queue % queues) };
         (vc as u8, place.checked_sub(1).map(|line| line as usize))
     }
 
-    /// What the first packet of the NFQ, or of the CFQ of a line, asks for. It is worked out once for each packet.
+    /// The demand of the first packet of the NFQ, or of a line's CFQ. It is computed once for each packet.
     #[inline(always)]
     fn demand(&mut self, site: &dyn QueueSite, port: u32, vc: u8, line: Option<usize>) -> Option<Demand> {
         let b = self.buffer(port, vc);
@@ -247,7 +248,7 @@ impl Rule {
         found
     }
 
-    /// What the first packet of `queue` asks for, by the table.
+    /// The demand of the first packet of `queue`, from the table.
     #[inline(never)]
     fn asked(&mut self, site: &dyn QueueSite, port: u32, queue: u16) -> Option<Demand> {
         let packet = site.head(port, queue)?;
@@ -265,11 +266,11 @@ impl Rule {
         Some(Demand { output: index, vc, destination: packet.destination, size: packet.size })
     }
 
-    /// The lines of `output` have changed: whatever waits for it at the inputs of its router is to be looked at.
+    /// The lines of `output` have changed: everything that waits for it at the inputs of its router must be checked.
     fn stir(&mut self, output: u32) {
         let PortPlace { first, end, .. } = self.places[output as usize];
         for buffer in &mut self.buffers[(first * self.vcs) as usize..(end * self.vcs) as usize] {
-            // With adaptive routing it depends on all outputs that the packet may take.
+            // With adaptive routing, the demand depends on all outputs that the packet may take.
             buffer.stirred |= self.table.adaptive || buffer.front.is_none_or(|front| front.output == output);
             if buffer.active > 0 {
                 for line in 0..buffer.lines.len() {
@@ -281,8 +282,8 @@ impl Rule {
         }
     }
 
-    /// With adaptive routing: the first packet of `queue` has another way than the one that the table says, and not all
-    /// of its ways are known to be stopped further on. Such a packet is not isolated: it goes round.
+    /// For adaptive routing: true if the first packet of `queue` has another route than the table's, and not all its
+    /// routes are known to be stopped further on. Such a packet is not isolated: it takes another route.
     #[inline(always)]
     fn goes_round(&mut self, site: &dyn QueueSite, port: u32, queue: u16) -> bool {
         self.table.adaptive && self.has_another_way(site, port, queue)
@@ -324,7 +325,7 @@ impl Manager for Rule {
         let first = buffer.phits == 0;
         buffer.phits += u32::from(packet.size);
         buffer.long |= buffer.phits > self.params.detection;
-        // Behind others it means nothing to the first packet, unless the queue is too long with it.
+        // Behind others, its arrival does not affect the first packet, unless it makes the queue too long.
         buffer.stirred |= first || buffer.long;
         buffer.long || buffer.stirred && buffer.is_congested()
     }

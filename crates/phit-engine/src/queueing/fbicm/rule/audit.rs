@@ -1,11 +1,11 @@
-//! What must be true of the lines of an input port at any time.
+//! Conditions that the lines of an input port must satisfy at any time.
 
 use super::Rule;
 use crate::queueing::fbicm::Version;
 use crate::queueing::fbicm::line::Line;
 
 impl Rule {
-    /// Says what is wrong with a virtual channel of an input port, given the phits in its queues.
+    /// The first error in a virtual channel of an input port, given the phits in its queues.
     pub(super) fn check(&self, port: u32, vc: u8, held: &dyn Fn(u16) -> u32) -> Result<(), String> {
         let buffer = &self.buffers[self.buffer(port, vc)];
         let active = buffer.lines.iter().filter(|line| line.active).count() as u32;
@@ -32,7 +32,7 @@ impl Rule {
         }
     }
 
-    /// Says what is wrong with a line whose CFQ holds `phits`.
+    /// The first error in a line whose CFQ holds `phits`.
     fn check_line(&self, line: &Line, number: usize, phits: u32) -> Result<(), String> {
         if phits != line.phits || !line.active && phits > 0 {
             return Err(format!("CFQ {number}: {phits} phits, {} counted, active: {}", line.phits, line.active));

@@ -1,4 +1,4 @@
-//! Which packets are isolated: detection, post-processing, allocation of lines (sections 3.1, 3.2 and 4.1).
+//! The isolation of packets: detection, post-processing, allocation of lines (sections 3.1, 3.2 and 4.1).
 
 use super::Rule;
 use crate::queueing::fbicm::Version;
@@ -6,8 +6,8 @@ use crate::queueing::fbicm::line::{Demand, Line};
 use crate::queueing::{PortPlace, QueueSite};
 
 impl Rule {
-    /// Post-processing: as long as the first packet of the NFQ belongs to a congested flow, it is moved to a CFQ.
-    /// `may_detect`: a packet that has come into the NFQ since the last time has made it too long.
+    /// Post-processing: while the first packet of the NFQ belongs to a congested flow, it is moved to a CFQ.
+    /// `may_detect`: a packet that arrived since the last time has made the NFQ too long.
     pub(super) fn post_process(&mut self, site: &mut dyn QueueSite, port: u32, vc: u8, mut may_detect: bool) {
         let (b, nfq) = (self.buffer(port, vc), self.nfq(vc));
         while let Some(Demand { output, vc: out_vc, destination, size }) = self.demand(site, port, vc, None) {
@@ -18,7 +18,7 @@ impl Rule {
                 let known = self.known_at(output, out_vc, destination);
                 let detected = may_detect && self.buffers[b].phits > self.params.detection;
                 match known {
-                    // Congestion further on, which holds this packet back or makes the queue long.
+                    // Congestion further on holds this packet back or makes the queue long.
                     Some((next, stopped)) if stopped || detected => {
                         may_detect &= !detected;
                         self.link(site, port, vc, (output, out_vc, next), destination)
@@ -47,7 +47,7 @@ impl Rule {
         }
     }
 
-    /// The output that the first packet of the NFQ asks for is congested: a line for the packet's destination.
+    /// The output of the NFQ's first packet is congested: allocates a line for the packet's destination.
     fn detect(
         &mut self,
         site: &dyn QueueSite,
@@ -67,7 +67,7 @@ impl Rule {
             }
             return self.allocate(site, b, output, 0, None, &[destination]);
         }
-        // All that goes over the output, but for what is isolated already here or known to be held up further on.
+        // All destinations behind the output, except those isolated here already or known to be stopped further on.
         let PortPlace { router, first, .. } = self.places[port as usize];
         let number = (output - first) as u16;
         let all: Vec<u32> = self
@@ -78,8 +78,8 @@ impl Rule {
         self.allocate(site, b, output, 0, None, &all)
     }
 
-    /// A line for `destination` that is linked to line `next` of an output: in the new version one that has room for
-    /// it, if there is any. In the first the lines of both ends have the same lists, which do not change.
+    /// A line for `destination` that is linked to line `next` of an output. In the new version, a line with room for
+    /// it, if there is one. In the first version, the lines of both ends have equal lists, which do not change.
     fn link(
         &mut self,
         site: &dyn QueueSite,
@@ -110,14 +110,15 @@ impl Rule {
         self.allocate(site, b, output, hops, Some((out_vc, next)), &list)
     }
 
-    /// Packets for `destination` leave the router by `output`. The line of an output may have others: the same line of
-    /// the next router gets its packets from here by another output, and they are not held up there.
+    /// True if packets for `destination` leave the router by `output`. The line of an output may also have other
+    /// destinations: the next router's line gets packets for them from here by another output, where they are not held
+    /// up.
     pub(super) fn leads(&self, output: u32, destination: u32) -> bool {
         let PortPlace { router, first, .. } = self.places[output as usize];
         first + u32::from(self.table.port(router, destination)) == output
     }
 
-    /// A free line with its CFQ; `None` if all are taken, and then the packet stays where it is.
+    /// A free line with its CFQ. `None` if all are in use: then the packet stays where it is.
     fn allocate(
         &mut self,
         site: &dyn QueueSite,
@@ -129,7 +130,7 @@ impl Rule {
     ) -> Option<usize> {
         let buffer = &mut self.buffers[b];
         let Some(line) = buffer.vacant() else {
-            // The packet asks again at every review.
+            // The packet tries again at every review.
             self.counts.without_line += 1;
             buffer.stirred = true;
             return None;

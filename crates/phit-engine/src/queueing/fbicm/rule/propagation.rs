@@ -1,4 +1,4 @@
-//! What ports tell one another, and when lines are given up (sections 3.3, 3.5, 4.2 and 4.3).
+//! Messages between ports, and the release of lines (sections 3.3, 3.5, 4.2 and 4.3).
 
 use super::{Buffer, Rule};
 use crate::engine::bits::bit;
@@ -9,7 +9,7 @@ use crate::queueing::fbicm::notification::{Kind, Notification, decode};
 use crate::queueing::{PortPlace, QueueSite};
 
 impl Rule {
-    /// Tends a line if it is stirred, or if its CFQ is empty: it waits for its timer then.
+    /// Tends a line if it is stirred, or if its CFQ is empty and it waits for its timer.
     #[inline]
     pub(super) fn tend_if_due(&mut self, site: &mut dyn QueueSite, port: u32, vc: u8, line: usize) {
         let b = self.buffer(port, vc);
@@ -42,7 +42,7 @@ impl Rule {
             site.hold(port, queue, own.held);
         }
         if let Some((next, hops)) = known.filter(|_| own.next.is_none()) {
-            // What was taken for the congested point is a branch of a tree whose root is further on.
+            // The presumed congested point is a branch of a tree whose root is further on.
             (own.next, own.hops) = (Some(next), hops);
         }
         let (phits, mapped, sent_stop) = (own.phits, own.mapped, own.sent_stop);
@@ -65,7 +65,7 @@ impl Rule {
         }
     }
 
-    /// Gives a line up whose CFQ is empty, if it is not held back and the timer has run out.
+    /// Releases a line whose CFQ is empty, if it is not held back and its timer has expired.
     fn free(&mut self, site: &mut dyn QueueSite, port: u32, vc: u8, line: usize) {
         let b = self.buffer(port, vc);
         let l = &self.buffers[b].lines[line];
@@ -94,7 +94,7 @@ impl Rule {
         }
     }
 
-    /// Sends a notification about all of a line.
+    /// Sends a notification about a whole line.
     fn tell(&mut self, site: &mut dyn QueueSite, port: u32, vc: u8, line: usize, kind: Kind) {
         let b = self.buffer(port, vc);
         let first = self.params.version == Version::First;
@@ -117,8 +117,8 @@ impl Rule {
         site.notify(port, notification.encode(), bits.div_ceil(self.params.phit_bits));
     }
 
-    /// Adds a destination to the lines of input ports that are linked to line `next` of an output, if it is that
-    /// output's.
+    /// Adds a destination to the input ports' lines that are linked to line `next` of an output, if it is behind that
+    /// output.
     fn spread(&mut self, output: u32, next: (u8, u8), destination: u32) {
         if !self.leads(output, destination) {
             return;
@@ -155,7 +155,7 @@ impl Rule {
         buffers.iter_mut().for_each(|buffer| known(&mut buffer.known));
     }
 
-    /// A message has come from the input port behind output `port`.
+    /// A message has arrived from the input port behind output `port`.
     pub(super) fn heard(&mut self, port: u32, message: &Payload) {
         let (kind, vc, line, hops, destinations) = decode(message);
         let output = self.output_mut(port, vc);
@@ -183,7 +183,7 @@ impl Rule {
         self.stir(port);
     }
 
-    /// A message has come to an endpoint from its injection port.
+    /// A message has arrived at an endpoint from its injection port.
     pub(super) fn heard_by_endpoint(&mut self, site: &mut dyn QueueSite, endpoint: u32, message: &Payload) {
         let (kind, _, line, _, destinations) = decode(message);
         let source = &mut self.sources[(endpoint * self.params.cfqs + u32::from(line)) as usize];

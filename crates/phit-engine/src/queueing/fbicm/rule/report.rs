@@ -1,4 +1,4 @@
-//! What is seen of the rule from outside: quantities, lines, counts.
+//! The rule as seen from outside: quantities, lines, counts.
 
 use super::{Buffer, Output, Rule};
 use crate::engine::Tick;
@@ -41,7 +41,7 @@ pub(in crate::queueing::fbicm) static OBSERVABLES: [Observable; 5] = [
     },
 ];
 
-/// What is counted over a run.
+/// The totals of a run.
 pub(in crate::queueing::fbicm) static TOTALS: [Total; 9] = [
     counted("detections", "congested points detected", unit::NONE, "How often congestion was detected in a queue."),
     counted("lines_allocated", "lines allocated", unit::NONE, "Lines taken into use."),
@@ -132,7 +132,7 @@ impl Rule {
         }
     }
 
-    /// What has been counted since the start of the run.
+    /// The counts since the start of the run.
     pub(super) fn summary(&self, now: Tick) -> Vec<(&'static Total, u64)> {
         let counts = &self.counts;
         let still_on = |buffer: &&Buffer| buffer.active > 0;

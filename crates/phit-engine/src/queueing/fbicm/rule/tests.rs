@@ -1,4 +1,4 @@
-//! The rule on queues and lines that are set by hand.
+//! The rule, on queues and lines that are set by hand.
 
 use super::*;
 use crate::fabric::input_queued::General;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 /// Phits of a packet; thresholds are two packets.
 const PACKET: u16 = 4;
 
-/// A network at rest, and a rule of its own that nothing but the test calls.
+/// An idle network, and a rule of its own that only the test calls.
 struct Bench {
     network: Simulation,
     rule: Rule,
@@ -50,7 +50,7 @@ impl Bench {
         act(&mut self.rule, &mut self.network.parts_mut()[0]);
     }
 
-    /// Packets for these destinations come into the NFQ of input `port`.
+    /// Packets for these destinations arrive in the NFQ of input `port`.
     fn arrive(&mut self, port: u32, destinations: &[u32]) {
         let partition = &mut self.network.parts_mut()[0];
         for &destination in destinations {
@@ -65,7 +65,7 @@ impl Bench {
         self.act(|rule, site| rule.review(site, port));
     }
 
-    /// The input port behind `output` says something about its line 0.
+    /// The input port behind `output` sends a notification about its line 0.
     fn hear(&mut self, output: u32, kind: Kind, destinations: &[u32]) {
         let message = Notification { kind, vc: 0, line: 0, hops: 0, destinations }.encode();
         self.act(|rule, site| rule.hear(site, output, &message));
@@ -92,7 +92,8 @@ fn switch(params: Fbicm) -> Bench {
 fn an_arrival_makes_for_one_detection() {
     for version in [Version::New, Version::First] {
         let mut bench = switch(Fbicm { version, ..Fbicm::default() });
-        // Behind the first packet, for 5, there are still more than two: but whose fault that is shows with the next
+        // Behind the first packet, for 5, there are still more than two. But the next arrival shows which packet is to
+        // blame.
         // arrival.
         bench.arrive(0, &[5, 4, 3, 2, 1]);
         bench.review(0);
@@ -110,14 +111,14 @@ fn an_arrival_makes_for_one_detection() {
 fn a_long_queue_behind_a_known_point_is_that_points_fault() {
     for version in [Version::New, Version::First] {
         let mut bench = switch(Fbicm { version, ..Fbicm::default() });
-        // Output 5 knows of congestion further on that is not stopped at the moment.
+        // Output 5 knows of congestion further on, which is not stopped at the moment.
         bench.hear(5, Kind::Allocation, &[5]);
         bench.hear(5, Kind::Go, &[]);
         bench.arrive(0, &[5, 5]);
         bench.review(0);
         assert_eq!(bench.lists(0), [], "a short queue may pass");
-        // The queue is too long: the packets for 5 are isolated, linked to what is known, and no other point is taken
-        // for congested.
+        // The queue is too long. The packets for 5 are isolated and linked to the known line, and no other point is
+        // taken as congested.
         bench.arrive(0, &[4, 3, 2]);
         bench.review(0);
         assert_eq!(bench.lists(0), [(Some(0), vec![5])]);
@@ -125,8 +126,8 @@ fn a_long_queue_behind_a_known_point_is_that_points_fault() {
     }
 }
 
-/// A leaf with ways up, the number of one of them, by which packets for 3 and 6 leave, but none for 7, and a line for 6
-/// at input 0 that is linked to line 0 of that way.
+/// A leaf with up-ports; the number of one of them, which carries packets for 3 and 6, but none for 7; and a line for 6
+/// at input 0 that is linked to line 0 of that port.
 fn leaf(version: Version) -> (Bench, u32) {
     let tree = json!({ "kind": "k_ary_n_tree", "arity": 3, "levels": 2 });
     let mut bench = Bench::new(tree, Fbicm { version, ..Fbicm::default() });
@@ -143,8 +144,8 @@ fn leaf(version: Version) -> (Bench, u32) {
 #[test]
 fn an_update_is_for_lines_whose_output_leads_there() {
     let (mut bench, up) = leaf(Version::New);
-    // What other leaves send to 7 may pass the point that the line of the output stands for; what this one sends does
-    // not.
+    // Packets for 7 from other leaves may pass the point that the output's line stands for. Packets for 7 from this
+    // leaf do not.
     bench.hear(up, Kind::Update, &[7]);
     assert_eq!(bench.lists(0), [(Some(0), vec![6])]);
     bench.hear(up, Kind::Update, &[3]);
@@ -158,7 +159,7 @@ fn a_destination_that_joins_later_is_an_update_in_the_new_version_and_a_line_in_
         (Version::First, vec![(Some(0), vec![3]), (Some(0), vec![6])], 0),
     ] {
         let (mut bench, up) = leaf(version);
-        // The next router gives its line up and then has one for both. That for 6 here is still in use, and known
+        // The next router releases its line and then has one for both. The line for 6 here is still in use, and known
         // upstream.
         bench.hear(up, Kind::Deallocation, &[]);
         bench.review(0);
@@ -172,7 +173,7 @@ fn a_destination_that_joins_later_is_an_update_in_the_new_version_and_a_line_in_
     }
 }
 
-/// A leaf of a 3-ary 2-tree with adaptive tables, and its ways up.
+/// A leaf of a 3-ary 2-tree with adaptive tables, and its up-ports.
 fn adaptive_leaf() -> (Bench, Vec<u32>) {
     let mut bench = Bench::new(json!({ "kind": "k_ary_n_tree", "arity": 3, "levels": 2 }), Fbicm::default());
     let mut table = (*bench.rule.table).clone();
@@ -188,14 +189,14 @@ fn what_has_another_way_is_not_isolated_however_long_the_queue() {
     bench.review(0);
     assert_eq!(bench.lists(0), []);
     assert_eq!(bench.rule.counts.detections, 0);
-    // Known to be held back on all ways but one: it goes by that one.
+    // Held back on all routes except one: the packet takes that one.
     for way in &ways[1..] {
         bench.hear(*way, Kind::Allocation, &[6]);
     }
     bench.arrive(0, &[6]);
     bench.review(0);
     assert_eq!(bench.lists(0), []);
-    // On all of them: it keeps to the table's.
+    // Held back on all routes: the packet takes the table's.
     bench.hear(ways[0], Kind::Allocation, &[6]);
     bench.arrive(0, &[6]);
     bench.review(0);
@@ -211,7 +212,7 @@ fn what_has_one_way_is_isolated_with_adaptive_tables_as_with_others() {
     assert_eq!(bench.lists(0), [(None, vec![1])]);
 }
 
-/// Ranks of the NFQ and of two CFQs, the first of which is linked to no line; the queues' packets came at the given
+/// Ranks of the NFQ and of two CFQs, of which the first is linked to no line. The queues' packets arrived at the given
 /// ticks.
 fn ranks(version: Version, entries: [Tick; 3]) -> [u64; 3] {
     let mut rule = switch(Fbicm { version, ..Fbicm::default() }).rule;
