@@ -1,4 +1,4 @@
-//! Programs put together from collectives and calculations, one after the other or side by side.
+//! Programs composed of collectives and calculations, one after another or in parallel.
 
 use crate::collective::Steps;
 use crate::program::{Operation, Program, RankProgram};
@@ -7,34 +7,34 @@ use std::sync::Arc;
 
 pub use crate::script::Frontier;
 
-/// A program in the making. Whatever is added to a rank begins when what was added to it before has ended.
+/// A program under construction. An operation added to a rank begins when the operations added before it have ended.
 #[derive(Debug)]
 pub struct Composer {
     ranks: Vec<RankProgram>,
     frontiers: Vec<Frontier>,
-    /// Of the next messages: those of two collectives never meet.
+    /// Tag of the next messages: messages of two collectives never match each other.
     tag: u32,
 }
 
 impl Composer {
-    /// A program of so many ranks.
+    /// An empty program of this many ranks.
     pub fn new(ranks: u32) -> Self {
         let ranks = ranks as usize;
         Self { ranks: vec![RankProgram::default(); ranks], frontiers: vec![vec![]; ranks], tag: 0 }
     }
 
-    /// What the next operation of `rank` waits for.
+    /// The operations that the next operation of `rank` waits for.
     pub fn frontier(&self, rank: u32) -> &Frontier {
         &self.frontiers[rank as usize]
     }
 
-    /// Lets the next operation of `rank` wait for something else: to go back to an earlier point, beside what has been
-    /// added since, or to wait for both.
+    /// Replaces the operations that the next operation of `rank` waits for. This can go back to an earlier point, in
+    /// parallel with later operations, or join several points.
     pub fn set_frontier(&mut self, rank: u32, frontier: Frontier) {
         self.frontiers[rank as usize] = frontier;
     }
 
-    /// `rank` computes for so long.
+    /// `rank` computes for `time`.
     pub fn calc(&mut self, rank: u32, time: u64) {
         self.one(rank, Operation::calc(time));
     }
@@ -45,12 +45,12 @@ impl Composer {
         *frontier = vec![self.ranks[rank as usize].after(frontier, operation)];
     }
 
-    /// Operations that `rank` has so far.
+    /// Number of operations of `rank` so far.
     pub fn operations(&self, rank: u32) -> u32 {
         self.ranks[rank as usize].len()
     }
 
-    /// A tag that no message has yet.
+    /// A tag that no message has used.
     pub fn tag(&mut self) -> u32 {
         self.tag += 1;
         self.tag - 1
@@ -61,7 +61,7 @@ impl Composer {
         self.collective_on(0, ranks, steps, costs);
     }
 
-    /// The same on another CPU of each rank.
+    /// [`Self::collective`] on another CPU of each rank.
     pub fn collective_on(&mut self, cpu: u8, ranks: &[u32], steps: &Arc<dyn Steps>, costs: Costs) {
         let communicator = Arc::new(Communicator { ranks: ranks.into(), steps: steps.clone(), costs });
         for (member, &rank) in (0..).zip(ranks) {

@@ -1,4 +1,4 @@
-//! Traces of MPI calls, as `dumpi2ascii` prints those of DUMPI: one file a rank, `PREFIX-RANK.txt`.
+//! Traces of MPI calls, as `dumpi2ascii` prints traces of DUMPI: one file for each rank, `PREFIX-RANK.txt`.
 //!
 //! ```text
 //! MPI_Send entering at walltime 8153.049300000, cputime 0.004400000 seconds in thread 0.
@@ -10,9 +10,9 @@
 //! MPI_Send returning at walltime 8153.049400000, cputime 0.004500000 seconds in thread 0.
 //! ```
 //!
-//! The time between two calls is a calculation, in nanoseconds; how long a call took is for the network to say. A call
-//! that communicates and is not known, a communicator other than that of all ranks, and a type of unknown size are
-//! refused.
+//! The time between two calls is a calculation, in nanoseconds. The duration of the calls themselves follows from the
+//! simulated network. Refused are unknown calls that communicate, communicators other than the one of all ranks, and
+//! types of unknown size.
 //!
 //! DUMPI, the MPI profiling library of the Structural Simulation Toolkit (SST), Sandia National Laboratories.
 
@@ -32,8 +32,8 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// True of a file whose name is that of a trace: `PREFIX-RANK.txt`, `.ascii` or `.dumpi`, perhaps with `.gz`; or of an
-/// archive, see [`archive`].
+/// True for the name of a trace: `PREFIX-RANK.txt`, `.ascii` or `.dumpi`, perhaps with `.gz`; or of an archive, see
+/// [`archive`].
 pub fn is_trace(path: &Path) -> bool {
     archive::is_archive(path) || path.file_name().is_some_and(|name| parts(&name.to_string_lossy()).is_some())
 }
@@ -45,14 +45,14 @@ fn parts(name: &str) -> Option<(&str, u32, &str)> {
     Some((prefix, rank.parse().ok()?, &name[stem.len()..]))
 }
 
-/// What a trace of MPI leaves open.
+/// Choices that a trace of MPI leaves open.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(inline)]
 pub struct Options {
-    /// The algorithm of each collective; the usual one if it is not here.
+    /// The algorithm of each collective; for collectives not listed here, the usual one.
     pub algorithms: BTreeMap<Collective, Algorithm>,
-    /// Time before a collective begins, and again after what each of its steps receives, in nanoseconds.
+    /// Time before a collective begins, and again after each step's messages have been received, in nanoseconds.
     #[schemars(extend("x-unit" = "nanoseconds"))]
     pub delay: u64,
     /// Time for each byte that a collective combines, in nanoseconds.
@@ -60,7 +60,7 @@ pub struct Options {
     pub combine: f64,
 }
 
-/// Options of any trace, if they are about nothing that one of MPI has not.
+/// The options of any trace, if all of them apply to a trace of MPI.
 impl TryFrom<&chakra::Options> for Options {
     type Error = Error;
 
@@ -80,14 +80,14 @@ impl From<Options> for chakra::Options {
     }
 }
 
-/// Reads the traces of all ranks, whose names differ from that of `path` in the rank, or the archive at `path`.
+/// Reads the traces of all ranks, whose names differ from `path` in the rank only, or the archive at `path`.
 pub fn read_files(path: &Path, options: &Options) -> Result<Program, Error> {
     let program = |path: &Path| read_noted(path, options).map(|noted| noted.program);
     if archive::is_archive(path) { archive::read(path, program) } else { program(path) }
 }
 
-/// Where the call stands that an operation of a rank comes from, as `line 7`; of an archive, its time. The traces are
-/// read anew, since a program does not hold it.
+/// The position of the call that an operation comes from, as `line 7`; for an archive, its time. A program does not
+/// store positions, so the traces are read again.
 pub fn place_of(path: &Path, options: &Options, rank: u32, operation: u32) -> Result<Option<String>, Error> {
     let line = |path: &Path| read_noted(path, options).map(|noted| noted.line_of(rank, operation));
     if !archive::is_archive(path) {
@@ -142,7 +142,7 @@ fn read_noted(path: &Path, options: &Options) -> Result<Noted, Error> {
     })
 }
 
-/// The files of the ranks, in their order, or those of an archive.
+/// The files of the ranks, in their order, or the files of an archive.
 pub fn files(path: &Path) -> Result<Vec<PathBuf>, Error> {
     if archive::is_archive(path) {
         return archive::files(path);
@@ -178,18 +178,18 @@ fn found(path: &Path) -> Result<Vec<PathBuf>, Error> {
     }
 }
 
-/// What a call does.
+/// The effect of a call.
 #[derive(Debug, Clone, PartialEq)]
 enum Does {
-    /// Sends or receives; a call of its own waits for the ones with a request.
+    /// Sends or receives. With a request, a separate call waits for its end.
     Message { operation: Operation, request: Option<i64> },
-    /// Both at once.
+    /// Sends and receives at once.
     Exchange(Operation, Operation),
     /// Waits for requests.
     Wait(Vec<i64>),
     /// Takes part in a collective of all ranks.
     Collective { collective: Collective, bytes: u64, root: u32 },
-    /// Nothing that is seen from outside.
+    /// Has no effect on other ranks.
     Nothing,
 }
 
@@ -202,17 +202,17 @@ struct Call {
     does: Does,
 }
 
-/// A call as it stands in the file.
+/// A call in the form of the file.
 #[derive(Debug, Default)]
 struct Text {
     name: String,
     line: u64,
     start: u64,
-    /// Values by name, with what stands in brackets behind them.
+    /// Values by name, with the text in brackets that follows them.
     values: BTreeMap<String, (String, String)>,
 }
 
-/// Calls that do nothing that another rank sees; so do all whose names begin with one that ends in an underscore.
+/// Calls without an effect on other ranks. A name that ends in an underscore stands for all names that begin with it.
 const SILENT: &[&str] = &[
     "MPI_Init",
     "MPI_Init_thread",
@@ -282,7 +282,7 @@ const SIZES: &[(&str, u64)] = &[
     ("MPI_LONG_DOUBLE", 16),
 ];
 
-/// The calls of a rank, and whether it has come to its end.
+/// The calls of a rank, and whether its trace is complete.
 struct Calls {
     all: Vec<Call>,
     ended: bool,
@@ -327,7 +327,7 @@ fn calls(input: Box<dyn BufRead>, ranks: u32) -> Result<Calls, Error> {
                 }
             }
             (None, None) => {
-                // `Datatype 27 (user-defined) has size 12`, after all calls if it has been asked for.
+                // `Datatype 27 (user-defined) has size 12`, after all calls, if the trace was asked for it.
                 if let Some((datatype, size)) = line.strip_prefix("Datatype ").and_then(|l| l.split_once(" has size "))
                 {
                     let datatype = datatype.split(' ').next().unwrap_or(datatype);
@@ -374,7 +374,7 @@ impl Text {
         value.parse().map_err(|_| Error::new(format!("{name} = {}: expected a whole number", quoted(value))))
     }
 
-    /// Bytes of so many elements of a type.
+    /// Bytes of `count` elements of a type.
     fn bytes(&self, count: &str, datatype: &str, sizes: &FxHashMap<String, u64>) -> Result<u64, Error> {
         let elements = self.number(count)?;
         let elements =
@@ -396,7 +396,7 @@ impl Text {
         }
     }
 
-    /// A rank; any one of a receive, and none of MPI's null process.
+    /// A rank; `ANY` for a receive from any rank, and `None` for MPI's null process.
     fn peer(&self, name: &str, ranks: u32) -> Result<Option<u32>, Error> {
         let (value, named) = self.value(name)?;
         match (named.as_str(), self.number(name)?) {
@@ -407,7 +407,7 @@ impl Text {
         }
     }
 
-    /// Tags of messages and those of collectives never meet.
+    /// Tags of messages differ from tags of collectives.
     fn tag(&self, name: &str) -> Result<u32, Error> {
         let (value, named) = self.value(name)?;
         match (named.as_str(), self.number(name)?) {
@@ -486,11 +486,11 @@ impl Text {
     }
 }
 
-/// A rank while its operations are put together.
+/// A rank whose operations are being put together.
 #[derive(Debug, Default)]
 struct Rank {
     list: RankProgram,
-    /// What the next operation waits for.
+    /// The operations that the next operation waits for.
     frontier: Frontier,
     requests: FxHashMap<i64, u32>,
     /// See [`Noted`].
@@ -517,7 +517,7 @@ impl Rank {
                 self.frontier = [send, recv].map(|operation| self.list.after(&self.frontier, operation)).into();
             }
             Does::Wait(requests) => {
-                // A null request has nothing to wait for, nor has one of the null process.
+                // A null request waits for nothing, nor does a request of the null process.
                 self.frontier.extend(requests.iter().filter_map(|request| self.requests.remove(request)));
                 self.frontier.sort_unstable();
                 self.frontier.dedup();
@@ -527,7 +527,7 @@ impl Rank {
     }
 }
 
-/// Ranks go on by themselves up to their next collective, which they then do together.
+/// Ranks proceed independently up to their next collective, which they perform together.
 fn assemble(ranks: Vec<Vec<Call>>, options: &Options) -> Result<Noted, Error> {
     let count = ranks.len() as u32;
     let all: Arc<[u32]> = (0..count).collect();
@@ -549,7 +549,7 @@ fn assemble(ranks: Vec<Vec<Call>>, options: &Options) -> Result<Noted, Error> {
                 rank.add(does);
             }
             let what = own.map(|(_, what)| what);
-            // Counts of a scatter or a gather differ between types; what is done may not.
+            // Counts of a scatter or a gather differ between types. The kind of collective and its root may not differ.
             let kind = |what: Option<(Collective, u64, u32)>| what.map(|(collective, _, root)| (collective, root));
             match common {
                 None => common = Some(what),

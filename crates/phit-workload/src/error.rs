@@ -1,10 +1,10 @@
-//! What is wrong with a workload, and where.
+//! Errors of workloads, with their position.
 
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Something that cannot be read, or that no run can execute.
+/// A workload that cannot be read, or that no run can execute.
 #[derive(Debug, thiserror::Error)]
 pub struct Error {
     /// The line of a text, from 1.
@@ -15,34 +15,34 @@ pub struct Error {
     pub operation: Option<u32>,
     /// The file.
     pub file: Option<PathBuf>,
-    /// The parameter that is wrong, if it is one.
+    /// The wrong parameter, if there is one.
     pub key: Option<&'static str>,
-    /// What is wrong, and what was expected.
+    /// The problem and the expectation.
     pub message: String,
 }
 
 impl Error {
-    /// An error that stands nowhere in particular yet.
+    /// An error without a position.
     pub fn new(message: impl Into<String>) -> Self {
         Self { line: None, rank: None, operation: None, file: None, key: None, message: message.into() }
     }
 
-    /// A parameter's value is not what was expected.
+    /// An error about a parameter's value.
     pub fn key(key: &'static str, value: impl fmt::Display, expected: impl fmt::Display) -> Self {
         Self { key: Some(key), ..Self::new(format!("{key} = {value}: {expected}")) }
     }
 
-    /// The same of a line, unless it names one.
+    /// This error with a line, unless it has one.
     pub fn at(self, line: u64) -> Self {
         Self { line: self.line.or(Some(line)), ..self }
     }
 
-    /// The same of a file, unless it names one.
+    /// This error with a file, unless it has one.
     pub fn within(self, file: &Path) -> Self {
         Self { file: self.file.or_else(|| Some(file.into())), ..self }
     }
 
-    /// The same of a rank, unless it names one.
+    /// This error with a rank, unless it has one.
     pub fn of(self, rank: u32) -> Self {
         Self { rank: self.rank.or(Some(rank)), ..self }
     }
@@ -65,7 +65,7 @@ impl fmt::Display for Error {
 }
 
 impl Error {
-    /// None of so many ranks has an operation.
+    /// The error that none of `ranks` ranks has an operation.
     pub(crate) fn empty(ranks: u32) -> Self {
         let whose = if ranks == 1 { "its only rank".into() } else { format!("any of {ranks} ranks") };
         Self::new(format!("no operation of {whose}; expected a program that calculates, sends or receives"))
@@ -83,7 +83,7 @@ impl From<io::Error> for Error {
     }
 }
 
-/// Words of a file, cut short, for messages.
+/// Words of a file, shortened, for messages.
 pub(crate) fn quoted(text: &str) -> String {
     const MOST: usize = 40;
     match text.char_indices().nth(MOST) {

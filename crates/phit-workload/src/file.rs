@@ -1,4 +1,4 @@
-//! Files that hold programs: read by what they contain, written by what their names say.
+//! Files of programs: their contents decide how they are read, and their names how they are written.
 
 use crate::chakra;
 use crate::dumpi;
@@ -13,19 +13,19 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// Something whose ranks can be had one by one, as often as one likes.
+/// A source of ranks that can be read one by one, and repeatedly.
 #[derive(Debug, Clone, Copy)]
 pub enum Input<'p> {
     /// A file, or a folder of traces.
     File(&'p Path, &'p chakra::Options),
     /// A program.
     Program(&'p Program),
-    /// Scripts, of which one rank at a time is made.
+    /// Scripts, which generate one rank at a time.
     Scripts(&'p Scripts),
 }
 
 impl Input<'_> {
-    /// Hands on the ranks; of GOAL and of scripts, no more than one is held.
+    /// Passes on the ranks one by one. For GOAL and scripts, at most one rank is stored.
     pub fn each_rank(&self, ranks: &mut dyn RankSink) -> Result<(), Error> {
         match self {
             Self::File(path, options) if is_trace(path) => {
@@ -57,22 +57,22 @@ impl Input<'_> {
         }
     }
 
-    /// All of it.
+    /// The whole program.
     pub fn read(&self) -> Result<Program, Error> {
         let mut program = Program::new(0);
         self.each_rank(&mut program)?;
         Ok(program)
     }
 
-    /// What it consists of.
+    /// Its totals.
     pub fn totals(&self) -> Result<Totals, Error> {
         let mut totals = Totals::default();
         self.each_rank(&mut totals)?;
         Ok(totals)
     }
 
-    /// Writes it as GOAL: in the binary form if the name ends in `.bin`, as text otherwise; compressed if `.gz`
-    /// follows. A file of that name is there only when all has been written.
+    /// Writes it as GOAL: in the binary form if the name ends in `.bin`, otherwise as text; compressed if `.gz`
+    /// follows. The file appears under its name only when it is complete.
     pub fn write(&self, path: &Path) -> Result<(), Error> {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let partial = path.with_file_name(format!(".{name}.{}.partial", std::process::id()));
@@ -101,7 +101,7 @@ impl Input<'_> {
     }
 
     fn write_plain(&self, out: &mut impl Write, name: &str) -> Result<(), Error> {
-        // A file whose ranks stand in another order has to be held.
+        // A file whose ranks stand in another order must be stored.
         let held = match self {
             Self::File(path, _) if is_trace(path) => Some(self.read()?),
             Self::File(..) if !self.is_in_order()? => Some(self.read()?),
@@ -124,7 +124,7 @@ impl Input<'_> {
     }
 }
 
-/// The files that a program is read from: all of a trace, or the one of GOAL.
+/// The files that a program is read from: all files of a trace, or the single file of GOAL.
 pub fn files(path: &Path) -> Result<Vec<PathBuf>, Error> {
     match () {
         () if chakra::is_trace(path) => chakra::files(path),
@@ -133,12 +133,12 @@ pub fn files(path: &Path) -> Result<Vec<PathBuf>, Error> {
     }
 }
 
-/// True of a name that is that of a trace: any other file is GOAL.
+/// True for the name of a trace. All other files are GOAL.
 fn is_trace(path: &Path) -> bool {
     chakra::is_trace(path) || dumpi::is_trace(path)
 }
 
-/// Counts ranks and operations on their way.
+/// Counts ranks and operations as they pass.
 struct Counted<'r> {
     ranks: &'r mut dyn RankSink,
     count: u32,
@@ -157,7 +157,7 @@ impl RankSink for Counted<'_> {
     }
 }
 
-/// Whether ranks come in their order.
+/// Checks whether ranks come in their order.
 struct Order {
     next: u32,
     kept: bool,

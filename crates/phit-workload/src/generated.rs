@@ -1,4 +1,4 @@
-//! Programs that are never stored: each operation is made when it is due, and forgotten when it has ended.
+//! Programs that are never stored: each operation is generated when it is due, and forgotten when it has ended.
 
 use crate::cache::fetch;
 use crate::collective::{Pair, Part};
@@ -11,19 +11,19 @@ use crate::script::{Communicator, Point, Script, Scripts, Task, Work};
 use smallvec::{Array, SmallVec};
 use std::sync::Arc;
 
-/// Scripts while they run, or the part of some ranks.
+/// Running scripts, for all ranks or some of them.
 #[derive(Debug)]
 pub struct Generated {
     scripts: Arc<Scripts>,
     ranks: Ranks,
     cpus: u8,
-    /// By place of the rank. Of one that is [`Paired`] what changes meanwhile stands there.
+    /// State by place of the rank. For a rank that is [`Paired`], the state is up to date only there.
     state: Vec<State>,
     /// By place of the rank.
     pairs: Vec<Option<Paired>>,
-    /// How many of these there are.
+    /// Number of ranks that are paired.
     paired: usize,
-    /// By place of the rank, if they are noted: when it ended each of its parts.
+    /// By place of the rank, if phases are recorded: when the rank ended each of its parts.
     ends: Option<Vec<Vec<u64>>>,
 }
 
@@ -47,7 +47,7 @@ impl Executable for Scripts {
     fn state(&self) -> f64 {
         let ranks = f64::from(self.ranks);
         let some = spread(SAMPLED, self.ranks);
-        // A script that stands there several times in a row is one.
+        // Consecutive repetitions of a script are one part.
         let mut parts: Vec<&Arc<dyn Script>> =
             (0..).map_while(|number| self.part(number)).map(|part| &part.0).collect();
         parts.dedup_by(|a, b| Arc::ptr_eq(a, b));
@@ -65,18 +65,18 @@ impl Executable for Scripts {
     }
 }
 
-/// Messages that are looked at to learn whether all have a size that fits: of more, made one after the other, that
-/// would take longer than it saves.
+/// Most messages that are checked to learn whether all sizes fit. To generate more of them would take longer than it
+/// saves.
 const LOOKED_AT: usize = 1 << 18;
 
-/// Bytes of an operation that has been released: its number here, its event with the host, its message or receive;
-/// measured, for these lists double as they grow.
+/// Measured bytes of a released operation: its number here, its event at the host, its message or receive. The lists
+/// double as they grow.
 const OPERATION: f64 = 220.0;
 
-/// Of so many ranks, or lanes, the state is counted.
+/// Number of ranks, or lanes, whose state is counted as a sample.
 const SAMPLED: u32 = 16;
 
-/// Bytes of a rank's streams, with what the first task of each releases at once.
+/// Bytes of a rank's streams, including the operations that the first task of each releases at once.
 fn begun(script: &dyn Script, rank: u32) -> f64 {
     let of_task = |task: Task| {
         poll();
@@ -91,10 +91,10 @@ fn begun(script: &dyn Script, rank: u32) -> f64 {
     (0..script.streams()).map(stream).sum()
 }
 
-/// Where a rank is: all in one place if it has one stream of one lane, as most have.
+/// The position of a rank. It needs no separate memory if the rank has one stream of one lane, as most have.
 #[derive(Debug, Default)]
 struct State {
-    /// Script; as many as there are at the end.
+    /// Number of the current script; at the end, the number of scripts.
     part: u32,
     streams: SmallVec<[Stream; 1]>,
     /// When the part before it ended.
@@ -105,13 +105,13 @@ struct State {
 /// The operations of a rank that have been released.
 #[derive(Debug, Default)]
 struct Numbers {
-    /// By number.
+    /// Operations by number.
     operations: SmallVec<[Running; 2]>,
     /// Numbers of operations that have ended.
     free: SmallVec<[u32; 4]>,
 }
 
-/// What is to be known of an operation that has been released.
+/// The state of a released operation.
 #[derive(Debug, Clone, Copy)]
 struct Running {
     stream: u32,
@@ -120,16 +120,16 @@ struct Running {
     receives: bool,
 }
 
-/// Of a rank that does one step of one message each way after the other, and nothing beside: what changes with a step,
-/// and what the next one follows from. A send has ended when it has been performed, so that the receive alone has not.
+/// The changing state of a rank that only does one step after another, each with one message in both directions. A send
+/// has ended when it has been performed, so only the receive is open.
 #[derive(Debug)]
 struct Paired {
     communicator: Arc<Communicator>,
     member: u32,
-    /// The step to come next.
+    /// The next step.
     next: u32,
     tag: u32,
-    /// The number of the receive, and the one that the next receive gets.
+    /// The number of the open receive, and the number of the next receive.
     awaited: u32,
     spare: u32,
 }
@@ -143,69 +143,70 @@ impl Paired {
             return None;
         }
         self.next += 1;
-        // The send gets the number of the receive that has ended, the next receive that of the operation before it.
+        // The send takes the number of the ended receive, and the next receive the number of the operation before.
         std::mem::swap(&mut self.awaited, &mut self.spare);
         let transfer = |part: Part| Transfer { bytes: part.bytes, peer: part.peer, tag: self.tag };
         Some(Exchange { sent: self.spare, send: transfer(send), awaited: self.awaited, receive: transfer(receive) })
     }
 }
 
-/// Where a stream is.
+/// The position of a stream.
 #[derive(Debug, Default)]
 struct Stream {
-    /// Tasks that have ended.
+    /// Number of ended tasks.
     ended: u32,
-    /// When the last one ended, or will end,
+    /// When the last of them ended, or will end,
     time: u64,
-    /// as did all from this one on; those before it have.
+    /// and also all of them from this one on; earlier tasks ended before.
     since: u32,
     /// The task that runs, or waits for others.
     task: Option<Task>,
     runs: bool,
-    /// There is no other task.
+    /// True if there is no further task.
     is_over: bool,
     lanes: SmallVec<[Lane; 1]>,
     lanes_left: u32,
 }
 
-/// Where a lane is.
+/// The position of a lane.
 #[derive(Debug, Clone, Copy, Default)]
 struct Lane {
-    /// The step to come next.
+    /// The next step.
     next: u32,
-    /// Operations of the current step that have not ended.
+    /// Number of operations of the current step that have not ended.
     left: u32,
-    /// Receives among them.
+    /// Number of receives among them.
     receives: u32,
     /// Time of the calculation after the receives.
     calc: u64,
-    /// When what has ended of the step ended, or will end; and the receives.
+    /// When the ended operations of the step ended, or will end; and the receives.
     time: u64,
     received: u64,
 }
 
 impl Generated {
-    /// Scripts from their beginning.
+    /// Scripts before they begin.
     pub fn new(scripts: Scripts) -> Self {
         let ranks = Ranks::all(scripts.ranks);
         Self::of(Arc::new(scripts), ranks)
     }
 
-    /// The part of some ranks.
+    /// The part of these ranks.
     pub fn of(scripts: Arc<Scripts>, ranks: Ranks) -> Self {
         let state = (0..ranks.len()).map(|_| State::default()).collect();
         let pairs = (0..ranks.len()).map(|_| None).collect();
         Self { cpus: scripts.cpus(), scripts, ranks, state, pairs, paired: 0, ends: None }
     }
 
-    /// With one CPU the time at which that is free says when all has ended that an operation waited for.
+    /// With one CPU, the time at which it is free determines when all operations have ended that an operation waited
+    /// for.
     fn settle(&self, released: &mut [Released]) {
         if self.cpus == 1 {
             released.iter_mut().for_each(|released| released.earliest = 0);
         }
     }
 
-    /// Puts back what has changed of the rank at `place` while it was [`Paired`].
+    /// Writes back the state of the rank at `place` that changed while it was [`Paired`].
     #[cold]
     fn end_pairs(&mut self, place: usize) {
         if let Some(paired) = self.pairs[place].take() {
@@ -214,7 +215,7 @@ impl Generated {
         }
     }
 
-    /// Begins what can begin, of a rank.
+    /// Starts everything that a rank can start.
     fn advance(&mut self, rank: u32, released: &mut Vec<Released>) {
         let Self { scripts, ranks, state, ends, .. } = self;
         let place = ranks.place(rank);
@@ -242,7 +243,7 @@ impl Generated {
 }
 
 impl State {
-    /// Begins the next task of a stream; true if it has ended at once, or if the stream has.
+    /// Starts the next task of a stream. True if the task has ended at once, or if the stream has.
     fn begin(&mut self, rank: u32, which: usize, script: &dyn Script, tag: u32, released: &mut Vec<Released>) -> bool {
         let stream = &mut self.streams[which];
         if stream.is_over || stream.runs {
@@ -260,7 +261,7 @@ impl State {
         }
         let end = |point: &Point| {
             let other = &self.streams[point.stream as usize];
-            // What ended before that is over.
+            // Tasks before that have ended earlier.
             if point.tasks > other.since { other.time } else { 0 }
         };
         let start = task.after.iter().map(end).fold(stream.time, u64::max);
@@ -278,7 +279,7 @@ impl State {
         self.end_task(which)
     }
 
-    /// True if no lane of the task is left.
+    /// True if all lanes of the task have ended.
     fn end_task(&mut self, which: usize) -> bool {
         let stream = &mut self.streams[which];
         if stream.lanes_left > 0 {
@@ -294,7 +295,7 @@ impl State {
         true
     }
 
-    /// See [`Plan::exchange`]; what changes is what [`Self::done`] changes for the receive and then for the send.
+    /// See [`Plan::exchange`]. It changes what [`Self::done`] would change, for the receive and then for the send.
     #[inline]
     fn exchange(&mut self, (rank, number): (u32, u32), time: u64, tag: u32, eager: u64) -> Option<Exchange> {
         let Self { streams, numbers: Numbers { operations, free }, .. } = self;
@@ -308,7 +309,7 @@ impl State {
         if pair.send.peer == rank || pair.receive.peer == rank || pair.send.bytes > eager {
             return None;
         }
-        // The send gets the number of the receive that has ended, the next receive that of the operation before it.
+        // The send takes the number of the ended receive, and the next receive the number of the operation before.
         let awaited = free.last_mut()?;
         let exchange = {
             let tag = tag + task.tag + lane;
@@ -325,7 +326,7 @@ impl State {
         Some(exchange)
     }
 
-    /// What of the state the next exchange follows from, after one, if there is no other stream or lane.
+    /// The state that the next exchange depends on, if there is only one stream and one lane.
     fn paired(&self, tag: u32) -> Option<Paired> {
         let Self { streams, numbers: Numbers { operations, free }, .. } = self;
         let [Stream { task: Some(task), lanes, .. }] = &streams[..] else { return None };
@@ -336,7 +337,7 @@ impl State {
         Some(Paired { communicator, member, next, tag, awaited, spare })
     }
 
-    /// Puts back what has changed. Times are those of what ended last, which is told next.
+    /// Writes back the changed state. Times are those of the operation that ended last, which is reported next.
     fn end_pairs(&mut self, &Paired { next, awaited, spare, .. }: &Paired) {
         let Self { streams, numbers: Numbers { operations, free }, .. } = self;
         for stream in streams {
@@ -346,7 +347,7 @@ impl State {
         free.last_mut().into_iter().for_each(|free| *free = spare);
     }
 
-    /// An operation ends at `time`; true if its task does.
+    /// An operation ends at `time`. True if its task ends, too.
     fn done(&mut self, rank: u32, number: u32, time: u64, tag: u32, released: &mut Vec<Released>) -> bool {
         let Self { streams, numbers, .. } = self;
         let Running { stream: which, lane, receives, .. } = numbers.operations[number as usize];
@@ -358,7 +359,7 @@ impl State {
         if receives {
             own.receives -= 1;
             own.received = own.received.max(time);
-            // What has been received is combined, whether or not all has been sent.
+            // Received data is combined as soon as all of it is there, even if sends are still open.
             if own.receives == 0 && own.calc > 0 {
                 let (received, calc) = (own.received, std::mem::take(&mut own.calc));
                 own.left += 1;
@@ -376,8 +377,8 @@ impl State {
 }
 
 impl Stream {
-    /// Releases the next operations of a lane of which none is left; counts the lane as ended if there are none. The
-    /// lane is said as rank, stream and lane.
+    /// Releases the next operations of a lane whose operations have all ended. If there are none, the lane ends.
+    /// `place` is rank, stream and lane.
     fn go_on(&mut self, place: (u32, u32, u32), tag: u32, numbers: &mut Numbers, released: &mut Vec<Released>) {
         let (.., lane) = place;
         let Some(task) = &self.task else { return };
@@ -483,7 +484,7 @@ impl Plan for Generated {
             debug_assert_eq!(number, paired.awaited);
             return paired.exchange(rank, eager);
         }
-        // With several CPUs it matters when what an operation waits for has ended, and on which of them it is.
+        // With several CPUs it matters when, and on which CPU, the operations ended that an operation waits for.
         if self.cpus > 1 {
             return None;
         }
@@ -538,7 +539,7 @@ impl Plan for Generated {
     }
 }
 
-/// Bytes of a list that does not fit where it stands.
+/// Bytes of a list that exceeds its inline memory.
 fn beyond<A: Array>(list: &SmallVec<A>) -> usize {
     if list.spilled() { list.capacity() * size_of::<A::Item>() } else { 0 }
 }

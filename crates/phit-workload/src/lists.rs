@@ -1,5 +1,5 @@
-//! Many lists that are mostly short, in one arena: none of them takes more room than what is in it, and what one gives
-//! back, which is in the cache yet, the next one gets.
+//! Many lists that are mostly short, in one arena. A list only takes room for its items. Freed room, which is still in
+//! the cache, is reused first.
 
 use crate::cache::fetch;
 use std::ops::{Index, IndexMut};
@@ -7,7 +7,7 @@ use std::ops::{Index, IndexMut};
 /// No item.
 const NONE: u32 = u32::MAX;
 
-/// One list of an arena: the place of its last item, which the first one follows.
+/// One list of an arena: the place of its last item, whose `next` is the first item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct List(u32);
 
@@ -18,10 +18,10 @@ impl Default for List {
 }
 
 impl List {
-    /// Nothing.
+    /// The empty list.
     pub const EMPTY: Self = Self(NONE);
 
-    /// True if nothing is in it.
+    /// True if the list is empty.
     #[inline]
     pub fn is_empty(self) -> bool {
         self.0 == NONE
@@ -31,7 +31,7 @@ impl List {
 #[derive(Debug, Clone, Copy)]
 struct Item<T> {
     item: T,
-    /// The next one of its list, of the last one the first; or the next free place.
+    /// The next item of the list; for the last item, the first. In free places, the next free place.
     next: u32,
 }
 
@@ -65,7 +65,7 @@ impl<T> IndexMut<u32> for Lists<T> {
 }
 
 impl<T: Copy> Lists<T> {
-    /// Adds an item behind all others of its list; returns its place.
+    /// Appends an item to its list, and returns its place.
     #[inline]
     pub fn push(&mut self, list: &mut List, item: T) -> u32 {
         let place = match self.items.get(self.free as usize) {
@@ -84,14 +84,14 @@ impl<T: Copy> Lists<T> {
         place
     }
 
-    /// Takes the first item out.
+    /// Removes and returns the first item.
     #[inline]
     pub fn pop(&mut self, list: &mut List) -> Option<T> {
         let first = self.items.get(list.0 as usize)?.next;
         Some(self.unlink(list, list.0, first))
     }
 
-    /// Takes out the first item that fits.
+    /// Removes and returns the first item for which `fits` is true.
     #[inline]
     pub fn take(&mut self, list: &mut List, fits: impl Fn(&T) -> bool) -> Option<T> {
         let mut before = list.0;
@@ -107,7 +107,7 @@ impl<T: Copy> Lists<T> {
         }
     }
 
-    /// Takes out the item at `place`, which follows the one at `before`.
+    /// Removes the item at `place`, which follows the item at `before`.
     #[inline]
     fn unlink(&mut self, list: &mut List, before: u32, place: u32) -> T {
         let Item { item, next } = self.items[place as usize];
@@ -140,7 +140,7 @@ impl<T: Copy> Lists<T> {
         }
     }
 
-    /// Bytes held.
+    /// Bytes of memory in use.
     pub fn bytes(&self) -> usize {
         self.items.capacity() * size_of::<Item<T>>()
     }
@@ -153,7 +153,7 @@ mod tests {
     use std::collections::VecDeque;
 
     proptest! {
-        /// Lists of one arena are what lists by themselves are, and use places again.
+        /// Lists in one arena behave like separate lists, and reuse places.
         #[test]
         fn lists_share_an_arena(steps in prop::collection::vec((0..3usize, 0..4u8, 0..5u32), 0..100)) {
             let (mut arena, mut lists) = (Lists::default(), [List::default(); 3]);

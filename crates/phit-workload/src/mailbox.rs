@@ -1,4 +1,4 @@
-//! What waits at a rank to be matched: receives without their message, or messages without their receive.
+//! Mailboxes of ranks: receives without their message, or messages without their receive.
 
 use crate::lists::{List, Lists};
 use crate::program::ANY;
@@ -8,30 +8,30 @@ use std::collections::hash_map::Entry;
 /// Source and tag, either of which may be [`ANY`].
 pub(crate) type Key = (u32, u32);
 
-/// So many entries are looked at one after the other; of more there is an index.
+/// Most entries that are searched one after another; more have an index.
 const FEW: u32 = 8;
 
 /// In [`Mailbox::len`]: there is an index, until no entry is left.
 const MANY: u32 = u32::MAX;
 
-/// What waits at one rank, in the order in which it came.
+/// The mailbox of a rank, in the order of arrival.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Mailbox {
     few: List,
     len: u32,
 }
 
-/// Receives that wait at a rank, the first of them where it stands: mostly it is the only one.
+/// Receives that wait at a rank. The first, which is mostly the only one, is stored here.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Posted {
     key: Key,
-    /// Its number, [`NOBODY`] if there is none.
+    /// Its number; [`NOBODY`] if there is none.
     number: u32,
-    /// Those posted after it.
+    /// Receives posted after it.
     rest: Mailbox,
 }
 
-/// No operation has this number.
+/// A number that no operation has.
 const NOBODY: u32 = u32::MAX;
 
 impl Default for Posted {
@@ -46,11 +46,11 @@ pub(crate) struct Mailboxes<T> {
     few: Lists<(Key, T)>,
     /// By place of the rank.
     many: FxHashMap<usize, Indexed<T>>,
-    /// Those that have become empty.
+    /// Empty indices, to be reused.
     spare: Vec<Indexed<T>>,
 }
 
-/// Empty indices that are kept.
+/// Most empty indices that are kept.
 const MOST_SPARE: usize = 64;
 
 impl<T> Default for Mailboxes<T> {
@@ -60,7 +60,7 @@ impl<T> Default for Mailboxes<T> {
 }
 
 impl Mailbox {
-    /// True if there is no entry.
+    /// True if the mailbox is empty.
     #[inline]
     pub(crate) fn is_empty(self) -> bool {
         self.len == 0
@@ -68,7 +68,7 @@ impl Mailbox {
 }
 
 impl<T: Copy> Mailboxes<T> {
-    /// Adds an entry behind all others of the rank at `place`.
+    /// Appends an entry to the mailbox of the rank at `place`.
     #[inline]
     pub(crate) fn put(&mut self, (mailbox, place): (&mut Mailbox, usize), key: Key, entry: T) {
         if mailbox.len < FEW {
@@ -90,7 +90,7 @@ impl<T: Copy> Mailboxes<T> {
         many.put(key, entry);
     }
 
-    /// Takes out the first entry of the rank at `place` that fits.
+    /// Removes and returns the first matching entry of the rank at `place`.
     #[inline]
     pub(crate) fn take(&mut self, (mailbox, place): (&mut Mailbox, usize), key: Key) -> Option<T> {
         match mailbox.len {
@@ -116,7 +116,7 @@ impl<T: Copy> Mailboxes<T> {
         found
     }
 
-    /// What is left of the rank at `place`, in its order.
+    /// The remaining entries of the rank at `place`, in their order.
     pub(crate) fn iter(&self, mailbox: Mailbox, place: usize) -> Box<dyn Iterator<Item = &T> + '_> {
         match self.many.get(&place) {
             None => Box::new(self.few.iter(mailbox.few).map(|(_, entry)| entry)),
@@ -124,7 +124,7 @@ impl<T: Copy> Mailboxes<T> {
         }
     }
 
-    /// Brings what waits into the cache, if that has never been more than `most`.
+    /// Brings the entries into the cache, if there have never been more than `most`.
     pub(crate) fn fetch(&self, most: usize) {
         self.few.fetch(most);
     }
@@ -136,7 +136,7 @@ impl<T: Copy> Mailboxes<T> {
 }
 
 impl Mailboxes<u32> {
-    /// Adds a receive behind all others of the rank at `place`.
+    /// Appends a receive to those of the rank at `place`.
     #[inline]
     pub(crate) fn post(&mut self, (posted, place): (&mut Posted, usize), key: Key, number: u32) {
         match posted.number == NOBODY && posted.rest.is_empty() {
@@ -145,7 +145,7 @@ impl Mailboxes<u32> {
         }
     }
 
-    /// Takes out the first receive of the rank at `place` that fits.
+    /// Removes and returns the first matching receive of the rank at `place`.
     #[inline]
     pub(crate) fn claim(&mut self, (posted, place): (&mut Posted, usize), key: Key) -> Option<u32> {
         if posted.number != NOBODY && fits(posted.key, key) {
@@ -169,7 +169,7 @@ impl Mailboxes<u32> {
 }
 
 impl Posted {
-    /// Takes out the only receive, if it fits; `Err` if there are several.
+    /// Removes and returns the only receive, if it matches; `Err` if there are several.
     #[inline]
     pub(crate) fn claim_only(&mut self, key: Key) -> Result<Option<u32>, ()> {
         match self.rest.is_empty() {
@@ -182,31 +182,31 @@ impl Posted {
     }
 }
 
-/// Entries of which one is found by its key without a look at the others, unless the question has [`ANY`] in it.
+/// Entries with an index by key. A question with [`ANY`] in it needs a search.
 #[derive(Debug)]
 struct Indexed<T> {
     slots: Vec<Slot<T>>,
-    /// The first slot without an entry; the next one stands in its `after`.
+    /// The first free slot; `after` leads to the next one.
     free: u32,
-    /// The first and the last entry, in the order in which they came.
+    /// The first and the last entry, in the order of arrival.
     ends: Ends,
-    /// The same of the entries of each key.
+    /// The first and the last entry of each key.
     of: FxHashMap<Key, Ends>,
-    /// Entries whose key has [`ANY`] in it.
+    /// Number of entries with [`ANY`] in their key.
     wild: usize,
     next: u64,
 }
 
-/// An entry, which stands in the list of all and in that of its key.
+/// An entry, which is in the list of all entries and in the list of its key.
 #[derive(Debug)]
 struct Slot<T> {
     key: Key,
     entry: T,
-    /// How many came before it.
+    /// Number of entries that arrived before it.
     number: u64,
     before: u32,
     after: u32,
-    /// The next one of its key.
+    /// The next entry of its key.
     same: u32,
 }
 
@@ -272,7 +272,7 @@ impl<T: Copy> Indexed<T> {
         let place = self.first(key)?;
         let Slot { key, entry, before, after, same, .. } = self.slots[place as usize];
         self.wild -= usize::from(is_wild(key));
-        // The first entry that fits is the first one of its key.
+        // The first matching entry is the first one of its key.
         if let Entry::Occupied(mut of) = self.of.entry(key) {
             match same {
                 NONE => drop(of.remove()),
@@ -291,7 +291,7 @@ impl<T: Copy> Indexed<T> {
         Some(entry)
     }
 
-    /// The slot of the first entry that fits.
+    /// The slot of the first matching entry.
     fn first(&self, key: Key) -> Option<u32> {
         if self.is_empty() {
             return None;
@@ -314,7 +314,7 @@ impl<T> Indexed<T> {
         self.ends.first == NONE
     }
 
-    /// The slots of all entries, in the order in which these came.
+    /// The slots of all entries, in the order of arrival.
     fn places(&self) -> impl Iterator<Item = u32> + '_ {
         let there = |place: u32| (place != NONE).then_some(place);
         std::iter::successors(there(self.ends.first), move |&place| there(self.slots[place as usize].after))
@@ -340,7 +340,7 @@ mod tests {
     }
 
     proptest! {
-        /// The index finds what a look at one entry after the other finds.
+        /// The index finds the entries that a linear search finds.
         #[test]
         fn the_first_that_fits_is_taken(steps in prop::collection::vec((any::<bool>(), number(), number()), 0..60)) {
             let (mut mailboxes, mut mailbox) = (Mailboxes::default(), Mailbox::default());

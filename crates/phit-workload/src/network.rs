@@ -1,33 +1,33 @@
-//! Networks that carry whole messages: what stands in for routers where only the hosts are of interest.
+//! Networks that carry whole messages. They replace routers where only the hosts are of interest.
 
 use crate::host::Message;
 
-/// Where a message is after a hop.
+/// The state of a message after a hop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hop {
-    /// At its destination, at this time.
+    /// It arrives at its destination at this time.
     Arrives(u64),
-    /// At the next place on its way, at this time.
+    /// It arrives at the next place of its route at this time.
     Next(u64),
 }
 
-/// Carries messages.
+/// A network that carries messages.
 pub trait Network {
-    /// A message that has taken `hops` hops goes on at `now`. Asked in the order of time.
+    /// A message that has taken `hops` hops goes on at `now`. Called in the order of time.
     fn hop(&mut self, message: &Message, hops: u32, now: u64) -> Hop;
 
-    /// What is yet to be sent over a rail of `rank` at `now`, in whatever unit: for those that choose the least.
+    /// The amount yet to be sent over a rail of `rank` at `now`, in any unit, for the choice of the least queued rail.
     fn queued(&self, _rank: u32, _rail: u8, _now: u64) -> u64 {
         0
     }
 
-    /// True if messages never wait for one another, so that the order in which they are asked for does not matter.
+    /// True if messages never wait for one another, so that the order of calls does not matter.
     fn is_ideal(&self) -> bool {
         false
     }
 }
 
-/// Every message takes the same time, L of LogGOPS, or one that depends on its source and destination.
+/// Every message takes a time L (LogGOPS), constant or depending on source and destination.
 #[derive(Debug)]
 pub struct Ideal<L>(pub L);
 
@@ -50,8 +50,8 @@ pub struct Link {
     pub bandwidth: f64,
 }
 
-/// Each hop takes in all of a message before it sends it on; a link carries one message at a time, in the order in
-/// which they come.
+/// A store-and-forward network. Each hop receives a message completely before it sends it on. A link carries one
+/// message at a time, in the order of arrival.
 #[derive(Debug)]
 pub struct StoreAndForward<R> {
     links: Vec<Link>,
@@ -62,8 +62,8 @@ pub struct StoreAndForward<R> {
 }
 
 impl<R: Fn(u32, u32, u32) -> Option<u32>> StoreAndForward<R> {
-    /// A network of these links; `route` gives the link of a hop by source, destination and number of hops taken, and
-    /// nothing at the destination.
+    /// A network of these links. `route` returns the link of a hop by source, destination and number of hops taken, and
+    /// `None` at the destination.
     pub fn new(links: Vec<Link>, route: R) -> Self {
         Self { free: vec![0; links.len()], links, route }
     }

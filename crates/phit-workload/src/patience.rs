@@ -1,4 +1,4 @@
-//! Long work that can be given up: what checks, builds and proves says now and then that it is still there.
+//! Long work that can be given up: checks, builds and proofs report now and then that they are still running.
 
 use std::cell::{Cell, RefCell};
 use std::io::Read;
@@ -8,7 +8,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Asked a few times a second; false gives the work up.
+/// Called a few times a second; returns false to give the work up.
 pub type GoOn = Box<dyn FnMut() -> bool>;
 
 /// The work was given up.
@@ -31,8 +31,8 @@ thread_local! {
     static CALLED: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Says that work goes on, from inside a loop whose turns take microseconds. Where the work is watched and is to be
-/// given up, it does not return: the stack is unwound to [`watched`].
+/// Reports that work goes on. For loops whose turns take microseconds. If the work is watched and is to be given up,
+/// this does not return: the stack is unwound to [`watched`].
 #[inline]
 pub fn poll() {
     CALLED.with(|called| {
@@ -46,7 +46,7 @@ pub fn poll() {
 #[cold]
 fn look() {
     let Some(watch) = WATCH.with_borrow(Option::clone) else { return };
-    // Whoever is asked may not watch work of its own.
+    // `go_on` itself may not watch work of its own.
     let Ok(mut watch) = watch.try_borrow_mut() else { return };
     if Instant::now() < watch.due {
         return;
@@ -59,7 +59,7 @@ fn look() {
     }
 }
 
-/// Does `work`, and asks `go_on` a few times a second whether it is still wanted.
+/// Does `work`, and calls `go_on` a few times a second to learn whether it is still wanted.
 pub fn watched<T>(go_on: GoOn, work: impl FnOnce() -> T) -> Result<T, GivenUp> {
     let watch = Rc::new(RefCell::new(Watch { go_on, due: Instant::now() + PATIENCE }));
     let before = WATCH.with_borrow_mut(|place| place.replace(watch));
@@ -71,8 +71,8 @@ pub fn watched<T>(go_on: GoOn, work: impl FnOnce() -> T) -> Result<T, GivenUp> {
     })
 }
 
-/// Does work that cannot say that it goes on, such as that of a library. Where it is watched, it is done on a thread of
-/// its own, which is left to itself when the work is given up.
+/// Does work that cannot report, such as a library's. If it is watched, it runs on a thread of its own, which is
+/// abandoned if the work is given up.
 pub fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     if WATCH.with_borrow(Option::is_none) {
         return work();
@@ -91,7 +91,7 @@ pub fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T 
     }
 }
 
-/// What is read, by work that goes on as long as there is more of it.
+/// A reader that reports, for work that lasts as long as there is more to read.
 #[derive(Debug)]
 pub struct Patiently<R>(pub R);
 

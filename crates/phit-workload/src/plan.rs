@@ -1,4 +1,4 @@
-//! Which operation may be performed next: the order of a program while it runs.
+//! The order of a program while it runs: the operations that may be performed next.
 
 use crate::patience::poll;
 use crate::program::{Action, Operation, Program, Transfer, Until};
@@ -9,44 +9,44 @@ use std::sync::Arc;
 /// An operation, as (rank, number).
 pub type Which = (u32, u32);
 
-/// An operation that has nothing left to wait for but its rank's CPU and interface.
+/// An operation that only waits for its rank's CPU and interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Released {
     /// Its rank.
     pub rank: u32,
     /// Its number.
     pub number: u32,
-    /// What it is.
+    /// The operation itself.
     pub operation: Operation,
-    /// The end of all that it has waited for, if this is not known from its CPU.
+    /// The end of everything that it has waited for, if its CPU does not tell.
     pub earliest: u64,
 }
 
-/// A program that can be executed, by one host after the other or in several parts of a network: what they share.
+/// A program that can be executed, by one host after another or in several parts of a network, which share it.
 pub trait Executable: Debug + Send + Sync {
     /// Number of ranks.
     fn ranks(&self) -> u32;
 
-    /// Operations of all ranks, if that is known before it runs.
+    /// Number of operations of all ranks, if it is known before the run.
     fn operations(&self) -> Option<u64>;
 
-    /// The part of some ranks, before it begins.
+    /// The part of these ranks, before it begins.
     fn plan(self: Arc<Self>, ranks: Ranks) -> Box<dyn Plan>;
 
-    /// Bytes of what all parts share.
+    /// Bytes that all parts share.
     fn bytes(&self) -> usize;
 
-    /// Bytes that the [plans](Plan) of all ranks take when they have begun, about.
+    /// Approximate bytes of the [plans](Plan) of all ranks when they have begun.
     fn state(&self) -> f64;
 
-    /// True if it is known that every message has a size, in bytes, that `fits`.
+    /// True if the sizes of all messages, in bytes, are known to satisfy `fits`.
     fn every_size(&self, fits: &dyn Fn(u64) -> bool) -> bool;
 }
 
-/// A program while it runs, or the part of some ranks: knows their operations by number, and says which ones have
-/// nothing left to wait for. It need not hold an operation before it can be performed, nor after it has ended.
+/// A running program, or its part for some ranks. It knows operations by number, and reports those that have nothing
+/// left to wait for. It need not store an operation before it can be performed, or after it has ended.
 pub trait Plan: Debug + Send {
-    /// Whose operations it knows.
+    /// The ranks whose operations it knows.
     fn ranks(&self) -> &Ranks;
 
     /// CPUs of a rank.
@@ -55,48 +55,50 @@ pub trait Plan: Debug + Send {
     /// Network interfaces of a rank.
     fn nics(&self) -> usize;
 
-    /// Adds the operations of a rank that wait for nothing to `released`: asked once, at the start.
+    /// Adds the operations of a rank that wait for nothing to `released`. Called once, at the start.
     fn begin(&mut self, rank: u32, released: &mut Vec<Released>);
 
-    /// The CPU of an operation that has been released, and has not ended.
+    /// The CPU of an operation that has been released and has not ended.
     fn cpu_of(&self, rank: u32, number: u32) -> u8;
 
-    /// An operation; `None` of a plan that makes its operations while it runs, and does not hold them.
+    /// An operation; `None` for a plan that generates operations while it runs, and does not store them.
     fn operation(&self, _rank: u32, _number: u32) -> Option<Operation> {
         None
     }
 
-    /// False if no operation waits for the start of another one: [`Self::started`] is not called then.
+    /// False if no operation waits for the start of another one. Then [`Self::started`] is not called.
     fn hears_of_starts(&self) -> bool {
         true
     }
 
-    /// An operation has started at `time`: adds what waited for this alone to `released`.
+    /// An operation has started at `time`: adds the operations that waited only for this to `released`.
     fn started(&mut self, rank: u32, number: u32, time: u64, released: &mut Vec<Released>);
 
-    /// An operation has ended, or is sure to end, at `time`: adds what waited for this alone to `released`.
+    /// An operation has ended, or is certain to end, at `time`: adds the operations that waited only for this to
+    /// `released`.
     fn done(&mut self, rank: u32, number: u32, time: u64, released: &mut Vec<Released>);
 
-    /// A receive of a rank, which is said with its place, has ended at `time`. If the rank goes on with one send of up
-    /// to `eager` bytes to another rank, and one receive on the same CPU: these, where the send has been performed and
-    /// has ended at that time, too. `None` of all else, where nothing has changed: [`Self::done`] is to be called.
+    /// A receive of a rank, given with its place, has ended at `time`. Suppose that the rank goes on with exactly one
+    /// send to another rank, of up to `eager` bytes, and one receive on the same CPU. Then this returns both, and the
+    /// send counts as performed and ended at that time. Otherwise it returns `None` and changes nothing: the caller
+    /// must call [`Self::done`].
     fn exchange(&mut self, _rank: (u32, usize), _number: u32, _time: u64, _eager: u64) -> Option<Exchange> {
         None
     }
 
-    /// Operations of a rank that have not been started.
+    /// Operations of a rank that have not started.
     fn unperformed(&self, rank: u32) -> Vec<u32>;
 
-    /// Notes from now on when ranks end their phases, see [`Self::phases`].
+    /// From now on, records when ranks end their phases, see [`Self::phases`].
     fn note_phases(&mut self) {}
 
-    /// The phases that a rank has ended, one after the other: parts that it begins when it has ended the one before.
-    /// None of a program that knows of no such parts, or that has not been told to note them.
+    /// The phases that a rank has ended, in order. A phase is a part of a program that begins when the rank has ended
+    /// the part before. Empty for a program without phases, or if they are not recorded.
     fn phases(&self, _rank: u32) -> Vec<Phase> {
         vec![]
     }
 
-    /// Bytes of the state, without those of a program that others use, too.
+    /// Bytes of the state, without a program that others share.
     fn bytes(&self) -> usize;
 
     /// Brings the state of all ranks into the cache, if there is little of it.
@@ -108,39 +110,39 @@ pub trait Plan: Debug + Send {
 pub struct Exchange {
     /// The number of the send.
     pub sent: u32,
-    /// What is sent.
+    /// The message sent.
     pub send: Transfer,
     /// The number of the receive.
     pub awaited: u32,
-    /// What is received.
+    /// The message received.
     pub receive: Transfer,
 }
 
 /// A part of a program that a rank has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Phase {
-    /// What it was, in a word.
+    /// Its kind, in a word.
     pub name: &'static str,
-    /// When the rank began it.
+    /// When the rank started it.
     pub start: u64,
     /// When the rank ended it.
     pub end: u64,
 }
 
-/// An operation has been performed: what stands instead of a number of dependencies.
+/// Replaces the number of dependencies once an operation has been performed.
 const PERFORMED: u32 = u32::MAX;
 
-/// The order of a program that is stored: 4 bytes an operation, 12 if ranks have several CPUs.
+/// The order of a stored program: 4 bytes per operation, 12 if ranks have several CPUs.
 #[derive(Debug)]
 pub struct StoredPlan {
     program: Arc<Program>,
     ranks: Ranks,
     /// The first operation of each rank in the tables below.
     first: Vec<usize>,
-    /// How many operations each one waits for, rank by rank; [`PERFORMED`] later.
+    /// Number of operations that each one waits for, rank by rank; [`PERFORMED`] later.
     waiting: Vec<u32>,
-    /// The end of what each operation has waited for so far, if ranks have several CPUs: with one, the time at which
-    /// that is free says it.
+    /// If ranks have several CPUs: the latest end of the operations that each one has waited for. With one CPU, the
+    /// time at which it is free is enough.
     earliest: Option<Vec<u64>>,
 }
 
@@ -151,7 +153,7 @@ impl StoredPlan {
         Self::of(program, ranks)
     }
 
-    /// The part of some ranks.
+    /// The part of these ranks.
     pub fn of(program: Arc<Program>, ranks: Ranks) -> Self {
         let mut first = Vec::with_capacity(ranks.len());
         let count: usize = ranks.iter().map(|rank| program.len(rank) as usize).sum();

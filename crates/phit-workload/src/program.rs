@@ -1,4 +1,4 @@
-//! Programs: the operations of every rank, and which of them wait for which.
+//! Programs: the operations of every rank, and the dependencies between them.
 
 use crate::error::Error;
 use serde::{Deserialize, Serialize};
@@ -7,10 +7,10 @@ use std::fmt;
 /// As a peer: any rank. As a tag: any tag.
 pub const ANY: u32 = u32::MAX;
 
-/// What an operation does.
+/// The action of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Action {
-    /// Computes for so long, in units of time.
+    /// Computes for this time, in units of time.
     Calc(u64),
     /// Sends a message.
     Send(Transfer),
@@ -25,18 +25,18 @@ pub struct Transfer {
     pub bytes: u64,
     /// The rank at the other end; a receive may take messages of [`ANY`].
     pub peer: u32,
-    /// What tells messages between the same ranks apart; [`ANY`] goes with every tag.
+    /// Distinguishes messages between the same ranks. [`ANY`] matches every tag.
     pub tag: u32,
 }
 
 /// An operation of a rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Operation {
-    /// What it does.
+    /// Its action.
     pub action: Action,
     /// The rank's CPU that it runs on.
     pub cpu: u8,
-    /// The rank's network interface that it sends or receives by; 0 of a calculation.
+    /// The rank's network interface for a send or receive; 0 for a calculation.
     pub nic: u8,
 }
 
@@ -56,18 +56,18 @@ impl Operation {
         Self { action: Action::Recv(Transfer { bytes, peer, tag }), cpu: 0, nic: 0 }
     }
 
-    /// The same on another CPU.
+    /// This operation on another CPU.
     pub const fn on(self, cpu: u8) -> Self {
         Self { cpu, ..self }
     }
 
-    /// The same by another interface.
+    /// This operation by another interface.
     pub const fn by(self, nic: u8) -> Self {
         Self { nic, ..self }
     }
 }
 
-/// `send 8b to 3 tag 1`, as GOAL writes it, without what is 0 by default.
+/// `send 8b to 3 tag 1`, the notation of GOAL, without values that are 0 by default.
 impl fmt::Display for Operation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let number = |n: u32| if n == ANY { "-1".to_string() } else { n.to_string() };
@@ -91,34 +91,34 @@ impl fmt::Display for Operation {
     }
 }
 
-/// What an operation of a rank waits for another one to do.
+/// The event of another operation that an operation waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Until {
-    /// To end.
+    /// Its end.
     Done,
-    /// To start.
+    /// Its start.
     Started,
 }
 
-/// A waiting operation of a rank, and until when it waits.
+/// A waiting operation of a rank, and the event that it waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Successor {
-    /// The number of the operation that waits, within its rank.
+    /// The number of the waiting operation, within its rank.
     pub operation: u32,
-    /// Until when.
+    /// The event.
     pub until: Until,
 }
 
 /// In [`Program::edges`]: the successor waits for the start.
 const STARTED: u32 = 1 << 31;
 
-/// Operations that a rank may have: their numbers leave a bit free.
+/// Most operations of a rank: their numbers leave one bit free.
 pub const MOST_OPERATIONS: usize = (STARTED - 1) as usize;
 
-/// Operations that a message names.
+/// Most operations that a message names.
 const MOST_NAMED: usize = 8;
 
-/// An operation as it is kept: 24 bytes.
+/// A stored operation, 24 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
 struct Stored {
@@ -126,7 +126,7 @@ struct Stored {
     amount: u64,
     peer: u32,
     tag: u32,
-    /// First of its successors, among the edges of the rank.
+    /// Index of the first of its successors in the edges of the rank.
     first: u32,
     kind: Kind,
     cpu: u8,
@@ -165,7 +165,7 @@ impl Stored {
     }
 }
 
-/// Where the operations and edges of a rank begin, and how many there are.
+/// The first operation and edge of a rank, and their numbers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Place {
     operations: usize,
@@ -174,7 +174,7 @@ struct Place {
     edge_count: u32,
 }
 
-/// The operations of all ranks with their order: 24 bytes an operation, 4 a dependency.
+/// The operations of all ranks with their order: 24 bytes per operation, 4 per dependency.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Program {
     places: Vec<Place>,
@@ -185,7 +185,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// A program of so many ranks, which do nothing yet.
+    /// A program of `ranks` ranks, without operations.
     pub fn new(ranks: u32) -> Self {
         Self { places: vec![Place::default(); ranks as usize], cpus: 1, nics: 1, ..Self::default() }
     }
@@ -210,12 +210,12 @@ impl Program {
         self.edges.len()
     }
 
-    /// CPUs of a rank: the largest number that an operation names, and one.
+    /// CPUs of a rank: the largest number that an operation names, plus one.
     pub fn cpus(&self) -> usize {
         usize::from(self.cpus)
     }
 
-    /// Network interfaces of a rank: the largest number that an operation names, and one.
+    /// Network interfaces of a rank: the largest number that an operation names, plus one.
     pub fn nics(&self) -> usize {
         usize::from(self.nics)
     }
@@ -231,7 +231,7 @@ impl Program {
         self.operations[operations..operations + count as usize].iter().map(Stored::operation)
     }
 
-    /// What waits for an operation, in the order in which it was said.
+    /// The operations that wait for an operation, in the order in which they were added.
     pub fn successors(&self, rank: u32, number: u32) -> impl ExactSizeIterator<Item = Successor> {
         let Place { operations, edges, count, edge_count } = self.places[rank as usize];
         let first = self.operations[operations + number as usize].first;
@@ -242,7 +242,7 @@ impl Program {
         })
     }
 
-    /// For every operation, rank by rank, how many dependencies it waits for.
+    /// For every operation, rank by rank, the number of dependencies that it waits for.
     pub fn waiting(&self) -> Vec<u32> {
         let mut found = vec![0; self.operations.len()];
         for (rank, place) in (0..).zip(&self.places) {
@@ -251,7 +251,8 @@ impl Program {
         found
     }
 
-    /// Adds to `found`, which has an entry for every operation of a rank, how many dependencies each waits for.
+    /// Adds to `found`, which has an entry for every operation of a rank, the number of dependencies that each waits
+    /// for.
     pub(crate) fn count_waiting(&self, rank: u32, found: &mut [u32]) {
         let place = self.places[rank as usize];
         for edge in &self.edges[place.edges..place.edges + place.edge_count as usize] {
@@ -259,7 +260,7 @@ impl Program {
         }
     }
 
-    /// The number of an operation among those of all ranks.
+    /// The index of an operation among the operations of all ranks.
     pub fn index(&self, rank: u32, number: u32) -> usize {
         self.places[rank as usize].operations + number as usize
     }
@@ -272,7 +273,7 @@ impl Program {
             + edges.capacity() * size_of::<u32>()
     }
 
-    /// Says what rank `rank` does, in place of nothing.
+    /// Sets the operations of rank `rank`, which has none yet.
     ///
     /// # Panics
     ///
@@ -284,7 +285,7 @@ impl Program {
         let (first, edges) = (self.operations.len(), self.edges.len());
         *place =
             Place { operations: first, edges, count: operations.len() as u32, edge_count: dependencies.len() as u32 };
-        // Counting sort by predecessor; what waits for the same operation stays in its order.
+        // Counting sort by predecessor. It keeps the order of operations that wait for one predecessor.
         let mut next = vec![0u32; operations.len() + 1];
         dependencies.iter().for_each(|(before, _)| next[*before as usize + 1] += 1);
         for i in 1..next.len() {
@@ -305,7 +306,7 @@ impl Program {
         }
     }
 
-    /// The operations and dependencies of a rank by themselves.
+    /// The operations and dependencies of one rank.
     pub fn rank(&self, rank: u32) -> RankProgram {
         let operations = self.of(rank).collect();
         let waits = |number| self.successors(rank, number).map(move |successor| (number, successor));
@@ -315,13 +316,13 @@ impl Program {
         RankProgram { operations, dependencies }
     }
 
-    /// Hands the ranks on one by one.
+    /// Passes on the ranks one by one.
     pub fn each_rank(&self, ranks: &mut dyn RankSink) -> Result<(), Error> {
         ranks.begin(self.ranks())?;
         (0..self.ranks()).try_for_each(|rank| ranks.rank(rank, self.rank(rank)))
     }
 
-    /// Counts calculations in other units of time, `over / under` of which an old one has; to the nearest one.
+    /// Converts calculations to another unit of time, of which an old one has `over / under`, rounded to the nearest.
     pub fn rescale(&mut self, (over, under): (u128, u128)) {
         for stored in self.operations.iter_mut().filter(|stored| stored.kind == Kind::Calc) {
             let scaled = u128::from(stored.amount).saturating_mul(over).saturating_add(under / 2) / under;
@@ -329,13 +330,14 @@ impl Program {
         }
     }
 
-    /// Gives back the room that was kept for more ranks.
+    /// Releases the memory reserved for more ranks.
     pub fn shrink(&mut self) {
         self.operations.shrink_to_fit();
         self.edges.shrink_to_fit();
     }
 
-    /// Refuses what no run can execute: messages to ranks that do not exist, operations that wait for one another.
+    /// Refuses a program that no run can execute: messages to ranks that do not exist, or operations that wait for one
+    /// another.
     pub fn check(&self) -> Result<(), Error> {
         for rank in 0..self.ranks() {
             self.check_peers(rank).and_then(|()| self.check_order(rank)).map_err(|error| error.of(rank))?;
@@ -343,7 +345,7 @@ impl Program {
         Ok(())
     }
 
-    /// Refuses a program in which no rank does anything: what was read is no program, or not all of it.
+    /// Refuses a program without operations: the source was not a program, or not all of it.
     pub fn refuse_empty(&self) -> Result<(), Error> {
         if self.operations.is_empty() { Err(Error::empty(self.ranks())) } else { Ok(()) }
     }
@@ -363,7 +365,7 @@ impl Program {
         Ok(())
     }
 
-    /// Takes away what waits for nothing until nothing is left, or only circles and what waits for them.
+    /// Removes operations that wait for nothing until none is left, or only cycles and operations that wait for them.
     pub(crate) fn check_order(&self, rank: u32) -> Result<(), Error> {
         let mut waiting = vec![0u32; self.len(rank) as usize];
         let all = 0..self.len(rank);
@@ -383,7 +385,7 @@ impl Program {
         if taken == self.len(rank) {
             return Ok(());
         }
-        // Each that is left waits for another one that is left: following them leads into a circle.
+        // Each remaining operation waits for another one: following them leads into a cycle.
         let mut before = vec![u32::MAX; waiting.len()];
         for number in all.filter(|&number| waiting[number as usize] > 0) {
             self.successors(rank, number).for_each(|s| before[s.operation as usize] = number);
@@ -413,23 +415,23 @@ impl Program {
     }
 }
 
-/// Makes room for `more` elements: a list that grows for long has room for an eighth more, not for as many again.
+/// Makes room for `more` elements, plus an eighth: a list that grows for long would otherwise reserve twice its size.
 fn grow<T>(list: &mut Vec<T>, more: usize) {
     if list.capacity() - list.len() < more {
         list.reserve_exact(more.max(list.len() / 8));
     }
 }
 
-/// What takes the ranks of a program one by one, so that it need not be held as a whole.
+/// Receives the ranks of a program one by one, so that the program need not be stored.
 pub trait RankSink {
-    /// There are so many ranks: said once, before any of them.
+    /// Number of ranks. Called once, before any of them.
     fn begin(&mut self, ranks: u32) -> Result<(), Error>;
 
-    /// What a rank does: each rank once.
+    /// The operations of a rank. Called once for each rank.
     fn rank(&mut self, rank: u32, list: RankProgram) -> Result<(), Error>;
 }
 
-/// A program that is put together of its ranks in any order.
+/// A program assembled from its ranks, in any order.
 impl RankSink for Program {
     fn begin(&mut self, ranks: u32) -> Result<(), Error> {
         *self = Self::new(ranks);
@@ -442,11 +444,11 @@ impl RankSink for Program {
     }
 }
 
-/// The operations of one rank, put together one by one.
+/// The operations of one rank, added one by one.
 #[derive(Debug, Clone, Default)]
 pub struct RankProgram {
     operations: Vec<Operation>,
-    /// The operation that is waited for, and the one that waits with the mark [`STARTED`].
+    /// The operation waited for, and the waiting one, with the mark [`STARTED`].
     dependencies: Vec<(u32, u32)>,
 }
 
@@ -462,7 +464,7 @@ impl RankProgram {
         self.operations.len() as u32 - 1
     }
 
-    /// Operation `after` may not start before `before` has ended, or started.
+    /// Operation `after` may not start before `before` has ended, or has started.
     ///
     /// # Panics
     ///
@@ -491,7 +493,7 @@ impl RankProgram {
         self.operations.iter().copied()
     }
 
-    /// The dependencies in the order in which they were said: what is waited for, what waits, and until when.
+    /// The dependencies in the order in which they were added: predecessor, successor, and event.
     pub fn dependencies(&self) -> impl ExactSizeIterator<Item = (u32, u32, Until)> {
         self.dependencies.iter().map(|(before, after)| {
             let until = if after & STARTED == 0 { Until::Done } else { Until::Started };
@@ -499,7 +501,7 @@ impl RankProgram {
         })
     }
 
-    /// True without operations.
+    /// True if there are no operations.
     pub fn is_empty(&self) -> bool {
         self.operations.is_empty()
     }

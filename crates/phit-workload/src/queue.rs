@@ -1,41 +1,41 @@
-//! What is to happen, by time.
+//! The queue of future events, by time.
 
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Events by time; those of one time in the order in which they were said.
+/// Events by time; events of one time are in the order in which they were added.
 ///
-/// An event may find that it has to wait for something, as a CPU, until a later time. All that wait for the same stand
-/// in one line, of which only the first is looked at: while that has to wait, so do the others.
+/// An event may find that it must wait for something, such as a CPU, until a later time. Events that wait for one thing
+/// form a line, and only its first event is checked: while the first must wait, so must the others.
 #[derive(Debug)]
 pub struct Queue<E> {
     heap: BinaryHeap<Reverse<(u64, u64, u32)>>,
-    /// The time that has been reached,
+    /// The present time,
     now: u64,
-    /// and, with their numbers, events that were added for it since: most are, and are over at once.
+    /// and, with their numbers, events added for the present. Most events are, and are over at once.
     today: Vec<(u64, E)>,
-    /// How many of these have been taken out.
+    /// Number of these that have been taken out.
     taken: usize,
-    /// Those of other times, and those that had to wait.
+    /// Events of other times, and events that had to wait.
     events: Vec<Entry<E>>,
     free: Vec<u32>,
     number: u64,
     lines: Vec<Line>,
-    /// Lines by what they wait for and until when.
+    /// Lines by the thing that they wait for, and the time until which.
     by_need: FxHashMap<(Need, u64), u32>,
     free_lines: Vec<u32>,
 }
 
-/// What an event waits for: those with equal ones, at one time, wait equally long.
+/// The thing that an event waits for. At one time, events with equal needs wait equally long.
 pub type Need = (usize, usize);
 
-/// An event has to wait.
+/// The answer that an event must wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wait {
-    /// Until then.
+    /// The time until which it waits.
     pub until: u64,
-    /// For this.
+    /// The thing that it waits for.
     pub need: Need,
 }
 
@@ -44,17 +44,17 @@ struct Entry<E> {
     event: E,
     /// Its number; [`OVER`] if it is over.
     number: u64,
-    /// The line in which it stands, or that it came from; [`NOWHERE`] if there is none.
+    /// The line that it is in, or came from; [`NOWHERE`] if there is none.
     line: u32,
 }
 
 const OVER: u64 = u64::MAX;
 const NOWHERE: u32 = u32::MAX;
 
-/// Events that are kept after they have been taken out, before room is made.
+/// Number of events kept after they have been taken out, before their room is reused.
 const MANY: usize = 1024;
 
-/// Events that wait for the same, by number and place. The first of them is in the heap.
+/// Events that wait for one thing, by number and place. The first of them is in the heap.
 #[derive(Debug)]
 struct Line {
     need: Need,
@@ -62,13 +62,13 @@ struct Line {
     events: BinaryHeap<Reverse<(u64, u32)>>,
 }
 
-/// An event that has been taken out of its queue, with its place among those of its time.
+/// An event that has been taken out of its queue, with its place among the events of its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Due {
     /// When it was due.
     pub time: u64,
     number: u64,
-    /// Where it is kept; [`NOWHERE`] if it was due as soon as it was added.
+    /// The place where it is kept; [`NOWHERE`] if it was due as soon as it was added.
     place: u32,
 }
 
@@ -90,7 +90,7 @@ impl<E> Default for Queue<E> {
 }
 
 impl<E: Copy> Queue<E> {
-    /// Adds an event at `time`, behind those of that time.
+    /// Adds an event at `time`, after other events of that time.
     #[inline]
     pub fn add(&mut self, time: u64, event: E) {
         let number = self.number;
@@ -117,7 +117,7 @@ impl<E: Copy> Queue<E> {
         }
     }
 
-    /// Time has come to `now`.
+    /// The present moves on to `now`.
     pub fn reach(&mut self, now: u64) {
         if self.today.is_empty() {
             self.now = now;
@@ -149,7 +149,7 @@ impl<E: Copy> Queue<E> {
             let (at, number, place) = filed.filter(|(at, ..)| *at <= time)?;
             self.heap.pop();
             self.reach(at);
-            // It may be over, or have gone on with its line.
+            // It may be over, or may have moved on with its line.
             let &Entry { event, number: own, line } = &self.events[place as usize];
             if own != number {
                 continue;
@@ -164,7 +164,7 @@ impl<E: Copy> Queue<E> {
         }
     }
 
-    /// The event is over: its room is free.
+    /// The event is over, and its room is free.
     pub fn end(&mut self, due: Due) {
         if due.place == NOWHERE {
             return;
@@ -178,7 +178,7 @@ impl<E: Copy> Queue<E> {
         }
     }
 
-    /// The first of a line has gone: what the next one waits for may be there.
+    /// The first event of a line is gone. The need of the next one may be satisfied by now.
     fn look_at_next(&mut self, line: u32) {
         let Line { need, until, ref events } = self.lines[line as usize];
         match events.peek() {
@@ -190,8 +190,8 @@ impl<E: Copy> Queue<E> {
         }
     }
 
-    /// An event that has been taken out cannot take place before a later time, where it keeps its place among those of
-    /// the same time.
+    /// An event that has been taken out must wait until a later time. There, it keeps its place among the events of
+    /// that time.
     pub fn defer(&mut self, mut due: Due, event: E, Wait { until, need }: Wait) {
         if due.place == NOWHERE {
             due.place = self.keep(due.number, event);
@@ -203,7 +203,7 @@ impl<E: Copy> Queue<E> {
                 before
             }
             other => {
-                // What it waited for is there, but not what it waits for now.
+                // Its former need is satisfied, but not its present one.
                 if other.is_some() {
                     self.look_at_next(before);
                 }
@@ -222,7 +222,7 @@ impl<E: Copy> Queue<E> {
         }
     }
 
-    /// Adds an event that could not take place at the time that has been reached, see [`Self::defer`].
+    /// Adds an event that could not take place at the present time, see [`Self::defer`].
     pub fn put_off(&mut self, event: E, wait: Wait) {
         let due = Due { time: self.now, number: self.number, place: NOWHERE };
         self.number += 1;
@@ -242,7 +242,7 @@ impl<E: Copy> Queue<E> {
         }
     }
 
-    /// Puts the shorter of two lines into the longer, and says which that is.
+    /// Merges the shorter of two lines into the longer, and returns the longer.
     fn join(&mut self, a: u32, b: u32) -> u32 {
         let len = |line: u32| self.lines[line as usize].events.len();
         let (longer, shorter) = if len(a) < len(b) { (b, a) } else { (a, b) };
@@ -255,7 +255,7 @@ impl<E: Copy> Queue<E> {
         longer
     }
 
-    /// The time of the next event, or one before it.
+    /// The time of the next event, or an earlier one.
     pub fn next(&self) -> Option<u64> {
         let today = self.today.first().map(|_| self.now);
         self.heap.peek().map(|Reverse((time, ..))| *time).into_iter().chain(today).min()
@@ -280,7 +280,7 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
-    /// An event that takes some of two things for some time when both are free; it leads to others at later times.
+    /// An event that needs one or both of two resources for some time. It leads to other events at later times.
     #[derive(Debug, Clone, Copy)]
     struct Event {
         takes: [Option<u64>; 2],
@@ -292,7 +292,7 @@ mod tests {
         (time(), time(), time()).prop_map(|(a, b, then)| Event { takes: [a, b], then })
     }
 
-    /// The things, and what took place, with its time and number.
+    /// The resources, and the events that took place, with time and number.
     #[derive(Default)]
     struct World {
         free: [u64; 2],
@@ -315,7 +315,7 @@ mod tests {
     }
 
     proptest! {
-        /// Lines change nothing: everything takes place when it would if all that wait were asked one after the other.
+        /// Lines change no result: all events take place as if every waiting event were checked.
         #[test]
         fn what_waits_takes_place_in_its_order(
             first in prop::collection::vec((0..20u64, event()), 1..40),
@@ -357,7 +357,7 @@ mod tests {
         }
     }
 
-    /// A thousand times as many events that wait for one another take a thousand times as many looks, not a million.
+    /// A thousand times as many waiting events take a thousand times as many checks, not a million.
     #[test]
     fn a_line_is_not_asked_through() {
         let mut queue = Queue::default();

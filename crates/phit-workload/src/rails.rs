@@ -1,38 +1,38 @@
-//! Rails: several interfaces of a rank, each at a place of its own in the network.
+//! Rails: several interfaces of a rank, each at its own place in the network.
 
 use crate::host::Message;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Which rail a message takes. It arrives at the same rail of its destination.
+/// The rail of a message. It arrives at the rail of equal number at its destination.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum Choice {
-    /// One after the other.
+    /// The rails in turn.
     #[default]
     RoundRobin,
-    /// As a hash of source, destination and tag says: messages that have these in common take one rail.
+    /// By a hash of source, destination and tag: messages with equal values take one rail.
     Hash,
-    /// The one with the fewest phits that are to be sent; of equal ones that whose interface is free first, of these
-    /// the first.
+    /// The rail with the fewest phits to be sent. Among equals, the one whose interface is free first; among these, the
+    /// first.
     LeastQueued,
-    /// The interface (`nic`) that the operation names.
+    /// The rail of the interface (`nic`) that the operation names.
     Program,
 }
 
 /// The interfaces of every rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rails {
-    /// How many there are.
+    /// Number of rails.
     pub count: u8,
-    /// Which a message takes.
+    /// The choice of a message's rail.
     pub choice: Choice,
 }
 
 impl Rails {
-    /// The rail of all messages of a source, destination and tag.
+    /// The rail of all messages with this source, destination and tag.
     pub(crate) fn hashed(self, source: u32, destination: u32, tag: u32) -> u8 {
         // The end of splitmix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
         let mix = |mut bits: u64| {
@@ -45,11 +45,11 @@ impl Rails {
     }
 }
 
-/// Lets messages of one source, destination and tag go on in the order in which they were sent, whichever way each of
-/// them took. A message is known by its [`Message::mark`], which grows with each that its source sends.
+/// Restores the order of messages with equal source, destination and tag after they have taken different rails.
+/// Messages are identified by [`Message::mark`], which grows with each message of their source.
 #[derive(Debug)]
 pub struct InOrder<T> {
-    /// By destination, source, tag and mark: those that have come before one that was sent earlier.
+    /// By destination, source, tag and mark: messages that wait for an earlier one.
     waiting: BTreeMap<(u32, u32, u32, u32), Option<T>>,
 }
 
@@ -60,13 +60,13 @@ impl<T> Default for InOrder<T> {
 }
 
 impl<T> InOrder<T> {
-    /// A message is sent, after all others of its source that are known.
+    /// A message is sent, after all known messages of its source.
     pub fn sent(&mut self, message: &Message) {
         let &Message { source, destination, tag, mark, .. } = message;
         self.waiting.insert((destination, source, tag, mark), None);
     }
 
-    /// A message has come that was sent, with what is known of it; calls `each` with what can go on now.
+    /// A sent message has arrived, with data about it. Calls `each` with the messages that can go on now.
     pub fn come(&mut self, message: &Message, known: T, mut each: impl FnMut(T)) {
         let &Message { source, destination, tag, mark, .. } = message;
         self.waiting.insert((destination, source, tag, mark), Some(known));
@@ -92,8 +92,8 @@ mod tests {
     }
 
     proptest! {
-        /// In whatever order messages come, they go on in the order of their marks, each as soon as all before it have
-        /// come.
+        /// Messages go on in the order of their marks, however they arrive. Each goes on as soon as all before it have
+        /// arrived.
         #[test]
         fn messages_go_on_in_their_order(
             sent in prop::collection::vec((0..2u32, 0..2u32), 1..30),
@@ -129,7 +129,7 @@ mod tests {
         for flow in 0..4000u32 {
             counts[usize::from(rails.hashed(flow % 64, flow / 64, flow % 3))] += 1;
         }
-        // 1,000 each, with a deviation of 27.
+        // Each has 1,000, with a standard deviation of 27.
         assert!(counts.iter().all(|count| count.abs_diff(1000) < 110), "{counts:?}");
     }
 }

@@ -1,12 +1,12 @@
-//! Sets of ranks: those whose hosts stand together.
+//! Sets of ranks whose hosts are executed together.
 
 use std::sync::Arc;
 
-/// Ranks in ascending order: all of a program, or those of one part of a network.
+/// Ranks in ascending order: all ranks of a program, or the ranks of one part of a network.
 #[derive(Debug, Clone)]
 pub struct Ranks {
     len: u32,
-    /// `None` if they are all.
+    /// `None` for all ranks.
     part: Option<Part>,
 }
 
@@ -14,7 +14,7 @@ pub struct Ranks {
 #[derive(Debug, Clone)]
 struct Part {
     numbers: Arc<[u32]>,
-    /// By number: the place of every rank among those of its own part.
+    /// For every rank: its place in its own part.
     places: Arc<[u32]>,
 }
 
@@ -42,7 +42,7 @@ impl Ranks {
         numbers.into_iter().map(part).collect()
     }
 
-    /// Some of `all` ranks, in ascending order.
+    /// These of `all` ranks, in ascending order.
     pub fn some(numbers: Vec<u32>, all: u32) -> Self {
         if numbers.len() == all as usize {
             return Self::all(all);
@@ -52,7 +52,7 @@ impl Ranks {
         Self { len: numbers.len() as u32, part: Some(Part { numbers: numbers.into(), places: places.into() }) }
     }
 
-    /// How many they are.
+    /// Number of ranks.
     pub fn len(&self) -> usize {
         self.len as usize
     }
@@ -62,12 +62,12 @@ impl Ranks {
         self.len == 0
     }
 
-    /// The rank at `place` among them.
+    /// The rank at `place` of this set.
     pub fn number(&self, place: usize) -> u32 {
         self.part.as_ref().map_or(place as u32, |part| part.numbers[place])
     }
 
-    /// The place of `rank`, which is one of them, among them.
+    /// The place of `rank` in this set, which must include it.
     #[inline]
     pub fn place(&self, rank: u32) -> usize {
         match &self.part {

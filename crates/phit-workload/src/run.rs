@@ -7,37 +7,37 @@ use crate::program::Operation;
 use crate::queue::Queue;
 use crate::rails::InOrder;
 
-/// What happens at a time.
+/// An event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Event {
     /// An operation of `rank` is due, which has this number.
     Operation { rank: u32, number: u32, operation: Operation },
     /// A message arrives.
     Message(Message),
-    /// A message that came at this time arrives when those before it have.
+    /// A message arrived at this time. It is handled after the messages before it.
     InTurn(Message, u64),
-    /// A message is on its way, after so many hops.
+    /// A message under way, after `hops` hops.
     Hop { message: Message, hops: u32 },
 }
 
-/// What came of a program.
+/// The results of a program.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Finish {
     /// When each rank has finished.
     pub ranks: Vec<u64>,
-    /// What the CPUs of each rank have done.
+    /// The use of each rank's CPUs.
     pub usage: Vec<Usage>,
-    /// What is left, if the program did not come to its end.
+    /// The unfinished part, if the program did not reach its end.
     pub left: Left,
-    /// Messages in the order in which they came, if they are asked for.
+    /// Messages in the order of arrival, if they are asked for.
     pub messages: Vec<Carried>,
     /// Operations, if they are asked for.
     pub operations: Vec<Span>,
-    /// What CPUs have done, if it is asked for.
+    /// Activities of CPUs, if they are asked for.
     pub stretches: Vec<Stretch>,
-    /// By rank the phases that it has ended, if they are asked for.
+    /// The phases that each rank has ended, if they are asked for.
     pub phases: Vec<Vec<Phase>>,
-    /// Events.
+    /// Number of events.
     pub events: u64,
 }
 
@@ -55,25 +55,25 @@ pub struct Carried {
     pub message: Message,
     /// When it arrived.
     pub arrived: u64,
-    /// When a receive had it.
+    /// When a receive matched it.
     pub matched: Option<u64>,
 }
 
-/// What is asked of a run.
+/// The lists that a run is asked for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Asked {
     /// A list of all messages.
     pub messages: bool,
     /// A list of all operations.
     pub operations: bool,
-    /// A list of what CPUs have done.
+    /// A list of the activities of CPUs.
     pub tracks: bool,
-    /// When ranks ended the phases of the program.
+    /// The times at which ranks ended the phases of the program.
     pub phases: bool,
 }
 
 impl Asked {
-    /// The hosts, which note what is asked for.
+    /// The hosts, prepared to record these lists.
     pub fn of(self, hosts: Hosts) -> Hosts {
         let hosts = if self.operations { hosts.with_spans() } else { hosts };
         let hosts = if self.tracks { hosts.with_stretches() } else { hosts };
@@ -86,13 +86,13 @@ pub fn run(plan: Box<dyn Plan>, params: HostParams, network: impl Network) -> Fi
     run_hosts(Hosts::new(plan, params), Asked::default(), network)
 }
 
-/// Executes the program of `hosts`, which has not begun, over a network.
+/// Executes the program of `hosts`, which has not started, over a network.
 pub fn run_hosts(hosts: Hosts, asked: Asked, mut network: impl Network) -> Finish {
     let mut hosts = asked.of(hosts);
     let mut queue = Queue::default();
     let mut effects = Effects::default();
     let mut messages: Vec<Carried> = Vec::new();
-    // Over one interface messages come in the order in which they were sent.
+    // Over one interface, messages arrive in the order of sending.
     let mut order = hosts.rails().map(|_| Order::default());
     let ranks = hosts.ranks().clone();
     for rank in ranks.iter() {
@@ -157,12 +157,12 @@ pub fn run_hosts(hosts: Hosts, asked: Asked, mut network: impl Network) -> Finis
     }
 }
 
-/// Messages on their way over several rails.
+/// Messages under way over several rails.
 #[derive(Default)]
 struct Order {
-    /// With the time at which each came.
+    /// Messages in order, with the time at which each arrived.
     messages: InOrder<(Message, u64)>,
-    /// Messages that have been sent.
+    /// Number of messages sent.
     sent: u32,
 }
 
@@ -175,7 +175,7 @@ impl Order {
     }
 }
 
-/// Queues what an event at `now` has led to.
+/// Queues the consequences of an event at `now`.
 fn settle(
     hosts: &Hosts,
     effects: &mut Effects,

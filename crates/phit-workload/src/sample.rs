@@ -1,10 +1,10 @@
-//! Some of many, spread evenly: what is measured to tell what all take.
+//! A sample of many objects, spread evenly, from which all are estimated.
 
-/// The golden ratio's fraction: its multiples, modulo 1, are spread evenly however many there are, and keep no step
-/// with networks of round numbers.
+/// The fractional part of the golden ratio. Its multiples, modulo 1, are spread evenly for any number of them, and do
+/// not fall into step with networks of round sizes.
 pub const GOLDEN: f64 = 0.618_033_988_749_895;
 
-/// `count` of the numbers below `of`, spread evenly, in ascending order; all of them if there are no more.
+/// `count` of the numbers below `of`, spread evenly, in ascending order. All of them if there are no more.
 #[must_use]
 pub fn spread(count: u32, of: u32) -> Vec<u32> {
     if count >= of {

@@ -1,9 +1,9 @@
-//! What ranks do, task by task: programs that need not be stored.
+//! Scripts: programs that need not be stored, because each task of a rank can be computed.
 //!
-//! A rank has one or several *streams*, each a sequence of *tasks*: a calculation, messages, its part of a collective.
-//! A task begins when the one before it in its stream has ended, and so many of other streams. Each task follows from
-//! the numbers of its rank, its stream and itself; [`crate::generated`] makes it when it is due, [`Scripts::store`]
-//! makes all.
+//! A rank has one or several *streams*, each a sequence of *tasks*: a calculation, messages, or its part of a
+//! collective. A task begins when the task before it in its stream has ended, and also given numbers of tasks in other
+//! streams. A task is computed from the numbers of its rank, its stream and itself. [`crate::generated`] makes it when
+//! it is due; [`Scripts::store`] makes all of them.
 
 use crate::collective::{Pair, Step, Steps};
 use crate::patience::poll;
@@ -11,19 +11,19 @@ use crate::program::{Operation, Program, RankProgram};
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// What a collective costs its members beside its messages, in units of time.
+/// The cost of a collective to its members besides its messages, in units of time.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Costs {
     /// Before the first step of a lane.
     pub start: u64,
-    /// After the messages of a step that a member waits for.
+    /// After each step whose messages a member waits for.
     pub step: u64,
-    /// For each byte that is combined.
+    /// For each combined byte.
     pub combine: f64,
 }
 
 impl Costs {
-    /// Of combining alone.
+    /// The cost of combining alone.
     pub fn combining(combine: f64) -> Self {
         Self { combine, ..Self::default() }
     }
@@ -43,19 +43,19 @@ impl Costs {
     }
 }
 
-/// Ranks, in the order of their members, and what they do together.
+/// Ranks, in the order of their members, and the collective that they perform.
 #[derive(Debug, Clone)]
 pub struct Communicator {
     /// The ranks.
     pub ranks: Arc<[u32]>,
-    /// What they do.
+    /// The steps of the collective.
     pub steps: Arc<dyn Steps>,
-    /// What it costs.
+    /// Its cost.
     pub costs: Costs,
 }
 
 impl Communicator {
-    /// A member's step that is known to be a pair, after which there is no calculation; peers are ranks.
+    /// A member's step, if it is known to be a pair without a calculation after it. Peers are ranks.
     #[inline]
     pub(crate) fn pair(&self, member: u32, lane: u32, number: u32) -> Option<Pair> {
         if !self.costs.is_free() {
@@ -69,19 +69,19 @@ impl Communicator {
     }
 }
 
-/// What a rank does in a task.
+/// The work of a task.
 #[derive(Debug, Clone)]
 pub enum Work {
-    /// It computes for so long, in units of time.
+    /// Computes for this time, in units of time.
     Calc(u64),
-    /// It sends and receives at once; peers are ranks.
+    /// Sends and receives at once; peers are ranks.
     Exchange(Box<Step>),
-    /// Its part of a collective, as this member.
+    /// The part of this member in a collective.
     Collective(Arc<Communicator>, u32),
 }
 
 impl Work {
-    /// Nothing.
+    /// No work.
     pub fn nothing() -> Self {
         Self::exchange(Step::default())
     }
@@ -98,7 +98,7 @@ impl Work {
         }
     }
 
-    /// The calculation with which a lane begins.
+    /// The calculation at the start of a lane.
     pub(crate) fn start(&self) -> u64 {
         match self {
             Self::Calc(time) => *time,
@@ -107,14 +107,14 @@ impl Work {
         }
     }
 
-    /// A step of a lane, whose peers are ranks, and the time of the calculation after what it receives.
+    /// A step of a lane, whose peers are ranks, and the time of the calculation after its receives.
     pub(crate) fn step(&self, lane: u32, number: u32) -> Option<(Step, u64)> {
         let (mut step, time) = self.members_step(lane, number)?;
         step.sends.iter_mut().chain(&mut step.receives).for_each(|part| part.peer = self.rank_of(part.peer));
         Some((step, time))
     }
 
-    /// The same with the peers that [`Self::rank_of`] names.
+    /// [`Self::step`] with the peers as [`Self::rank_of`] accepts them.
     #[inline]
     pub(crate) fn members_step(&self, lane: u32, number: u32) -> Option<(Step, u64)> {
         match self {
@@ -128,7 +128,7 @@ impl Work {
         }
     }
 
-    /// True if it is known that every message has a size that `fits`, see [`Script::every_size`].
+    /// True if the sizes of all messages are known to satisfy `fits`, see [`Script::every_size`].
     fn every_size(&self, fits: &dyn Fn(u64) -> bool, budget: &mut usize) -> bool {
         if let Self::Collective(communicator, _) = self
             && let Some(known) = communicator.steps.every_size(fits)
@@ -144,7 +144,7 @@ impl Work {
         })
     }
 
-    /// A step that is known to be a pair, after which there is no calculation; peers are ranks.
+    /// A step, if it is known to be a pair without a calculation after it. Peers are ranks.
     #[inline]
     pub(crate) fn pair(&self, lane: u32, number: u32) -> Option<Pair> {
         let Self::Collective(communicator, member) = self else { return None };
@@ -161,7 +161,7 @@ impl Work {
     }
 }
 
-/// So many tasks of a stream of the same rank have ended.
+/// A point in another stream of the rank: this many tasks of it have ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Point {
     /// The stream.
@@ -173,26 +173,26 @@ pub struct Point {
 /// A task of a stream.
 #[derive(Debug, Clone)]
 pub struct Task {
-    /// What is done.
+    /// Its work.
     pub work: Work,
-    /// What has to be, besides the task before it.
+    /// Points that must be reached, besides the end of the task before it.
     pub after: Vec<Point>,
-    /// The CPU on which it is done.
+    /// The CPU that it runs on.
     pub cpu: u8,
-    /// First tag of its messages, among those of the script: one for each lane.
+    /// First tag of its messages, among the tags of the script: one for each lane.
     pub tag: u32,
 }
 
 impl Task {
-    /// On CPU 0, after the one before it, with tag 0.
+    /// On CPU 0, after the task before it, with tag 0.
     pub fn new(work: Work) -> Self {
         Self { work, after: vec![], cpu: 0, tag: 0 }
     }
 }
 
-/// What all ranks do.
+/// The work of all ranks.
 pub trait Script: Debug + Send + Sync {
-    /// What it is, in a word.
+    /// Its kind, in a word.
     fn name(&self) -> &'static str;
 
     /// Streams of a rank.
@@ -200,12 +200,12 @@ pub trait Script: Debug + Send + Sync {
         1
     }
 
-    /// CPUs that tasks name.
+    /// Number of CPUs that tasks name.
     fn cpus(&self) -> u8 {
         1
     }
 
-    /// Tags that messages have, from 0.
+    /// Number of tags that messages use, from 0.
     fn tags(&self) -> u32 {
         1
     }
@@ -213,8 +213,8 @@ pub trait Script: Debug + Send + Sync {
     /// A task of a rank's stream; `None` after the last.
     fn task(&self, rank: u32, stream: u32, number: u32) -> Option<Task>;
 
-    /// True if it is known that every message of so many ranks has a size that `fits`. If they are looked at one after
-    /// the other, `budget` says how many may be, and is less by them then.
+    /// True if the sizes of all messages of `ranks` ranks are known to satisfy `fits`. `budget` limits the number of
+    /// messages that may be checked one by one, and is reduced by that number.
     fn every_size(&self, ranks: u32, fits: &dyn Fn(u64) -> bool, budget: &mut usize) -> bool {
         let streams = (0..ranks).flat_map(|rank| (0..self.streams()).map(move |stream| (rank, stream)));
         streams.into_iter().all(|(rank, stream)| {
@@ -225,7 +225,7 @@ pub trait Script: Debug + Send + Sync {
     }
 }
 
-/// Scripts one after the other: a rank begins one when it has ended the one before.
+/// Scripts one after another: a rank begins a script when it has ended the one before.
 #[derive(Debug, Clone)]
 pub struct Scripts {
     /// Number of ranks.
@@ -233,17 +233,17 @@ pub struct Scripts {
     parts: Vec<(Arc<dyn Script>, u32)>,
 }
 
-/// Tags are below it.
+/// Bound of the tags.
 const TAGS: u32 = 1 << 31;
 
 impl Scripts {
-    /// For so many ranks. The same script several times may stand there as one object.
+    /// Scripts for `ranks` ranks. A repeated script may be one shared object.
     pub fn new(ranks: u32, parts: impl IntoIterator<Item = Arc<dyn Script>>) -> Self {
         let mut next = 0u32;
         let mut known: Vec<(Arc<dyn Script>, u32)> = vec![];
         for part in parts {
-            // Messages between two ranks with one tag are received in the order in which they are sent: a script may
-            // have its tags again.
+            // Messages between two ranks with one tag are received in the order of sending, so a repeated script may
+            // reuse its tags.
             let before = known.last().filter(|(last, _)| Arc::ptr_eq(last, &part)).map(|(_, tag)| *tag);
             let tag = before.unwrap_or_else(|| {
                 let tag = if next > TAGS - part.tags().min(TAGS) { 0 } else { next };
@@ -255,17 +255,17 @@ impl Scripts {
         Self { ranks, parts: known }
     }
 
-    /// The script of this place, and the first of its tags.
+    /// The script at this place, and its first tag.
     pub(crate) fn part(&self, number: u32) -> Option<&(Arc<dyn Script>, u32)> {
         self.parts.get(number as usize)
     }
 
-    /// Scripts one after the other, how many.
+    /// Number of scripts.
     pub(crate) fn parts(&self) -> usize {
         self.parts.len()
     }
 
-    /// CPUs that a rank needs.
+    /// Number of CPUs that a rank needs.
     pub fn cpus(&self) -> u8 {
         self.parts.iter().map(|(script, _)| script.cpus()).max().unwrap_or(1)
     }
@@ -288,12 +288,12 @@ impl Scripts {
     }
 }
 
-/// What the next operation of a rank waits for: the ends of these operations.
+/// The operations whose ends the next operation of a rank waits for.
 pub type Frontier = Vec<u32>;
 
-/// Adds the tasks of a rank; returns the operations with which the last ones end.
+/// Adds the tasks of a rank, and returns the operations with which the last ones end.
 fn all_tasks(list: &mut RankProgram, script: &dyn Script, rank: u32, tag: u32, start: Frontier) -> Frontier {
-    // Of each stream: the ends of its tasks, and the next one.
+    // For each stream: the ends of its tasks, and the next task.
     let streams = script.streams();
     let mut ends: Vec<Vec<Frontier>> = vec![vec![]; streams as usize];
     let mut next: Vec<Option<Task>> = (0..streams).map(|stream| script.task(rank, stream, 0)).collect();
@@ -328,10 +328,10 @@ fn all_tasks(list: &mut RankProgram, script: &dyn Script, rank: u32, tag: u32, s
     last
 }
 
-/// More dependencies between two steps go by way of an operation that takes no time; it waits for its CPU, though.
+/// If two steps have more dependencies than this, an operation without duration joins them. It still waits for its CPU.
 const MOST_EDGES: usize = 10_000;
 
-/// Adds the operations of a task that waits for `start`; returns those with which it ends.
+/// Adds the operations of a task that waits for `start`. Returns the operations with which it ends.
 pub(crate) fn one_task(list: &mut RankProgram, task: &Task, tag: u32, start: Frontier) -> Frontier {
     let mut ends = vec![];
     for lane in 0..task.work.lanes() {
@@ -383,18 +383,18 @@ impl Script for Calc {
     }
 }
 
-/// A collective in each of some communicators; a rank belongs to one of them, or does nothing.
+/// A collective in each of some communicators. A rank belongs to one of them, or does nothing.
 #[derive(Debug)]
 pub struct Communicators {
     each: Vec<Arc<Communicator>>,
-    /// By rank: communicator and member, the former all ones if it takes no part.
+    /// By rank: communicator and member. The communicator is all ones for ranks that take no part.
     place: Vec<(u32, u32)>,
 }
 
 const NONE: u32 = u32::MAX;
 
 impl Communicators {
-    /// For so many ranks.
+    /// For `ranks` ranks.
     pub fn new(ranks: u32, communicators: Vec<Communicator>) -> Self {
         let mut place = vec![(NONE, 0); ranks as usize];
         for (number, communicator) in (0..).zip(&communicators) {

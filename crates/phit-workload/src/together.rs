@@ -1,11 +1,11 @@
-//! Programs side by side, each with ranks of its own.
+//! Parallel programs, each with its own ranks.
 
 use crate::plan::{Exchange, Executable, Phase, Plan, Released};
 use crate::program::{ANY, Action, Operation};
 use crate::ranks::Ranks;
 use std::sync::Arc;
 
-/// Programs that run at once: the ranks of each are counted on from those of the one before.
+/// Programs that run at once. The ranks of each are numbered after the ranks of the program before.
 #[derive(Debug, Default)]
 pub struct Together {
     parts: Vec<Part>,
@@ -17,12 +17,12 @@ struct Part {
     program: Arc<dyn Executable>,
     /// Its first rank.
     first: u32,
-    /// When it begins, in the units of time that hosts count in.
+    /// When it starts, in the hosts' unit of time.
     start: u64,
 }
 
 impl Together {
-    /// Adds a program that begins at `start`, in the units of time that hosts count in; returns its first rank.
+    /// Adds a program that starts at `start`, in the hosts' unit of time. Returns its first rank.
     pub fn add(&mut self, program: Arc<dyn Executable>, start: u64) -> u32 {
         let first = self.ranks;
         self.ranks += program.ranks();
@@ -63,7 +63,7 @@ impl Executable for Together {
     }
 }
 
-/// A part of each program.
+/// The parts of all programs for some ranks.
 #[derive(Debug)]
 struct TogetherPlan {
     ranks: Ranks,
@@ -79,7 +79,7 @@ struct Running {
 }
 
 impl Running {
-    /// An operation as all programs together see it, which count the ranks on.
+    /// An operation with its ranks numbered over all programs.
     fn named(&self, mut operation: Operation) -> Operation {
         if let Action::Send(transfer) | Action::Recv(transfer) = &mut operation.action
             && transfer.peer != ANY
@@ -95,7 +95,7 @@ impl TogetherPlan {
         self.parts.partition_point(|part| part.first <= rank) - 1
     }
 
-    /// Asks the plan of a rank, which counts its ranks from 0, what is released.
+    /// Asks the plan of a rank, which numbers its ranks from 0, for released operations.
     fn ask(
         &mut self,
         rank: u32,

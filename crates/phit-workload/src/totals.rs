@@ -1,39 +1,39 @@
-//! What a program consists of, in numbers.
+//! The contents of a program, in numbers.
 
 use crate::error::Error;
 use crate::program::{Action, RankProgram, RankSink};
 use serde::Serialize;
 
-/// Counts of a program, rank by rank as they come.
+/// Totals of a program, counted rank by rank.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Totals {
     /// Ranks.
     pub ranks: u32,
-    /// CPUs of a rank: the largest number that an operation names, and one.
+    /// CPUs of a rank: the largest number that an operation names, plus one.
     pub cpus: u32,
-    /// Network interfaces of a rank: the largest number that an operation names, and one.
+    /// Network interfaces of a rank: the largest number that an operation names, plus one.
     pub nics: u32,
     /// Operations of all ranks.
     pub operations: u64,
-    /// Of the rank that has most of them.
+    /// Operations of the rank with most operations.
     pub most_operations: u64,
     /// Calculations.
     pub calcs: u64,
-    /// Messages that are sent.
+    /// Messages sent.
     pub sends: u64,
-    /// Messages that are waited for.
+    /// Messages waited for.
     pub receives: u64,
     /// Dependencies.
     pub dependencies: u64,
-    /// Bytes that are sent.
+    /// Bytes sent.
     pub bytes: u64,
-    /// Of the rank that sends most.
+    /// Bytes of the rank that sends most.
     pub most_bytes: u64,
     /// The largest message, in bytes.
     pub largest_message: u64,
     /// Time of all calculations.
     pub calc_time: u64,
-    /// Of the rank that computes longest.
+    /// Time of the rank that computes longest.
     pub most_calc_time: u64,
 }
 

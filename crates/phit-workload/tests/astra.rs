@@ -62,7 +62,7 @@ fn messages_arrive_when_they_do_in_astra_sim() {
             run(Box::new(StoredPlan::new(Arc::new(program))), params, shared::astra::network(topology, npus, link));
         assert!(finish.left.is_empty(), "{line}");
         assert_eq!(finish.completion().to_string(), columns[9], "{line}");
-        // Of the largest cases there is a digest alone.
+        // For the largest cases there is only a digest.
         if !columns[11].starts_with("sha256") {
             let arrivals: Vec<u64> = columns[11].split(' ').map(|time| time.parse().unwrap()).collect();
             assert_eq!(finish.ranks, arrivals, "{line}");

@@ -31,9 +31,8 @@ impl Steps for OneByOne {
     }
 }
 
-/// Its halving and doubling: partners at distances 1, 2, 4... with half, a quarter... of the vector, then back. What
-/// the last of the halving steps receives is not combined, and what the others do is charged by the size of the next
-/// one.
+/// Its halving and doubling: partners at distances 1, 2, 4... with half, a quarter... of the vector, then back. Data
+/// received in the last halving step is not combined. The other steps are charged by the size of the next step.
 #[derive(Debug)]
 struct Halving {
     npus: u32,
@@ -103,7 +102,7 @@ fn steps(name: &str, algorithm: &str, npus: u32, bytes: u64, [delay, combine]: [
     let (steps, combine): (Arc<dyn Steps>, f64) = match algorithm {
         "ring" if collective == Collective::AllToAll => (Arc::new(OneByOne { npus, bytes: own }), combine),
         "ring" => (known(Algorithm::Ring), combined),
-        // What comes from all others at once is combined in the time of one of them.
+        // Data from all other members at once is combined in the time for one of them.
         "direct" => (known(Algorithm::Direct), combined / f64::from(npus - 1)),
         _ => {
             let (reduces, gathers) = (collective != Collective::AllGather, collective != Collective::ReduceScatter);
@@ -134,7 +133,7 @@ fn collectives_finish_when_they_do_in_astra_sim() {
         let (steps, costs) = steps(name, algorithm, npus, chunk, costs);
         let ranks: Vec<u32> = (0..npus).collect();
         let mut composer = Composer::new(npus);
-        // So many chunks at once, each after the one that takes its place.
+        // `active` chunks at once, each after the chunk whose place it takes.
         let mut ends = vec![vec![vec![]; npus as usize]; active.min(splits) as usize];
         for chunk in 0..splits as usize {
             let place = chunk % ends.len();
@@ -190,7 +189,7 @@ impl Network for Dimensions {
     }
 }
 
-/// A part of a collective: a collective along one dimension, of so many bytes at its begin.
+/// A part of a collective: a collective along one dimension, with its bytes at the start.
 struct Along {
     collective: &'static str,
     dimension: usize,
@@ -287,7 +286,7 @@ fn collectives_over_dimensions_finish_when_they_do_in_astra_sim() {
     compared.check([44, 0, 0]);
 }
 
-/// How many runs are the same, near, and known to differ.
+/// Number of runs that are equal, near, and known to differ.
 #[derive(Debug, Default)]
 struct Compared {
     exact: u32,
@@ -367,7 +366,7 @@ fn traces_finish_when_they_do_in_astra_sim() {
                 continue;
             }
         };
-        // A send node ends when its message has arrived; those of collectives hold nothing up.
+        // A send node ends when its message has arrived. Sends of collectives delay nothing.
         let eager = if rendezvous == "1" { 0 } else { u64::MAX };
         let host = HostParams { overhead: 0, gap: 0, gap_per_byte: 0, overhead_per_byte: 0, eager };
         let link = Link { bandwidth: 50.0 * (1u64 << 30) as f64 / 1e9, latency: 500.0 };

@@ -21,7 +21,7 @@ fn schedule(name: &str) -> Result<Program, phit_workload::Error> {
     goal::read(File::open(path).unwrap())
 }
 
-/// What became of a schedule, in LogGOPSim's words.
+/// The outcome of a schedule, in LogGOPSim's words.
 fn outcome(finish: &Finish) -> &'static str {
     if !finish.left.receives.is_empty() || !finish.left.messages.is_empty() {
         "queues_not_empty"
@@ -32,7 +32,7 @@ fn outcome(finish: &Finish) -> &'static str {
     }
 }
 
-/// All times, of every rank and to the last unit; but for those of operations that LogGOPSim starts too early.
+/// All times of every rank, to the last unit, except for operations that LogGOPSim starts too early.
 #[test]
 fn times_are_those_of_loggopsim() {
     let mut compared = 0;
@@ -75,7 +75,7 @@ fn times_are_those_of_loggopsim() {
     assert_eq!(compared, 164);
 }
 
-/// With several CPUs an operation begins when what it waits for has ended, on whichever CPU.
+/// With several CPUs, an operation begins when the operations that it waits for have ended, on any CPU.
 #[test]
 fn dependencies_hold_across_cpus() {
     let program = Arc::new(schedule("m13_two_cpus_cross_dependency").unwrap());
@@ -260,7 +260,7 @@ proptest! {
         let mut written = vec![];
         binary::write(&mut written, |ranks| program.each_rank(ranks)).unwrap();
         let read = goal::read(&written[..]).unwrap();
-        // The binary form has the successors of an operation's end before those of its start.
+        // In the binary form, successors of an operation's end precede successors of its start.
         for rank in 0..program.ranks() {
             prop_assert!(program.of(rank).eq(read.of(rank)));
             for number in 0..program.len(rank) {

@@ -23,7 +23,7 @@ fn two(first: &str, second: &str) -> String {
     format!("num_ranks 2\nrank 0 {{\n{first}\n}}\nrank 1 {{\n{second}\n}}\n")
 }
 
-/// What LogGOPSim reads, and with the same times.
+/// Schedules that LogGOPSim can read, with equal times.
 #[test]
 fn what_is_odd_there_is_odd_here() {
     let cases: &[(&str, String, &[u64])] = &[
@@ -38,7 +38,7 @@ fn what_is_odd_there_is_odd_here() {
     }
 }
 
-/// What LogGOPSim refuses, or reads wrongly, and means something all the same.
+/// Schedules that LogGOPSim refuses, or reads wrongly, although they have a meaning.
 #[test]
 fn more_is_read_than_there() {
     // A message of 6 bytes: 2 o + L + 5 G.
@@ -60,8 +60,8 @@ fn more_is_read_than_there() {
     }
 }
 
-/// What is refused, most of it there, too; the last ones LogGOPSim reads in its own way, crashes on, or never ends
-/// with.
+/// Schedules that are refused. LogGOPSim refuses most of them, too. It reads the last ones in its own way, crashes, or
+/// never ends.
 #[test]
 fn what_means_nothing_is_refused() {
     let cases: &[(&str, String, &str)] = &[

@@ -1,4 +1,4 @@
-//! Traces as files: one a rank, `PREFIX.RANK.et`, perhaps compressed, or `PREFIX.RANK.json`.
+//! Traces as files: one for each rank, `PREFIX.RANK.et`, perhaps compressed, or `PREFIX.RANK.json`.
 
 use super::graph::{Noted, Options, noted};
 use crate::error::Error;
@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// True of a folder, and of a file whose name is that of a trace.
+/// True for a folder, and for a file with the name of a trace.
 pub fn is_trace(path: &Path) -> bool {
     path.is_dir() || path.file_name().is_some_and(|name| parts(&name.to_string_lossy()).is_some())
 }
 
-/// What a name begins with, the rank, and how it ends.
+/// The prefix of a name, the rank, and the suffix.
 fn parts(name: &str) -> Option<(&str, Option<u32>, &str)> {
     let plain = name.strip_suffix(".gz").unwrap_or(name);
     let stem = plain.strip_suffix(".et").or_else(|| plain.strip_suffix(".json"))?;
@@ -21,17 +21,17 @@ fn parts(name: &str) -> Option<(&str, Option<u32>, &str)> {
     Some(numbered.unwrap_or((stem, None, end)))
 }
 
-/// Reads the traces of all ranks: those of a folder, or those whose names differ from that of `path` in the rank.
+/// Reads the traces of all ranks: those in a folder, or those whose names differ from `path` in the rank only.
 pub fn read_files(path: &Path, options: &Options) -> Result<Program, Error> {
     read_noted(path, options).map(Noted::into_program)
 }
 
-/// What a reader of the traces should know besides the program.
+/// Facts about the traces that a reader should know besides the program.
 pub fn notes(path: &Path, options: &Options) -> Result<Vec<String>, Error> {
     Ok(read_noted(path, options)?.notes())
 }
 
-/// The node that an operation of a rank comes from: the traces are read anew, since a program does not hold it.
+/// The node that an operation comes from. A program does not store nodes, so the traces are read again.
 pub fn place_of(path: &Path, options: &Options, rank: u32, operation: u32) -> Result<Option<String>, Error> {
     Ok(read_noted(path, options)?.place_of(rank, operation))
 }

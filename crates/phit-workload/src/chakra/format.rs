@@ -1,4 +1,4 @@
-//! The protobuf messages of Chakra execution traces, schema 0.0.4, as far as they are read.
+//! The protobuf messages of Chakra execution traces, schema 0.0.4, limited to the fields in use.
 //!
 //! S. Sridharan et al., "Chakra: Advancing Performance Benchmarking and Co-design Using Standardized Execution Traces",
 //! arXiv 2305.14516, 2023.
@@ -57,7 +57,7 @@ pub(crate) struct Attribute {
     pub(crate) value: Option<Value>,
 }
 
-/// Which types occur depends on who wrote the file: a number is taken from any of them.
+/// The type of a value depends on the writer of the file, so a number is accepted in any type.
 #[derive(Clone, PartialEq, prost::Oneof)]
 pub(crate) enum Value {
     #[prost(double, tag = "3")]
@@ -102,7 +102,7 @@ pub(crate) struct Bools {
 }
 
 impl Value {
-    /// A whole number that is not negative, from whichever type.
+    /// A nonnegative whole number, of any type.
     pub(crate) fn whole(&self) -> Option<u64> {
         match self {
             Self::Double(value) => (*value >= 0.0 && value.fract() == 0.0 && *value < 1e19).then_some(*value as u64),
@@ -118,10 +118,10 @@ impl Value {
     }
 }
 
-/// Largest message that is read, in bytes: a length beyond it is no length.
+/// Largest message that is read, in bytes: a larger length is an error.
 const MOST: u64 = 1 << 28;
 
-/// The nodes of a file: after the metadata, each message with its length before it.
+/// The nodes of a file: the messages after the metadata, each preceded by its length.
 pub(crate) fn nodes(mut input: impl BufRead) -> Result<Vec<Node>, Error> {
     let mut nodes = vec![];
     let mut number = 0u64;
@@ -154,11 +154,11 @@ pub(crate) fn nodes(mut input: impl BufRead) -> Result<Vec<Node>, Error> {
     }
 }
 
-/// Numbers of the fields that the schema has: all others are skipped in silence by the decoder.
+/// Numbers of the fields in the schema. The decoder skips all others silently.
 const METADATA_FIELDS: RangeInclusive<u32> = 1..=2;
 const NODE_FIELDS: RangeInclusive<u32> = 1..=10;
 
-/// The first field of a message that is not among those `known`.
+/// The first field of a message that is not `known`.
 fn unknown(mut message: &[u8], known: RangeInclusive<u32>) -> Result<Option<u32>, prost::DecodeError> {
     while !message.is_empty() {
         let (field, wire) = decode_key(&mut message)?;
@@ -170,7 +170,7 @@ fn unknown(mut message: &[u8], known: RangeInclusive<u32>) -> Result<Option<u32>
     Ok(None)
 }
 
-/// A number in base 128, the least digit first; `None` at the end of the file.
+/// A number in base 128, the lowest digit first; `None` at the end of the file.
 fn length(input: &mut impl BufRead) -> Result<Option<u64>, Error> {
     let mut length = 0u64;
     for shift in (0..35).step_by(7) {

@@ -16,41 +16,42 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Read};
 use std::sync::Arc;
 
-/// Which of a node's dependencies count.
+/// The dependencies of a node that count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum Dependencies {
-    /// Those on data alone, as version 1 of the feeder has it: in traces of PyTorch the others name the caller.
+    /// Dependencies on data only, like version 1 of the feeder. In traces of PyTorch, the other dependencies name the
+    /// caller.
     #[default]
     Data,
-    /// Those on data and on control, as version 3 has it.
+    /// Dependencies on data and on control, like version 3 of the feeder.
     DataAndControl,
 }
 
-/// In which order a GPU's operations go.
+/// The order of a GPU's operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum Streams {
-    /// As dependencies have it, and otherwise by their ids as far as the accelerator is free.
+    /// The order of dependencies; beyond that, the order of ids, as soon as the accelerator is free.
     #[default]
     AsGiven,
-    /// Those of one stream (attribute `stream`) one after another, as on a GPU: by the times at which they started, or
-    /// by their ids where no times are given. Traces of PyTorch lack these dependencies (mlcommons/chakra, issue 215).
+    /// Operations of one stream (attribute `stream`) one after another, as on a GPU: by their start times, or by their
+    /// ids if there are no times. Traces of PyTorch lack these dependencies (mlcommons/chakra, issue 215).
     InOrder,
 }
 
-/// How long a calculation takes.
+/// The duration of calculations.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 #[schemars(inline)]
 pub enum Compute {
-    /// As long as the trace says.
+    /// The duration in the trace.
     #[default]
     Duration,
-    /// As the roofline model says of its operations and bytes, unless it is the CPU's: an operation takes a nanosecond
-    /// divided by `peak`, or by what the memory feeds at `bandwidth`.
+    /// The roofline model of its operations and bytes, except on the CPU. An operation takes a nanosecond divided by
+    /// `peak`, or the time to load its data at `bandwidth`, whichever is longer.
     Roofline {
         /// Operations in a nanosecond.
         peak: f64,
@@ -60,7 +61,7 @@ pub enum Compute {
     },
 }
 
-/// The time that a load or a store takes.
+/// The duration of a load or a store.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
@@ -73,32 +74,32 @@ pub struct Memory {
     pub bandwidth: f64,
 }
 
-/// What a trace leaves open.
+/// Choices that a trace leaves open.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(inline)]
 pub struct Options {
-    /// Which dependencies count.
+    /// The dependencies that count.
     pub dependencies: Dependencies,
     /// Whether operations of one stream of a GPU wait for one another.
     pub streams: Streams,
-    /// How long calculations take.
+    /// The duration of calculations.
     pub compute: Compute,
-    /// What loads and stores take; they are refused without it.
+    /// The duration of loads and stores. If left out, they are refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<Memory>,
-    /// The algorithm of each collective; the usual one if it is not here.
+    /// The algorithm of each collective; for collectives not listed here, the usual one.
     pub algorithms: BTreeMap<Collective, Algorithm>,
-    /// Parts into which a collective is cut, sent one after the other.
+    /// Number of parts into which a collective is cut, sent one after another.
     #[schemars(range(min = 1))]
     pub chunks: u32,
-    /// Time before a collective begins, and again after what each of its steps receives, in nanoseconds.
+    /// Time before a collective begins, and again after each step's messages have been received, in nanoseconds.
     #[schemars(extend("x-unit" = "nanoseconds"))]
     pub delay: u64,
     /// Time for each byte that a collective combines, in nanoseconds.
     #[schemars(extend("x-unit" = "nanoseconds"))]
     pub combine: f64,
-    /// The ranks of each group that a collective may name; all of them if it names none.
+    /// The ranks of each group that a collective may name. A collective without a group has all ranks.
     pub groups: BTreeMap<String, Vec<u32>>,
 }
 
@@ -119,7 +120,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Refuses rates that stand for no time.
+    /// Refuses rates that give no finite time.
     fn check(&self) -> Result<(), Error> {
         let above = |key, rate: f64| match rate > 0.0 && rate.is_finite() {
             true => Ok(()),
@@ -144,7 +145,7 @@ impl Options {
     }
 }
 
-/// The CPU of a rank that executes the nodes of its host processor, of its accelerator, and those that communicate.
+/// The CPUs of a rank for the nodes of its host processor, of its accelerator, and of communication.
 const HOST: u8 = 0;
 const ACCELERATOR: u8 = 1;
 const COMMUNICATION: u8 = 2;
@@ -167,7 +168,7 @@ const COLLECTIVES: [&str; 10] = [
     "barrier",
 ];
 
-/// Reads the traces of all ranks, in their order, compressed by gzip or not. A unit of time of the program is a
+/// Reads the traces of all ranks, in their order, compressed by gzip or not. The program's unit of time is a
 /// nanosecond.
 pub fn read<R: Read>(files: impl IntoIterator<Item = R>, options: &Options) -> Result<Program, Error> {
     noted(files, options).map(Noted::into_program)
@@ -177,7 +178,7 @@ pub fn read<R: Read>(files: impl IntoIterator<Item = R>, options: &Options) -> R
 pub(super) struct Noted {
     program: Program,
     graphs: Vec<Graph>,
-    /// By rank: the first operation of each node that has any, and the node.
+    /// By rank: the first operation of each node with operations, and the node.
     origins: Vec<Vec<(u32, u32)>>,
 }
 
@@ -187,7 +188,7 @@ impl Noted {
         self.program
     }
 
-    /// What a reader of the traces should know, by rank: operations of one stream that nothing keeps in their order.
+    /// Facts that a reader of the traces should know, by rank: operations of one stream without a fixed order.
     pub(super) fn notes(&self) -> Vec<String> {
         let loose: Vec<(usize, Loose)> =
             self.graphs.iter().enumerate().filter_map(|(rank, graph)| Some((rank, graph.loose()?))).collect();
@@ -209,7 +210,7 @@ impl Noted {
     }
 }
 
-/// The same as [`read`], with the nodes.
+/// [`read`] with the nodes.
 pub(super) fn noted<R: Read>(files: impl IntoIterator<Item = R>, options: &Options) -> Result<Noted, Error> {
     options.check()?;
     let mut graphs = vec![];
@@ -232,7 +233,7 @@ pub(super) fn noted<R: Read>(files: impl IntoIterator<Item = R>, options: &Optio
     Ok(Noted { program: composer.finish(), graphs, origins })
 }
 
-/// The nodes of a file, of protobuf messages or as JSON.
+/// The nodes of a file, from protobuf messages or JSON.
 fn nodes(mut input: impl BufRead) -> Result<Vec<Node>, Error> {
     if json::is_json(input.fill_buf()?) { json::nodes(input) } else { format::nodes(input) }
 }
@@ -245,31 +246,31 @@ struct Graph {
     before: Vec<Vec<u32>>,
     /// Nodes that wait for each one.
     after: Vec<Vec<u32>>,
-    /// How many nodes each one still waits for.
+    /// Number of nodes that each one still waits for.
     waiting: Vec<u32>,
     /// Nodes that wait for nothing, by their ids.
     ready: BTreeSet<(u64, u32)>,
-    /// Operations with which each node ends, once it has been added.
+    /// The operations with which each node ends, once it has been added.
     ends: Vec<Option<Frontier>>,
-    /// Groups that its metadata define.
+    /// Groups that the rank's metadata defines.
     groups: BTreeMap<String, Vec<u32>>,
-    /// The place of each collective among those of its group.
+    /// The number of each collective among the collectives of its group.
     places: FxHashMap<u32, u32>,
     /// The nodes of each stream, in its order.
     streams: Vec<Vec<u32>>,
 }
 
-/// Operations of streams that do not wait for the one before.
+/// Operations of a stream that do not wait for the operation before.
 struct Loose {
-    /// How many, at least.
+    /// Number of such operations, at least.
     pairs: u64,
-    /// The first of them, and the one before.
+    /// The first of them, and the operation before it.
     before: u32,
     after: u32,
 }
 
-/// Dependencies that are followed while it is asked whether operations of a stream are in order: enough for millions of
-/// operations whose dependencies are near, and some seconds at most.
+/// Most dependencies that are followed to check whether operations of a stream are in order. Enough for millions of
+/// operations with near dependencies, in at most some seconds.
 const MOST_FOLLOWED: u64 = 50_000_000;
 
 impl Graph {
@@ -326,7 +327,7 @@ impl Graph {
         Ok(graph)
     }
 
-    /// Operations of a stream that do not wait for the one before it, neither directly nor by way of others.
+    /// Operations of a stream that do not wait for the operation before, neither directly nor through others.
     fn loose(&self) -> Option<Loose> {
         let place = self.places_in_order();
         let mut found: Option<Loose> = None;
@@ -340,7 +341,7 @@ impl Graph {
                 for &earlier in &self.before[node as usize] {
                     followed += 1;
                     reached |= earlier == before;
-                    // What comes before the one that is looked for does not wait for it.
+                    // Nodes before the wanted one cannot wait for it.
                     if place[earlier as usize] > place[before as usize] && seen[earlier as usize] != after {
                         seen[earlier as usize] = after;
                         open.push(earlier);
@@ -360,7 +361,7 @@ impl Graph {
         found
     }
 
-    /// The place of each node in an order in which all wait for those before.
+    /// The index of each node in an order in which all nodes wait for earlier ones only.
     fn places_in_order(&self) -> Vec<u32> {
         let mut waiting: Vec<usize> = self.before.iter().map(Vec::len).collect();
         let mut place = vec![u32::MAX; self.nodes.len()];
@@ -392,7 +393,7 @@ impl Graph {
         Ok(())
     }
 
-    /// What a node waits for, as operations.
+    /// The operations that a node waits for.
     fn frontier(&self, number: u32) -> Frontier {
         let ends = self.before[number as usize].iter().filter_map(|before| self.ends[*before as usize].as_ref());
         let mut frontier: Frontier = ends.flatten().copied().collect();
@@ -412,11 +413,11 @@ impl Graph {
     }
 }
 
-/// A collective for which some of its ranks have come: which node of each.
+/// A collective at which some of its ranks have arrived, with the node of each.
 #[derive(Debug)]
 struct Meeting {
     ranks: Arc<[u32]>,
-    /// What the first one says of it.
+    /// Kind, bytes and root, as the first node gives them.
     call: (Collective, u64, u32),
     came: BTreeMap<u32, u32>,
 }
@@ -424,7 +425,7 @@ struct Meeting {
 struct Builder<'o> {
     composer: Composer,
     options: &'o Options,
-    /// By group and place.
+    /// By group, and number within the group.
     meetings: BTreeMap<(String, u32), Meeting>,
     /// See [`Noted`].
     origins: Vec<Vec<(u32, u32)>>,
@@ -480,7 +481,7 @@ impl Builder<'_> {
         };
         let frontier = graph.frontier(number);
         let end = match operation {
-            // It takes no time: what waits for it waits for what it waits for.
+            // It takes no time: nodes that wait for it wait for the same operations.
             None => frontier,
             Some(operation) => {
                 self.origins[rank as usize].push((self.composer.operations(rank), number));
@@ -516,13 +517,13 @@ impl Builder<'_> {
         let rank = found.ok_or_else(|| wrong(node, format!("{peer} = {rank}, expected 0 to {}", ranks - 1)))?;
         let tag = attribute(node, "comm_tag").and_then(Value::whole).unwrap_or(0);
         let tag = u32::try_from(tag).map_err(|_| wrong(node, format!("comm_tag = {tag}, expected below 2^32")))?;
-        // Tags of the trace and those of collectives never meet.
+        // Tags of the trace differ from tags of collectives.
         let tag =
             tag.checked_add(1 << 31).ok_or_else(|| wrong(node, format!("comm_tag = {tag}, expected below 2^31")))?;
         Ok(operation(needed(node, "comm_size")?, rank, tag).on(COMMUNICATION))
     }
 
-    /// A rank has come to a collective; the last one adds it for all.
+    /// A rank has arrived at a collective. The last one adds it for all ranks.
     fn meet(&mut self, rank: u32, number: u32, graphs: &mut [Graph]) -> Result<(), Error> {
         let graph = &graphs[rank as usize];
         let node = &graph.nodes[number as usize];
@@ -569,7 +570,7 @@ impl Builder<'_> {
         let chunks = u64::from(self.options.chunks).min(bytes.max(1));
         for chunk in 0..chunks {
             let size = bytes / chunks + u64::from(chunk < bytes % chunks);
-            // A trace says how much a rank has for all.
+            // A trace gives the data of a rank for all other ranks together.
             let size = if collective == Collective::AllToAll { size / u64::from(members) } else { size };
             let call = Members { root, ..Members::new(collective, algorithm, members, size) };
             self.composer.collective_on(COMMUNICATION, &meeting.ranks, &call.steps()?, costs);
@@ -582,8 +583,8 @@ impl Builder<'_> {
     }
 }
 
-/// The nodes of each stream of a rank's accelerator, in the order in which they started, or of their ids where not all
-/// have a time.
+/// The nodes of each stream of a rank's accelerator, in the order of their start times, or of their ids if some have no
+/// time.
 fn streams(nodes: &[Node]) -> Vec<Vec<u32>> {
     let mut streams: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
     for (number, node) in (0..).zip(nodes).filter(|(_, node)| node.kind >= 2) {
@@ -623,8 +624,8 @@ fn needed(node: &Node, name: &str) -> Result<u64, Error> {
     value.whole().ok_or_else(|| wrong(node, format!("{name} is no whole number of 0 or more")))
 }
 
-/// True of the call on a host processor that launches a collective: another node, which says what it is, holds it. In
-/// traces of PyTorch, both are of the same type.
+/// True for the host's call that launches a collective. Another node, which describes the collective, names it as a
+/// dependency. In traces of PyTorch, both nodes have one type.
 fn is_launch(node: &Node) -> bool {
     let on_host = attribute(node, "is_cpu_op").is_some_and(|value| value.whole() == Some(1));
     on_host && attribute(node, "comm_type").is_none()
@@ -639,7 +640,7 @@ fn group(node: &Node) -> String {
     }
 }
 
-/// What a collective does, its bytes, its root.
+/// Kind, bytes and root of a collective.
 fn called(node: &Node) -> Result<(Collective, u64, u32), Error> {
     let kind = needed(node, "comm_type")?;
     let Some(name) = COLLECTIVES.get(kind as usize) else {
@@ -657,8 +658,8 @@ fn called(node: &Node) -> Result<(Collective, u64, u32), Error> {
     Ok((collective, bytes, root as u32))
 }
 
-/// The groups that a node of metadata defines: `[{"pg_name": "1", "ranks": [0, 1]}]`, within two characters on each
-/// side.
+/// The groups that a node of metadata defines: `[{"pg_name": "1", "ranks": [0, 1]}]`, between two additional characters
+/// on each side.
 fn defined(node: &Node) -> Result<BTreeMap<String, Vec<u32>>, Error> {
     let text = node.inputs.as_ref().map_or("", |inputs| inputs.values.as_str());
     if !text.contains("pg_name") {

@@ -1,6 +1,6 @@
-//! Traces as JSON, in two forms. Chakra's jsonizer writes the messages one after the other, in the JSON form of
-//! protobuf, in which whole numbers of 64 bits are texts and types go by their names. Chakra's feeder reads one table
-//! with the list `workload_graph`. What is neither is refused.
+//! Traces as JSON, in two forms. Chakra's jsonizer writes messages one after another, in the JSON form of protobuf:
+//! whole numbers of 64 bits are texts, and types have names. Chakra's feeder reads one table with the list
+//! `workload_graph`. Any other JSON is refused.
 
 use super::format::{Attribute, Bools, Node, Value, Values};
 use crate::error::{Error, quoted};
@@ -20,8 +20,7 @@ const TYPES: [&str; 8] = [
     "COMM_COLL_NODE",
 ];
 
-/// True of the first bytes of a JSON text; those of a protobuf message may begin with a bracket, but not go on like
-/// this.
+/// True for the start of a JSON text. A protobuf message may begin with a bracket, but cannot continue like JSON.
 pub(crate) fn is_json(start: &[u8]) -> bool {
     let mut bytes = start.iter().filter(|byte| !byte.is_ascii_whitespace());
     match bytes.next() {
@@ -126,14 +125,14 @@ pub(crate) fn nodes(input: impl BufRead) -> Result<Vec<Node>, Error> {
     Ok(nodes)
 }
 
-/// The list of nodes in the form that the feeder reads.
+/// The list of nodes in the feeder's form.
 const GRAPH: &str = "workload_graph";
 
-/// Keys of the first message, the metadata, and some that every node has one of.
+/// Keys of the first message, the metadata; and keys of which every node has at least one.
 const METADATA: [&str; 2] = ["version", "attr"];
 const OF_NODES: [&str; 3] = ["id", "type", "durationMicros"];
 
-/// The first message holds metadata; it may be a node where they were left out.
+/// The first message holds metadata. It may be a node if the metadata was left out.
 fn first_message(message: Json) -> Result<Option<Node>, Error> {
     let wrong = |what: &str| Err(Error::new(format!("message 0: {what}")));
     let Json::Object(table) = message else { return wrong(&format!("is no table; {FORMS}")) };
@@ -163,7 +162,7 @@ fn first_message(message: Json) -> Result<Option<Node>, Error> {
 const FORMS: &str = "expected what chakra_jsonizer prints, which begins with a table with `version`, or a table with \
                      `workload_graph`";
 
-/// Keys of a node in the feeder's form, besides those that become attributes.
+/// Keys of a node in the feeder's form, besides keys that become attributes.
 const FEEDER: [&str; 12] = [
     "Id",
     "Name",
@@ -193,8 +192,8 @@ fn graph(list: Option<Json>) -> Result<Vec<Node>, Error> {
         .collect()
 }
 
-/// `{"Id": 1, "NodeType": 4, "data_deps": [], "runtime": 250}`: what has no place in a message is an attribute, except
-/// what may be meant for a dependency.
+/// `{"Id": 1, "NodeType": 4, "data_deps": [], "runtime": 250}`: a key without a field in the message becomes an
+/// attribute, unless it may be meant as a dependency.
 fn feeder_node(table: serde_json::Map<String, Json>) -> Result<Node, Error> {
     let number = |key: &str| -> Result<Option<u64>, Error> {
         let Some(value) = table.get(key) else { return Ok(None) };
@@ -223,7 +222,7 @@ fn feeder_node(table: serde_json::Map<String, Json>) -> Result<Node, Error> {
             Json::Bool(value) => Some(Value::Bool(*value)),
             Json::Number(number) => Some(numeric(number)),
             Json::String(text) => Some(Value::String(text.clone())),
-            // No list counts for anything.
+            // Lists have no meaning as attributes.
             Json::Array(_) | Json::Object(_) | Json::Null => None,
         };
         attributes.push(Attribute { name: key.clone(), value });
@@ -295,9 +294,9 @@ fn attribute(mut table: serde_json::Map<String, Json>) -> Result<Attribute, Erro
                 Value::Bools(Bools { values: values.iter().map(|value| value == &Json::Bool(true)).collect() })
             }
             (kind, Json::Number(number)) if kind.ends_with("Val") => numeric(&number),
-            // 64 bits are a text; so are bytes, which stand for no number.
+            // Numbers of 64 bits are texts. So are bytes, which are not used as numbers.
             (kind, Json::String(text)) if kind.ends_with("Val") => Value::String(text),
-            // Lists of anything else are not looked at.
+            // Lists of other values are not used.
             (kind, Json::Object(_)) if kind.ends_with("List") => Value::Bytes(vec![]),
             (kind, _) => return Err(wrong(&format!("has a value {} that is not known", quoted(kind)))),
         }),

@@ -1,4 +1,4 @@
-//! Chakra execution traces: a file a rank, each a graph of calculations, messages and collectives.
+//! Chakra execution traces: a file for each rank, each a graph of calculations, messages and collectives.
 
 mod files;
 mod format;

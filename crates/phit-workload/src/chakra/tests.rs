@@ -56,7 +56,7 @@ fn run(ranks: &[Vec<Node>], options: &Options) -> Finish {
 fn calculations_and_messages_follow_their_dependencies() {
     let peer =
         |name, rank| [(name, Value::Int32(rank)), ("comm_size", Value::Uint64(100)), ("comm_tag", Value::Uint32(7))];
-    // The second calculation stands before the first one in the file.
+    // The second calculation precedes the first one in the file.
     let sender = vec![calc(3, &[1], 2), calc(1, &[], 3), node(9, 5, &[3], &peer("comm_dst", 1))];
     let receiver = vec![node(1, 6, &[], &peer("comm_src", 0)), calc(2, &[1], 1)];
     let finish = run(&[sender, receiver], &Options::default());
@@ -96,9 +96,9 @@ fn collectives_meet_by_their_place_in_their_group() {
         .collect();
     let finish = run(&ranks, &Options::default());
     assert!(finish.left.is_empty());
-    // Rank 3 is the last to begin; a ring of 4 takes 6 steps, each at least a latency.
+    // Rank 3 is the last to begin. A ring of 4 takes 6 steps, each at least a latency.
     assert!(finish.ranks.iter().all(|time| *time >= 3000 && *time <= 3000 + 12 * LATENCY), "{:?}", finish.ranks);
-    // Two groups by their names, one of them defined by the trace itself.
+    // Two groups by name, one of them defined by the trace itself.
     let grouped = |name: &str| {
         let mut node = collective(2, &[], all_reduce, 4096);
         node.attributes.push(Attribute { name: "pg_name".into(), value: Some(Value::String(name.into())) });
@@ -112,7 +112,7 @@ fn collectives_meet_by_their_place_in_their_group() {
     assert_eq!(finish.ranks, [2 * LATENCY; 4]);
 }
 
-/// PyTorch traces the call that launches a collective, too: it takes its time on the host, and is no collective.
+/// PyTorch traces the call that launches a collective, too. The call takes time on the host, and is not a collective.
 #[test]
 fn calls_that_launch_collectives_take_their_time() {
     let mut launch = Node { duration_micros: 7, ..node(1, 7, &[], &[("is_cpu_op", Value::Bool(true))]) };
@@ -139,7 +139,7 @@ fn dependencies_on_control_count_if_asked_for() {
     assert_eq!(run(&ranks, &both).ranks, [8000]);
 }
 
-/// As Chakra's converter writes them: numbers of 64 bits as texts, types by their names, what is 0 left out.
+/// The form of Chakra's converter: numbers of 64 bits as texts, types by name, and zeros left out.
 #[test]
 fn json_says_the_same() {
     let peer = |name, rank| [(name, Value::Int32(rank)), ("comm_size", Value::Uint64(100))];
@@ -233,7 +233,7 @@ fn no_file_leads_to_a_panic() {
     }
 }
 
-/// As the feeder reads it: one table, whose nodes have attributes beside all else.
+/// The form that the feeder reads: one table, whose nodes have attributes beside all other keys.
 #[test]
 fn the_feeders_json_says_the_same() {
     let binary = vec![
@@ -269,7 +269,7 @@ fn other_json_is_no_empty_program() {
     assert!(error(r#"{"schema": "1.1.0", "nodes": []}"#).contains("is an execution trace of PyTorch"));
     assert!(error(r#"{"traceEvents": []}"#).contains("is a trace of PyTorch's profiler"));
     assert!(error(r#"{"workload_graph": {}}"#).contains("workload_graph: expected a list of nodes"));
-    // The first message is a node where the metadata were left out.
+    // The first message is a node if the metadata was left out.
     assert_eq!(json(r#"{"id": 1, "type": 4, "durationMicros": 3}{"id": 2, "type": 4}"#).unwrap(), 2);
 }
 
@@ -277,7 +277,7 @@ fn other_json_is_no_empty_program() {
 #[test]
 fn other_messages_are_no_empty_program() {
     let error = |bytes: &[u8]| read([bytes], &Options::default()).unwrap_err().to_string();
-    // Field 3 is a number: a node in place of the metadata.
+    // Field 3 is a number: a node instead of the metadata.
     assert_eq!(error(b"\x02\x18\x04"), "rank 0: message 0: is not metadata of a trace, which has no field 3");
     assert_eq!(error(b"\x00\x02\x58\x01"), "rank 0: message 1: is not a node, which has no field 11");
 }
@@ -286,7 +286,7 @@ fn on_stream(id: u64, stream: i64, start: u64, data: &[u64], kind: i32) -> Node 
     Node { start_micros: start, duration_micros: 10, ..node(id, kind, data, &[("stream", Value::Int64(stream))]) }
 }
 
-/// A collective on the stream of a calculation, without a dependency: it goes ahead unless streams are in order.
+/// A collective on the stream of a calculation, without a dependency: it goes first unless streams are in order.
 #[test]
 fn operations_of_a_stream_go_one_after_another_if_asked_for() {
     let ranks: Vec<Vec<Node>> = (0..2)
@@ -300,7 +300,7 @@ fn operations_of_a_stream_go_one_after_another_if_asked_for() {
     let in_order = Options { streams: Streams::InOrder, ..Options::default() };
     assert_eq!(run(&ranks, &in_order).ranks, [10_000 + 2 * LATENCY; 2]);
     // By time: node 9 before node 1, which are added after node 3. Other streams and the host's operations are not
-    // concerned.
+    // affected.
     let mut first = on_stream(9, 7, 5, &[], 4);
     let program_of = |nodes: &[Node], options: &Options| program(&[nodes.to_vec()], options).unwrap();
     let edges = |nodes: &[Node]| program_of(nodes, &in_order).dependencies();
@@ -323,7 +323,7 @@ fn streams_without_order_are_noted() {
     assert!(said[0].contains("do not wait for the one before on their stream: 1, on ranks: 1 (first: "), "{said:?}");
     assert!(said[0].contains("rank 0, node 2 (computation \"n2\") after node 1 (computation \"n1\")"), "{said:?}");
     assert!(notes(&loose, &Options { streams: Streams::InOrder, ..Options::default() }).is_empty());
-    // In order by way of the host's node 4, and by way of another stream.
+    // In order through the host's node 4, and through another stream.
     let by_way = [loose[0].clone(), calc(4, &[1], 1), on_stream(2, 7, 2, &[4], 4), on_stream(3, 9, 1, &[], 4)];
     assert!(notes(&by_way, &Options::default()).is_empty());
 }

@@ -6,16 +6,17 @@
 use super::{Cut, Parts, Step, Steps, log2_up};
 use smallvec::smallvec;
 
-/// Which way data go.
+/// The direction of the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
     /// From the root: broadcast.
     Down,
-    /// To the root, summed up: reduction.
+    /// To the root, combined: reduction.
     Up,
 }
 
-/// In round k of a broadcast each of the first 2^k members sends to the one 2^k further on; a reduction goes back.
+/// In round k of a broadcast, each of the first 2^k members sends to the member 2^k further on. A reduction runs
+/// backwards.
 #[derive(Debug)]
 pub(crate) struct Binomial {
     pub(crate) cut: Cut,
@@ -27,7 +28,7 @@ impl Steps for Binomial {
     fn step(&self, member: u32, _lane: u32, number: u32) -> Option<Step> {
         let Self { cut, root, way } = *self;
         let place = cut.back(member, root);
-        // Rounds in which the member has a child: all after the one in which it has its parent.
+        // Rounds in which the member has a child: all rounds after the one with its parent.
         let own = place.checked_ilog2().map_or(0, |round| round + 1);
         let children = log2_up(cut.members).saturating_sub(own);
         let steps = children + u32::from(place > 0);

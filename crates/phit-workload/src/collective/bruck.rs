@@ -1,5 +1,5 @@
-//! Bruck's algorithms: distances that double, for any number of members; and the dissemination barrier, which has their
-//! pattern.
+//! Bruck's algorithms, with distances that double, for any number of members; and the dissemination barrier, which has
+//! their pattern.
 //!
 //! J. Bruck, C.-T. Ho, S. Kipnis, E. Upfal and D. Weathersby, "Efficient Algorithms for All-to-All Communications in
 //! Multiport Message-Passing Systems", IEEE TPDS 8(11), 1997. D. Hensgen, R. Finkel and U. Manber, "Two Algorithms for
@@ -9,7 +9,7 @@ use super::pairs::Pairs;
 use super::{Blocks, Cut, Part, Step, Steps, log2_up, total};
 use smallvec::smallvec;
 
-/// All-gather: each member collects the blocks of those after it.
+/// All-gather: each member collects the blocks of the members after it.
 #[derive(Debug)]
 pub(crate) struct BruckGather {
     pub(crate) cut: Cut,
@@ -32,8 +32,8 @@ impl Steps for BruckGather {
     }
 }
 
-/// All-to-all: a block moves on by each power of two in the distance to its destination. `blocks` of a message counts
-/// from 0: which ones they are depends on where they come from.
+/// All-to-all: a block moves by each power of two in the distance to its destination. `blocks` of a message count from
+/// 0: their identity depends on their origin.
 #[derive(Debug)]
 pub(crate) struct BruckAllToAll {
     pub(crate) members: u32,
@@ -53,7 +53,8 @@ impl Steps for BruckAllToAll {
         let part = |peer, sender| {
             let bytes = match pairs {
                 Pairs::Equal(bytes) => bytes * u64::from(count),
-                // What is for `on` places further has come as many of these as the smaller powers of two make up.
+                // The blocks for the member `on` places further have arrived in all combinations of smaller powers of
+                // two.
                 _ => {
                     let source = |on: u32| cut.back(sender, on & (distance - 1));
                     total(moved().map(|on| pairs.bytes(*members, source(on), cut.next(source(on), on))))
@@ -70,11 +71,11 @@ impl Steps for BruckAllToAll {
     }
 }
 
-/// Barrier: after the last step each member has heard of all.
+/// Barrier: after the last step, each member has heard of all members.
 #[derive(Debug)]
 pub(crate) struct Dissemination {
     pub(crate) members: u32,
-    /// Of a message.
+    /// Bytes of a message.
     pub(crate) bytes: u64,
 }
 
@@ -85,7 +86,7 @@ impl Steps for Dissemination {
             return None;
         }
         let (cut, distance) = (Cut { members, bytes }, 1 << number);
-        // What is known of: this member and those before it.
+        // The known members: this member and those before it.
         let known = |member| {
             let count = distance.min(members);
             Blocks::run(cut.back(member, count - 1), count)

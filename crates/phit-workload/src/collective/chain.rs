@@ -6,7 +6,7 @@
 use super::binomial::Way;
 use super::{Blocks, Cut, Step, Steps};
 
-/// A chain from the root on, in segments: while one comes, the one before it goes on.
+/// A chain from the root on, in segments: while a segment arrives, the one before it is passed on.
 #[derive(Debug)]
 pub(crate) struct Chain {
     pub(crate) members: u32,
@@ -22,7 +22,7 @@ impl Steps for Chain {
         let ring = Cut { members, bytes };
         let cut = Cut { members: segments, bytes };
         let place = ring.back(member, root);
-        // Its place along the way of the data.
+        // Its place in the direction of the data.
         let along = if way == Way::Down { place } else { members - 1 - place };
         let (has_before, has_after) = (along > 0, along + 1 < members);
         let sent = if has_before { number.checked_sub(1) } else { Some(number) };

@@ -1,12 +1,12 @@
-//! A collective in chunks: so many at once, each after the one before it in its lane.
+//! A collective in chunks: several at once, and in each lane one chunk after another.
 
 use super::{Step, Steps};
 use std::sync::Arc;
 
-/// The first `at_once` chunks begin together; chunk c begins when chunk c - `at_once` has ended, member by member.
+/// The first `at_once` chunks begin together. A member begins chunk c when it has ended chunk c - `at_once`.
 #[derive(Debug)]
 pub(crate) struct Chunked {
-    /// All with as many lanes.
+    /// The chunks, with equal numbers of lanes.
     pub(crate) chunks: Vec<Arc<dyn Steps>>,
     pub(crate) at_once: u32,
 }

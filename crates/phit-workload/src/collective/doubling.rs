@@ -6,20 +6,20 @@
 use super::{Blocks, Cut, Step, Steps, log2_up};
 use smallvec::smallvec;
 
-/// Which of the algorithms over partners at powers of two.
+/// The algorithms with partners at powers of two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exchange {
-    /// Everything that is there, all-gathered: 1, 2, 4... blocks.
+    /// All-gather: each exchange passes on all blocks that are there: 1, 2, 4...
     Gather,
-    /// Half of what is left, reduce-scattered.
+    /// Reduce-scatter: each exchange passes on half of the remaining blocks.
     Halve,
-    /// The second, then the first: Rabenseifner's all-reduce.
+    /// Rabenseifner's all-reduce: halving, then gathering.
     HalveAndGather,
-    /// The whole vector: all-reduce.
+    /// All-reduce: each exchange passes on the whole vector.
     Whole,
 }
 
-/// All-gather by recursive doubling, reduce-scatter by recursive halving, and both as all-reduce.
+/// All-gather by recursive doubling, reduce-scatter by recursive halving, and both together as all-reduce.
 #[derive(Debug)]
 pub(crate) struct Doubling {
     /// `members` is a power of two.
@@ -44,7 +44,7 @@ impl Steps for Doubling {
         }
         let distance = if halves { cut.members >> (round + 1) } else { 1 << round };
         let peer = member ^ distance;
-        // As many blocks as the partner is away: those in which the two meet.
+        // As many blocks as the distance to the partner.
         let of = |member: u32| match exchange {
             Exchange::Whole => Blocks::run(0, cut.members),
             _ => Blocks::run(member & !(distance - 1), distance),

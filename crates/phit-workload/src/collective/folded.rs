@@ -1,4 +1,4 @@
-//! All-reduce of any number of members by an algorithm for a power of two: members beyond it hand their vector to a
+//! All-reduce of any number of members by an algorithm for a power of two. Members beyond it pass their vector to a
 //! neighbour, and get the result from it.
 //!
 //! R. Rabenseifner, "Optimization of Collective Reduction Operations", ICCS 2004.
@@ -6,12 +6,12 @@
 use super::{Cut, Part, Step, Steps};
 use smallvec::smallvec;
 
-/// The first 2·r of p = 2^k + r members fold in pairs: the even one of a pair sits out.
+/// The first 2·r of p = 2^k + r members fold in pairs: the even member of a pair pauses.
 #[derive(Debug)]
 pub(crate) struct Folded<A> {
     pub(crate) members: u32,
     pub(crate) bytes: u64,
-    /// Among the largest power of two of members.
+    /// The algorithm among the largest power of two of members.
     pub(crate) inner: A,
 }
 
@@ -20,13 +20,13 @@ impl<A> Folded<A> {
         self.members - largest_power(self.members)
     }
 
-    /// The member that stands for a number among the power of two.
+    /// The member with this number in the power of two.
     fn outside(&self, inner: u32) -> u32 {
         if inner < self.extra() { 2 * inner + 1 } else { inner + self.extra() }
     }
 }
 
-/// The largest power of two up to `members`.
+/// The largest power of two that is at most `members`.
 pub(crate) fn largest_power(members: u32) -> u32 {
     1 << members.ilog2()
 }

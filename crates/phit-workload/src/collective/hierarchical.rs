@@ -1,8 +1,8 @@
-//! By groups of members that follow one another: inside them, and across.
+//! Collectives by groups of consecutive members: inside the groups, and across them.
 //!
-//! With groups of equal sizes every member has its part across the groups, together with those of its place in the
-//! other groups. Broadcast, reduction and barrier, and an all-reduce of groups of different sizes, go by one member of
-//! each group, its first one or the root.
+//! With groups of equal sizes, every member takes part across the groups, together with the members at its place in the
+//! other groups. In some collectives, only one member of each group takes part across: its first member or the root.
+//! These are broadcast, reduction and barrier, and an all-reduce of groups of different sizes.
 
 use super::binomial::{Binomial, Way};
 use super::bruck::Dissemination;
@@ -15,7 +15,7 @@ use crate::error::Error;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The members of groups of these sizes. One size stands for as many groups as there are.
+/// The members of groups of these sizes. A single size is repeated for all groups.
 pub(crate) fn groups(sizes: &[u32], members: u32) -> Result<Vec<Range<u32>>, Error> {
     let sizes: Vec<u32> = match sizes {
         [size] if *size > 0 && members.is_multiple_of(*size) => vec![*size; (members / size) as usize],
@@ -45,7 +45,7 @@ pub(crate) struct Hierarchical {
 }
 
 impl Hierarchical {
-    /// Size of the groups, if that is one.
+    /// Size of the groups, if all are equal.
     fn size(&self) -> Option<u32> {
         let size = self.groups.first()?.len();
         self.groups.iter().all(|group| group.len() == size).then_some(size as u32)
@@ -58,7 +58,7 @@ impl Hierarchical {
         })
     }
 
-    /// Each group by itself; `steps` of its number and size.
+    /// A collective in each group. `steps` gets the group's number and size.
     fn inside(&self, mut steps: impl FnMut(u32, u32) -> (Arc<dyn Steps>, Where)) -> Phase {
         let each = (0..).zip(&self.groups).map(|(number, group)| {
             let (steps, blocks) = steps(number, group.len() as u32);
@@ -67,7 +67,8 @@ impl Hierarchical {
         Phase::of(self.members, each)
     }
 
-    /// Those of each place in their groups, which are of one size; `steps` of the place.
+    /// A collective for each place, among the members at that place in their groups, which must have one size. `steps`
+    /// gets the place.
     fn across(&self, size: u32, steps: impl Fn(u32) -> (Arc<dyn Steps>, Where)) -> Phase {
         let each = (0..size).map(|place| {
             let (steps, blocks) = steps(place);
@@ -76,7 +77,7 @@ impl Hierarchical {
         Phase::of(self.members, each)
     }
 
-    /// The member of each group that stands for it.
+    /// The member of each group that represents it.
     fn leaders(&self) -> Arc<[u32]> {
         let leader = |group: &Range<u32>| if group.contains(&self.root) { self.root } else { group.start };
         self.groups.iter().map(leader).collect()
@@ -105,7 +106,7 @@ impl Hierarchical {
         let Self { members, bytes, .. } = *self;
         let count = self.groups.len() as u32;
         let ring = |cut, around| -> Arc<dyn Steps> { Arc::new(Ring { cut, around }) };
-        // Equal groups: the blocks of a place are those of its members, one in each group.
+        // Equal groups: the blocks of a place are the blocks of its members, one in each group.
         let places = |size| Where::At { first: 0, each: 1, count, stride: size };
         let of_place = |size, place| Where::At { first: place, each: size, count: 1, stride: 1 };
         let inside =
@@ -164,7 +165,7 @@ impl Hierarchical {
         Ok(Arc::new(Phased(phases)))
     }
 
-    /// All-to-all inside the groups: what is for the members of a place, in whichever group.
+    /// All-to-all inside the groups: data for the members at a place, in any group.
     fn to_places(&self, size: u32, pairs: &Pairs) -> Phase {
         let count = self.groups.len() as u32;
         let of = |source, place| total((0..count).map(|g| pairs.bytes(self.members, source, g * size + place)));
@@ -179,7 +180,7 @@ impl Hierarchical {
         })
     }
 
-    /// Then across: what the members of a group have for one of another group.
+    /// All-to-all across the groups: the data of a group's members for another group.
     fn to_groups(&self, size: u32, pairs: &Pairs) -> Phase {
         let count = self.groups.len() as u32;
         self.across(size, |place| {
@@ -198,7 +199,7 @@ impl Hierarchical {
     }
 }
 
-/// The sums of what is for each of several destinations, which are equal where the pairs are.
+/// The sums of the data for each of several destinations, which are equal if the pairs are.
 fn sums(pairs: &Pairs, destinations: u32, of: impl Fn(u32) -> u64) -> Pairs {
     match pairs.is_equal() {
         true => Pairs::Equal(of(0)),

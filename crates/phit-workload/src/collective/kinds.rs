@@ -22,41 +22,42 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
 
-/// What a collective does. Bytes are those of the whole vector that each member has, or gets, but where said otherwise.
+/// The kind of a collective. Bytes are the size of the whole vector that each member has, or gets, unless stated
+/// otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum Collective {
-    /// All get the sum.
+    /// All members get the sum.
     AllReduce,
-    /// All get everything; bytes are those that one member has.
+    /// All members get all data. Bytes are the data of one member.
     AllGather,
-    /// Each gets its block of the sum.
+    /// Each member gets its block of the sum.
     ReduceScatter,
-    /// Each has something for every other one; bytes are those for one of them.
+    /// Each member has data for every other one. Bytes are the data for one of them.
     AllToAll,
-    /// All get what the root has.
+    /// All members get the root's data.
     Broadcast,
     /// The root gets the sum.
     Reduce,
-    /// The root gets everything; bytes are those that one member has.
+    /// The root gets all data. Bytes are the data of one member.
     Gather,
-    /// Each gets its part of what the root has; bytes are those for one member.
+    /// Each member gets its part of the root's data. Bytes are the data for one member.
     Scatter,
-    /// None goes on before all are there; bytes are those of a message.
+    /// No member goes on before all have arrived. Bytes are the size of a message.
     Barrier,
 }
 
-/// How it is done.
+/// The algorithm of a collective.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum Algorithm {
     /// From each member to the next.
     Ring,
-    /// With partners at distances 1, 2, 4...: everything that is there.
+    /// With partners at distances 1, 2, 4...: all data that is there.
     RecursiveDoubling,
-    /// With partners at distances ..., 4, 2, 1: half of what is left.
+    /// With partners at distances ..., 4, 2, 1: half of the remaining data.
     RecursiveHalving,
     /// Recursive halving, then recursive doubling (Rabenseifner).
     HalvingDoubling,
@@ -72,15 +73,15 @@ pub enum Algorithm {
     Chain,
     /// Two binary trees, in segments.
     DoubleBinaryTree,
-    /// To those 1, 2, 4... places on.
+    /// To the members 1, 2, 4... places on.
     Dissemination,
     /// A scatter by a binomial tree, then an all-gather by a ring (van de Geijn).
     ScatterAllGather,
-    /// By groups of members: inside them, and across.
+    /// By groups of members: inside the groups, and across them.
     Hierarchical,
 }
 
-/// Every collective with the algorithms that do it, the usual one first.
+/// Every collective with its algorithms, the usual one first.
 const TABLE: &[(Collective, &[Algorithm])] = {
     use Algorithm::*;
     &[
@@ -100,7 +101,7 @@ const TABLE: &[(Collective, &[Algorithm])] = {
 };
 
 impl Collective {
-    /// All of them.
+    /// All collectives.
     pub fn all() -> impl Iterator<Item = Self> {
         TABLE.iter().map(|(collective, _)| *collective)
     }
@@ -164,31 +165,30 @@ impl fmt::Display for Algorithm {
     }
 }
 
-/// The members of a collective, and how it is done.
+/// A collective with all its parameters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Members {
-    /// What.
+    /// The kind of the collective.
     pub collective: Collective,
-    /// How.
+    /// Its algorithm.
     pub algorithm: Algorithm,
     /// Number of members.
     pub members: u32,
     /// Bytes, see [`Collective`].
     pub bytes: u64,
-    /// Member from which a broadcast or a scatter goes out, or to which a reduction or a gather comes.
+    /// Root: source of a broadcast or a scatter, destination of a reduction or a gather.
     pub root: u32,
-    /// Parts of the bytes that go their ways independently.
+    /// Number of chunks, which are sent independently.
     pub chunks: u32,
-    /// Chunks that are under way at once, each the next one where it has ended; 0 for all.
+    /// Number of chunks under way at once: a member begins the next chunk when one has ended. 0 for all.
     pub at_once: u32,
     /// Segments of a chain or of a binary tree's half.
     pub segments: u32,
-    /// Others that the direct algorithm exchanges with at a time; 0 for all.
+    /// Number of members with which the direct algorithm exchanges at a time; 0 for all.
     pub window: u32,
-    /// What members have for one another in an all-to-all, in place of `bytes`.
+    /// The data between members of an all-to-all, instead of `bytes`.
     pub pairs: Option<Pairs>,
-    /// Sizes of groups of members that follow one another, for the hierarchical algorithm; one size for groups of that
-    /// size.
+    /// Sizes of groups of consecutive members, for the hierarchical algorithm. A single size is repeated.
     pub groups: Vec<u32>,
 }
 
@@ -200,7 +200,7 @@ impl Members {
         Self { collective, algorithm, members, bytes, root, chunks, at_once, segments, window, pairs, groups }
     }
 
-    /// What each member does. Refuses a number of members that the algorithm is not made for.
+    /// The steps of each member. Refuses a number of members that the algorithm does not support.
     pub fn steps(&self) -> Result<Arc<dyn Steps>, Error> {
         let Self { collective, algorithm, members, bytes, root, chunks, at_once, segments, pairs, .. } = self;
         if !collective.algorithms().contains(algorithm) {
@@ -341,7 +341,7 @@ impl Members {
     }
 }
 
-/// Bytes of all members.
+/// Bytes of all members together.
 pub(crate) fn gathered(bytes: u64, members: u32) -> Result<u64, Error> {
     let all = bytes.checked_mul(u64::from(members));
     all.ok_or_else(|| Error::key("bytes", bytes, format!("those of {members} members are more than 2^64")))

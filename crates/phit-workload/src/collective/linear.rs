@@ -1,13 +1,13 @@
-//! Without a tree: the root with all others at once.
+//! Collectives without a tree: the root exchanges with all others at once.
 
 use super::binomial::Way;
 use super::{Blocks, Cut, Step, Steps};
 use smallvec::smallvec;
 
-/// What the root has for the others, or they for it.
+/// The data between the root and the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Has {
-    /// Everything: broadcast, reduction.
+    /// The whole vector: broadcast, reduction.
     Whole,
     /// A block for each: scatter, gather.
     Blocks,

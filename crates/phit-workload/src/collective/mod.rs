@@ -1,11 +1,11 @@
 //! Collective operations, step by step: what each member of a communicator sends and receives.
 //!
 //! A member's part is one or more *lanes*, each a sequence of *steps*. A step begins when everything of the step before
-//! it in its lane has ended; lanes know nothing of one another. So any step follows from the numbers of its member,
-//! lane and step: a collective need never be stored, see [`Steps`].
+//! it in its lane has ended. Lanes are independent. So any step can be computed from the numbers of its member, lane
+//! and step, and a collective need never be stored, see [`Steps`].
 //!
-//! The vector, or what is exchanged, is cut into as many *blocks* as there are members, of equal sizes but for one
-//! byte. A step says which blocks it sends, so that a test can follow the data.
+//! The vector, or the exchanged data, is cut into one *block* for each member. Sizes of blocks differ by at most one
+//! byte. A step names the blocks that it sends, so that a test can follow the data.
 
 mod binomial;
 mod bruck;
@@ -29,19 +29,19 @@ pub use pairs::Pairs;
 
 use smallvec::SmallVec;
 
-/// Blocks at equal distances, counted on from 0 after the last.
+/// Blocks at equal distances; after the last block, numbers continue at 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Blocks {
-    /// The first one.
+    /// The first block.
     pub first: u32,
-    /// How many.
+    /// Number of blocks.
     pub count: u32,
-    /// From one to the next.
+    /// Distance from one block to the next.
     pub stride: u32,
 }
 
 impl Blocks {
-    /// Blocks that follow one another.
+    /// Consecutive blocks.
     pub const fn run(first: u32, count: u32) -> Self {
         Self { first, count, stride: 1 }
     }
@@ -57,18 +57,18 @@ impl Blocks {
 pub struct Part {
     /// The other member.
     pub peer: u32,
-    /// Size.
+    /// Size in bytes.
     pub bytes: u64,
-    /// What it holds.
+    /// The blocks that it holds.
     pub blocks: Blocks,
 }
 
-/// A step of one message each way.
+/// A step with one message in each direction.
 #[derive(Debug, Clone, Copy)]
 pub struct Pair {
     /// The message that a member sends.
     pub send: Part,
-    /// The one that it waits for.
+    /// The message that it waits for.
     pub receive: Part,
     /// See [`Step::reduces`].
     pub reduces: bool,
@@ -84,14 +84,14 @@ impl From<Pair> for Step {
 /// Messages of a step: mostly one.
 pub type Parts = SmallVec<[Part; 1]>;
 
-/// What a member does at once.
+/// A step: messages that a member sends and receives at once.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Step {
     /// Messages that it sends.
     pub sends: Parts,
     /// Messages that it waits for.
     pub receives: Parts,
-    /// True if what is received is combined with what the member has, by a calculation after the messages.
+    /// True if received data is combined with the member's own, by a calculation after the messages.
     pub reduces: bool,
 }
 
@@ -102,14 +102,14 @@ impl Step {
     }
 }
 
-/// The sum of sizes, or the largest number: no message of so many bytes ever ends.
+/// The sum of sizes, or the largest number if it overflows: no message of that size ever ends.
 pub(crate) fn total(sizes: impl IntoIterator<Item = u64>) -> u64 {
     sizes.into_iter().fold(0, u64::saturating_add)
 }
 
 /// An algorithm of a collective for a communicator of one size.
 pub trait Steps: std::fmt::Debug + Send + Sync {
-    /// Lanes of each member.
+    /// Number of lanes of each member.
     fn lanes(&self) -> u32 {
         1
     }
@@ -117,7 +117,7 @@ pub trait Steps: std::fmt::Debug + Send + Sync {
     /// The step of this number; `None` after the last. A step may be empty.
     fn step(&self, member: u32, lane: u32, number: u32) -> Option<Step>;
 
-    /// The same as a pair, if it is one and that is known without a look at the step.
+    /// The step as a pair, if it is known to be one without computing the step.
     fn pair(&self, _member: u32, _lane: u32, _number: u32) -> Option<Pair> {
         None
     }
@@ -127,18 +127,18 @@ pub trait Steps: std::fmt::Debug + Send + Sync {
         (0..).take_while(|number| self.step(member, lane, *number).is_some()).count() as u32
     }
 
-    /// Whether every message has a size that `fits`; `None` if that is to be seen from the steps.
+    /// True if the sizes of all messages satisfy `fits`; `None` if only the steps can tell.
     fn every_size(&self, _fits: &dyn Fn(u64) -> bool) -> Option<bool> {
         None
     }
 }
 
-/// How many bytes, and how they are cut.
+/// Number of bytes, and their division into blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Cut {
-    /// Members, and blocks.
+    /// Number of members, and of blocks.
     pub(crate) members: u32,
-    /// Of all blocks.
+    /// Bytes of all blocks.
     pub(crate) bytes: u64,
 }
 
@@ -150,13 +150,13 @@ impl Cut {
         Part { peer, bytes: each + u64::from(u64::from(block) < longer), blocks: Blocks::one(block) }
     }
 
-    /// Bytes of blocks that follow one another.
+    /// Bytes of these blocks.
     pub(crate) fn size(self, blocks: Blocks) -> u64 {
         debug_assert_eq!(blocks.stride, 1);
         let Self { members, bytes } = self;
         let (each, longer) = (bytes / u64::from(members), bytes % u64::from(members));
         let before = |block: u64| block * each + block.min(longer);
-        // Divisions take long, and mostly nothing is to be divided.
+        // Divisions take long, and most of the time there is nothing to divide.
         let first = if blocks.first < members { blocks.first } else { blocks.first % members };
         let (first, count) = (u64::from(first), u64::from(blocks.count));
         let end = first + count;
@@ -176,26 +176,26 @@ impl Cut {
         Part { peer, bytes: self.size(blocks), blocks }
     }
 
-    /// All blocks.
+    /// All blocks, as one message.
     pub(crate) fn whole(self, peer: u32) -> Part {
         self.part(peer, Blocks::run(0, self.members))
     }
 
-    /// The member so many places further on.
+    /// The member `by` places further on.
     pub(crate) fn next(self, member: u32, by: u32) -> u32 {
         let (place, members) = (u64::from(member) + u64::from(by), u64::from(self.members));
         let place = if place < 2 * members { place } else { place % members };
         (if place < members { place } else { place - members }) as u32
     }
 
-    /// The member so many places before.
+    /// The member `by` places before.
     pub(crate) fn back(self, member: u32, by: u32) -> u32 {
         let by = if by < self.members { by } else { by % self.members };
         self.next(member, self.members - by)
     }
 }
 
-/// The least number of doublings that reach `members`.
+/// The smallest number of doublings that reaches `members`.
 pub(crate) fn log2_up(members: u32) -> u32 {
     members.max(1).next_power_of_two().trailing_zeros()
 }

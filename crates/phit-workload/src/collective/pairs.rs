@@ -1,22 +1,22 @@
-//! How much each member has for each other one, in an all-to-all.
+//! The data that each member has for each other one, in an all-to-all.
 
 use std::sync::Arc;
 
-/// Bytes from member to member. What a member has for itself stays where it is.
+/// Bytes from member to member. A member's data for itself is not sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Pairs {
-    /// The same for all.
+    /// Equal bytes for all pairs.
     Equal(u64),
-    /// By destination: what every member has for it.
+    /// By destination: the bytes that every member has for it.
     ByDestination(Arc<[u64]>),
     /// By source and destination, row by row.
     Matrix(Arc<[u64]>),
-    /// One of several parts of these, of equal sizes but for one byte.
+    /// One of several parts of other pairs. Sizes of parts differ by at most one byte.
     Chunk(Arc<Pairs>, u32, u32),
 }
 
 impl Pairs {
-    /// Bytes of `source` for `destination`, of so many members.
+    /// Bytes of `source` for `destination`, of `members` members.
     #[inline]
     pub fn bytes(&self, members: u32, source: u32, destination: u32) -> u64 {
         match self {
@@ -31,7 +31,7 @@ impl Pairs {
         bytes / u64::from(chunks) + u64::from(u64::from(chunk) < bytes % u64::from(chunks))
     }
 
-    /// True if all pairs have the same.
+    /// True if all pairs have equal bytes.
     pub(crate) fn is_equal(&self) -> bool {
         match self {
             Self::Equal(_) => true,
@@ -40,7 +40,7 @@ impl Pairs {
         }
     }
 
-    /// True if every member has the same for a destination.
+    /// True if every member has equally many bytes for a destination.
     pub(crate) fn same_from_all(&self) -> bool {
         match self {
             Self::Equal(_) | Self::ByDestination(_) => true,
@@ -49,14 +49,14 @@ impl Pairs {
         }
     }
 
-    /// Destinations that differ in how much everyone has for them, as the experts of a mixture do: the k-th in demand
-    /// gets a share in proportion to 1/k^`skew` (Zipf's law) of what a member has in all, which is `bytes` for each.
-    /// `place` says which one that is, from 0.
+    /// Destinations in different demand, such as the experts of a mixture. The k-th in demand gets a share in
+    /// proportion to 1/k^`skew` (Zipf's law) of each member's data, which is `bytes` times the number of members.
+    /// `place` returns the rank of a destination in this order, from 0.
     pub fn skewed(members: u32, bytes: u64, skew: f64, place: impl Fn(u32) -> u32) -> Self {
         let weight = |member: u32| libm::pow(f64::from(place(member)) + 1.0, -skew);
         let sum: f64 = (0..members).map(weight).sum();
         let all = bytes as f64 * f64::from(members);
-        // Rounded up to each place: together they are all there is.
+        // Cumulative sums are rounded, so that all parts add up to the total.
         let mut before = (0.0, 0);
         let each = (0..members).map(|member| {
             let share = before.0 + weight(member) / sum;

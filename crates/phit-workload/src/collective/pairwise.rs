@@ -1,16 +1,16 @@
-//! Pairwise exchange and direct messages: what a member has for another one goes straight there.
+//! Pairwise exchange and direct messages: data goes straight from its member to its destination.
 
 use super::pairs::Pairs;
 use super::{Blocks, Cut, Pair, Part, Step, Steps};
 
-/// What a member has for another one.
+/// The data of a member for another one.
 #[derive(Debug, Clone)]
 pub(crate) enum Sizes {
     /// Its own block, of the vector that is gathered: all-gather.
     Own(Cut),
-    /// The other one's block, summed up there: reduce-scatter.
+    /// The other member's block, combined there: reduce-scatter.
     Theirs(Cut),
-    /// What is for the other one: all-to-all.
+    /// The data for the other member: all-to-all.
     Each(Pairs),
 }
 
@@ -27,8 +27,8 @@ impl Sizes {
     }
 }
 
-/// A member exchanges with those 1, 2, ... places on, `in_step` of them in a step. With a window each lane has every
-/// `window`-th of the distances: so many are under way, and where one ends the next begins.
+/// A member exchanges with the members 1, 2, ... places on, `in_step` of them in a step. With a window, each lane has
+/// every `window`-th of the distances. So `window` exchanges are under way, and where one ends the next begins.
 #[derive(Debug)]
 pub(crate) struct Pairwise {
     pub(crate) members: u32,
@@ -38,12 +38,12 @@ pub(crate) struct Pairwise {
 }
 
 impl Pairwise {
-    /// One of the others after the other.
+    /// With one member after another.
     pub(crate) fn in_turn(members: u32, sizes: Sizes) -> Self {
         Self { members, sizes, in_step: 1, window: 1 }
     }
 
-    /// All at once, or so many at a time if `window` is not 0.
+    /// With all members at once, or with `window` at a time if `window` is not 0.
     pub(crate) fn at_once(members: u32, sizes: Sizes, window: u32) -> Self {
         let others = members.saturating_sub(1).max(1);
         match window == 0 || window >= others {
@@ -54,18 +54,18 @@ impl Pairwise {
 }
 
 impl Pairwise {
-    /// The first of the distances of a step.
+    /// The first distance of a step.
     #[inline]
     fn first(&self, lane: u32, number: u32) -> Option<u32> {
         let Self { members, in_step, window, .. } = self;
         number.checked_mul(in_step * window)?.checked_add(lane + 1).filter(|first| first < members)
     }
 
-    /// The messages of a member with those at this distance.
+    /// The messages between a member and the members at this distance.
     #[inline(always)]
     fn at(&self, member: u32, distance: u32) -> Pair {
         let Self { members, sizes, .. } = self;
-        // The distance is below the number of members.
+        // The distance is smaller than the number of members.
         let rest = members - distance;
         let to = if member < rest { member + distance } else { member - rest };
         let from = if member < distance { member + rest } else { member - distance };
@@ -98,7 +98,7 @@ impl Steps for Pairwise {
                 Step { sends, receives, reduces: self.reduces() }
             }
         };
-        // Nothing is sent to those for whom there is nothing.
+        // Empty messages are not sent.
         if matches!(sizes, Sizes::Each(pairs) if !pairs.is_equal()) {
             step.sends.retain(|part| part.bytes > 0);
             step.receives.retain(|part| part.bytes > 0);

@@ -1,16 +1,16 @@
-//! Algorithms one after the other, each in one or several smaller communicators.
+//! Algorithms one after another, each in one or several smaller communicators.
 
 use super::{Blocks, Part, Step, Steps};
 use std::sync::Arc;
 
-/// Where the blocks of a smaller communicator are among all.
+/// The position of a smaller communicator's blocks among all blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Where {
-    /// They are these.
+    /// The blocks are equal.
     Same,
-    /// Whichever they are, they are all of so many.
+    /// Any block means all of this many blocks.
     All(u32),
-    /// Block b stands for `count` blocks from `first` + b·`each` on, `stride` from one to the next.
+    /// Block b means `count` blocks from `first` + b·`each` on, `stride` from one to the next.
     At { first: u32, each: u32, count: u32, stride: u32 },
 }
 
@@ -30,7 +30,7 @@ impl Where {
     }
 }
 
-/// What a member does in a phase.
+/// The part of a member in a phase.
 #[derive(Debug, Clone)]
 pub(crate) struct Own {
     /// The members of its communicator.
@@ -56,14 +56,14 @@ impl Own {
 /// A phase.
 #[derive(Debug)]
 pub(crate) enum Phase {
-    /// All members take part in the same.
+    /// All members take part in one algorithm.
     All(Arc<dyn Steps>),
-    /// By member; some do nothing.
+    /// By member. Some take no part.
     Each(Vec<Option<Own>>),
 }
 
 impl Phase {
-    /// In each of some communicators its own algorithm, and where its blocks are.
+    /// Each communicator with its algorithm, and the position of its blocks.
     pub(crate) fn of(members: u32, all: impl IntoIterator<Item = (Arc<[u32]>, Arc<dyn Steps>, Where)>) -> Self {
         let mut found = vec![None; members as usize];
         for (members, steps, blocks) in all {
@@ -89,7 +89,7 @@ impl Phase {
     }
 }
 
-/// Phases one after the other, each of one lane.
+/// Phases one after another, each of one lane.
 #[derive(Debug)]
 pub(crate) struct Phased(pub(crate) Vec<Phase>);
 

@@ -1,10 +1,10 @@
-//! All-to-all over a ring: what is not for the next member goes on with it.
+//! All-to-all over a ring: the next member passes on everything that is not for itself.
 
 use super::pairs::Pairs;
 use super::{Blocks, Cut, Part, Step, Steps, total};
 use smallvec::smallvec;
 
-/// In step k a member hands on what comes from the member k places before it, but for its own.
+/// In step k, a member passes on the data from the member k places before it, without the part for itself.
 #[derive(Debug)]
 pub(crate) struct Relay {
     pub(crate) members: u32,

@@ -1,21 +1,21 @@
-//! Ring: every member sends to the next one, and receives from the one before.
+//! Ring: every member sends to the next one, and receives from the one before it.
 //!
 //! P. Patarasuk and X. Yuan, "Bandwidth Optimal All-reduce Algorithms for Clusters of Workstations", JPDC 69(2), 2009.
 
 use super::{Cut, Pair, Step, Steps};
 
-/// What goes round.
+/// The data that goes round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Around {
     /// Blocks, until all have them all.
     Gather,
-    /// Sums of blocks, until each member has that of its own.
+    /// Sums of blocks, until each member has the sum of its own block.
     Reduce,
-    /// The second, then the first.
+    /// Sums, then blocks.
     Both,
 }
 
-/// Reduce-scatter, all-gather, or all-reduce as the one after the other.
+/// Reduce-scatter, all-gather, or all-reduce as both in sequence.
 #[derive(Debug)]
 pub(crate) struct Ring {
     pub(crate) cut: Cut,
@@ -38,7 +38,7 @@ impl Steps for Ring {
         if number >= once {
             return None;
         }
-        // A block is summed up on its way to its member, which begins to hand it on.
+        // A block is combined on its way to its member, which then begins to pass it on.
         let sent = cut.back(member, if reduces { number + 1 } else { number });
         Some(Pair {
             send: cut.block(cut.next(member, 1), sent),

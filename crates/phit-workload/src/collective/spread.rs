@@ -1,4 +1,4 @@
-//! Scatter and gather by a binomial tree whose subtrees are members that follow one another.
+//! Scatter and gather by a binomial tree whose subtrees are consecutive members.
 //!
 //! R. Thakur, R. Rabenseifner and W. Gropp, "Optimization of Collective Communication Operations in MPICH", IJHPCA
 //! 19(1), 2005.
@@ -7,7 +7,8 @@ use super::binomial::Way;
 use super::{Blocks, Cut, Step, Steps, log2_up};
 use smallvec::smallvec;
 
-/// A member passes on the blocks of those 2^k places on and behind them, k = ..., 1, 0; a gather goes back.
+/// A member passes on the blocks of the member 2^k places on and of those after it, k = ..., 1, 0. A gather runs
+/// backwards.
 #[derive(Debug)]
 pub(crate) struct Spread {
     pub(crate) cut: Cut,
@@ -19,7 +20,7 @@ impl Steps for Spread {
     fn step(&self, member: u32, _lane: u32, number: u32) -> Option<Step> {
         let Self { cut, root, way } = *self;
         let place = cut.back(member, root);
-        // So many doublings are the members behind it.
+        // Number of doublings that reach the members behind it.
         let reach = if place == 0 { log2_up(cut.members) } else { place.trailing_zeros() };
         let steps = reach + u32::from(place > 0);
         if number >= steps {

@@ -9,16 +9,16 @@ use crate::script::{Calc, Communicator, Communicators, Costs, Script, Scripts};
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
-/// What a member has of each block: the members whose part is in it.
+/// For each block, the members whose data is in a member's copy.
 type Data = Vec<BTreeSet<u32>>;
 
-/// Lets all members take their steps, messages in the order in which they are sent, until nothing moves any more: all
-/// must have come to their end, and each message must be as large as its receive says. `data` goes along.
+/// Lets all members take their steps until nothing moves any more, with messages in the order of sending. All members
+/// must reach their end, and each message must have the size that its receive expects. `data` follows the messages.
 fn follow(steps: &dyn Steps, members: u32, data: &mut [Data]) {
     follow_with(steps, members, data, true);
 }
 
-/// Unless `exact`, whatever comes is added to what is there.
+/// [`follow`]. Unless `exact`, received data is added to the existing data.
 fn follow_with(steps: &dyn Steps, members: u32, data: &mut [Data], exact: bool) {
     type Messages = HashMap<(u32, u32, u32), VecDeque<(u64, Vec<(u32, BTreeSet<u32>)>)>>;
     let mut messages = Messages::new();
@@ -97,7 +97,7 @@ fn call(collective: Collective, algorithm: Algorithm, members: u32) -> Members {
     Members { segments: 3, ..Members::new(collective, algorithm, members, BYTES) }
 }
 
-/// How many blocks an algorithm cuts a vector into.
+/// Number of blocks into which an algorithm cuts a vector.
 fn blocks(call: &Members) -> u32 {
     match call.algorithm {
         Algorithm::Chain => call.segments,
@@ -191,7 +191,7 @@ fn each_collective_does_what_it_says() {
     assert!(followed > 700, "{followed}");
 }
 
-/// In Bruck's all-to-all a block moves by the distances of which the distance to its destination is the sum.
+/// In Bruck's all-to-all, a block moves by the distances whose sum is the distance to its destination.
 #[test]
 fn bruck_moves_each_block_to_its_destination() {
     for members in 1..40u32 {
@@ -217,19 +217,19 @@ fn bruck_moves_each_block_to_its_destination() {
     }
 }
 
-/// Hierarchical ones that need groups of equal sizes.
+/// Hierarchical collectives that need groups of equal sizes.
 fn equal_groups(collective: Collective) -> bool {
     matches!(collective, Collective::AllGather | Collective::ReduceScatter | Collective::AllToAll)
 }
 
-/// Whose beginning each member knows of at its end, by whatever it has received since.
+/// For each member, the members whose beginning it knows of at its end, by everything received since.
 fn follow_order(steps: &dyn Steps, members: u32) -> Vec<BTreeSet<u32>> {
     let mut data: Vec<Data> = (0..members).map(|member| vec![BTreeSet::from([member])]).collect();
     follow_with(&Knowing(steps), members, &mut data, false);
     data.into_iter().flatten().collect()
 }
 
-/// The same steps, each message with all that its sender knows.
+/// These steps, where each message carries everything that its sender knows.
 #[derive(Debug)]
 struct Knowing<'s>(&'s dyn Steps);
 
@@ -245,7 +245,7 @@ impl Steps for Knowing<'_> {
     }
 }
 
-/// What arrives where, of what every member has for every other one, by following each pair on its way.
+/// The bytes that arrive, over all pairs, found by following each pair on its route.
 fn arrived(call: &Members, pairs: &Pairs) -> u64 {
     let steps = call.steps().unwrap();
     follow(&*steps, call.members, &mut vec![vec![]; call.members as usize]);
@@ -272,7 +272,7 @@ fn arrived(call: &Members, pairs: &Pairs) -> u64 {
     sent
 }
 
-/// Every byte of a matrix, or of a skewed exchange, takes as many hops as the algorithm says.
+/// Every byte of a matrix, or of a skewed exchange, takes as many hops as the algorithm promises.
 #[test]
 fn unequal_exchanges_are_sent_whole() {
     let members = 12;
@@ -305,8 +305,8 @@ fn together(call: &Members, costs: Costs) -> std::sync::Arc<dyn Script> {
     Arc::new(Communicators::new(call.members, vec![communicator]))
 }
 
-/// What a message takes: in the network, of the CPU at either end, between two of an interface, for a byte after the
-/// first; and a byte that is combined.
+/// The times of a message: in the network, on the CPU at either end, between two messages of an interface, and for a
+/// byte after the first; and the time to combine a byte.
 #[derive(Clone, Copy)]
 struct Times {
     latency: u64,
@@ -317,7 +317,7 @@ struct Times {
 }
 
 impl Times {
-    /// Of a message of one byte.
+    /// Time of a message of one byte.
     fn alpha(self) -> u64 {
         self.latency + 2 * self.overhead
     }
@@ -329,11 +329,11 @@ fn time(call: &Members, Times { latency, overhead, gap, beta, gamma }: Times) ->
     let once = Scripts::new(call.members, [together(call, costs)]);
     let finish = run(Box::new(StoredPlan::new(Arc::new(once.store()))), params, Ideal(|_, _| latency));
     assert!(finish.left.is_empty());
-    // Whatever is put together step by step is the same.
+    // Composing step by step gives an equal program.
     let mut composer = Composer::new(call.members);
     composer.collective(&(0..call.members).collect::<Vec<_>>(), &call.steps().unwrap(), costs);
     assert_eq!(composer.finish(), once.store());
-    // The same without a program: each step when it is due.
+    // Without a stored program: each step is generated when it is due.
     let twice = Scripts::new(call.members, [Arc::new(Calc(5)), together(call, costs), together(call, costs)]);
     let finished = run(Box::new(Generated::new(twice.clone())), params, Ideal(|_, _| latency));
     assert!(finished.left.is_empty(), "{:?}", finished.left);
@@ -344,12 +344,12 @@ fn time(call: &Members, Times { latency, overhead, gap, beta, gamma }: Times) ->
     finish.completion()
 }
 
-/// Steps of α, and bytes on the longest way, by the papers that the algorithms come from.
+/// Number of steps times α, and bytes on the longest path, as in the papers on the algorithms.
 #[test]
 fn times_are_those_of_the_closed_forms() {
     use {Algorithm as A, Collective as C};
     let plain = Times { latency: 1000, overhead: 0, gap: 0, beta: 3, gamma: 2 };
-    // Of these a rank sends one message and receives one at a time: none waits for the CPU or the gap of another.
+    // In these, a rank sends one message and receives one at a time: none waits for the CPU or gap of another.
     let loaded = Times { latency: 2500, overhead: 1500, gap: 1000, beta: 6, gamma: 0 };
     let one_at_a_time = [
         (C::AllGather, A::Ring),
@@ -368,7 +368,7 @@ fn times_are_those_of_the_closed_forms() {
     for members in [4u32, 7, 8, 13, 16, 32, 48] {
         let p = u64::from(members);
         let lg = u64::from(log2_up(members));
-        // Divisible by all of them, so that all blocks are equal.
+        // Divisible by all these numbers, so that all blocks are equal.
         let n = 4 * 7 * 13 * 3 * 16 * 2;
         let cases = [
             (C::AllGather, A::Ring, p - 1, (p - 1) * n, 0),
@@ -411,7 +411,7 @@ fn times_are_those_of_the_closed_forms() {
                 assert_eq!(time(&call, loaded), expected(loaded), "{collective} by {algorithm} of {members}, with o");
             }
         }
-        // The root need not wait for a segment to arrive before it sends the next one: it is on its way with it.
+        // The root need not wait for a segment to arrive before it sends the next one: both are under way together.
         let call = Members { segments: 4, ..Members::new(C::Broadcast, A::Chain, members, n) };
         let (hops, messages) = (p - 1, p - 2 + 4);
         let expected = hops * plain.alpha() + messages * (n / 4 - 1) * plain.beta;

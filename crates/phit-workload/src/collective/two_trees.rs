@@ -6,7 +6,7 @@
 use super::binomial::Way;
 use super::{Blocks, Cut, Step, Steps};
 
-/// All-reduce, in segments: every segment goes up, summed, and down again. A lane is a segment of a tree.
+/// All-reduce, in segments: every segment goes up, combined, and down again. A lane is a segment of a tree.
 #[derive(Debug)]
 pub(crate) struct DoubleTree {
     pub(crate) members: u32,
@@ -14,7 +14,7 @@ pub(crate) struct DoubleTree {
     pub(crate) segments: u32,
 }
 
-/// Broadcast or reduction, in segments: the root is above the two trees of all others.
+/// Broadcast or reduction, in segments: the root is above two trees of all other members.
 #[derive(Debug)]
 pub(crate) struct RootedTrees {
     pub(crate) members: u32,
@@ -31,7 +31,7 @@ struct Node {
     children: Vec<u32>,
 }
 
-/// The binary tree in which the numbers stand in order: odd ones are leaves, and 0 is the root.
+/// The binary tree whose numbers are in order: odd ones are leaves, and 0 is the root.
 fn in_order(members: u32, place: u32) -> Node {
     if place == 0 {
         let child = (members > 1).then(|| members.next_power_of_two() >> 1);
@@ -42,7 +42,7 @@ fn in_order(members: u32, place: u32) -> Node {
     let parent = if above < members { above } else { place ^ bit };
     let half = bit >> 1;
     let left = (half > 0).then(|| place - half);
-    // The largest subtree that is there.
+    // The largest existing subtree.
     let right = std::iter::successors(Some(half), |half| Some(half >> 1))
         .take_while(|half| *half > 0)
         .map(|half| place + half)
@@ -56,7 +56,8 @@ impl DoubleTree {
         if tree == 0 {
             return in_order(members, member);
         }
-        // The leaves of one tree are inside the other: mirrored, or moved on by one if their number is odd.
+        // The leaves of one tree are inner nodes of the other: mirrored, or moved by one if the number of members is
+        // odd.
         let other = |place| if members.is_multiple_of(2) { members - 1 - place } else { (place + 1) % members };
         let place = if members.is_multiple_of(2) { members - 1 - member } else { (member + members - 1) % members };
         let Node { parent, children } = in_order(members, place);
@@ -92,7 +93,7 @@ impl RootedTrees {
         if tree == 0 {
             return in_order(members, place);
         }
-        // As above, among all but the root.
+        // As above, without the root.
         let other = |place: u32| match place {
             0 => 0,
             _ if members % 2 == 1 => members - place,
@@ -134,7 +135,7 @@ mod tests {
     use super::super::log2_up;
     use super::*;
 
-    /// Checks two trees of `members`, all but those of `skip` sharing no inner node.
+    /// Checks two trees of `members`, in which all members except `skip` are inner nodes of at most one tree.
     fn check(members: u32, node: impl Fn(u32, u32) -> Node, skip: u32) {
         for tree in [0, 1] {
             let roots = (0..members).filter(|&m| node(tree, m).parent.is_none()).count();

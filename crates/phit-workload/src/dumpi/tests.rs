@@ -37,7 +37,7 @@ fn shown(program: &Program, rank: u32) -> Vec<String> {
     program.of(rank).map(|operation| operation.to_string()).collect()
 }
 
-/// What each operation of a rank waits for.
+/// The operations that each operation of a rank waits for.
 fn waits(program: &Program, rank: u32) -> Vec<Vec<u32>> {
     let mut all = vec![vec![]; program.len(rank) as usize];
     program.rank(rank).dependencies().for_each(|(before, after, _)| all[after as usize].push(before));
@@ -101,7 +101,7 @@ fn calls_become_operations_with_the_time_between_them() {
             "calc 1000".into()
         ]
     );
-    // What follows the wait waits for the message, too.
+    // Operations after the wait also wait for the message.
     assert_eq!(
         waits(&program, 0),
         [vec![], vec![0], vec![0], vec![2], vec![3, 1]].map(|mut w| {
@@ -130,7 +130,7 @@ fn collectives_are_those_of_all_ranks() {
             _ => 0,
         })
         .sum();
-    // Up and down between rank 0 and the others, one byte each; then the vector to both others.
+    // One byte in each direction between rank 0 and the others, then the vector to both others.
     assert_eq!(sent, 4 + 2 * 64);
     let other = rank(0).replace("Bcast", "Reduce");
     assert_eq!(

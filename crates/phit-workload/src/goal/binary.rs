@@ -14,18 +14,18 @@ use crate::error::Error;
 use crate::program::{Action, MOST_OPERATIONS, Operation, Program, RankProgram, RankSink, Transfer, Until};
 use std::io::{self, Read, Write};
 
-/// What a file begins with.
+/// The first number of a file.
 pub(crate) const MAGIC: u64 = 4223;
 
-/// What a file begins with that LogGOPSim has changed while it ran, to save memory.
+/// The first number of a file that LogGOPSim has changed while it ran, to save memory.
 pub(crate) const SPOILT: u64 = 2342;
 
 const HEAD: u64 = 8 + 4 + 2;
 const OPERATION: u64 = 39;
 const TYPES: [&str; 3] = ["send", "recv", "calc"];
 
-/// Reads a schedule whose ranks stand in their order, as they do, and hands them on one by one. Dependencies are not
-/// looked at as a whole, see [`Program::check`].
+/// Reads a schedule and passes on its ranks one by one; they stand in order in the file. The dependencies as a whole
+/// are not checked, see [`Program::check`].
 pub fn each_rank(input: impl Read, sink: &mut dyn RankSink) -> Result<(), Error> {
     let mut input = Bytes { input, at: 0 };
     match input.u64()? {
@@ -162,7 +162,7 @@ impl<R: Read> Bytes<R> {
     }
 }
 
-/// Writes what `source` hands on, which it is asked for twice: first for the sizes, which stand before all. Ranks must
+/// Writes the ranks of `source`, which is read twice: first for the sizes, which precede everything else. Ranks must
 /// come in their order.
 pub fn write(
     out: &mut impl Write,
@@ -217,7 +217,7 @@ impl RankSink for Sizes {
     }
 }
 
-/// What follows the sizes.
+/// The part of a file after the sizes.
 struct Bodies<'w, W> {
     out: &'w mut W,
 }

@@ -20,14 +20,14 @@ pub fn read(input: impl Read) -> Result<Program, Error> {
     Ok(program)
 }
 
-/// Reads a schedule in either form, compressed or not, and hands on its ranks as they stand there: no more than one is
-/// held.
+/// Reads a schedule in either form, compressed or not, and passes on its ranks in the order of the file. At most one
+/// rank is stored.
 pub fn each_rank(input: impl Read, ranks: &mut dyn RankSink) -> Result<(), Error> {
     any_form(input, &mut Checked { ranks })
 }
 
-/// The line of an operation in a text, compressed or not, from 1: it is read anew, since a program does not hold it.
-/// Nothing of a binary schedule.
+/// The line of an operation in a text, compressed or not, from 1. A program does not store lines, so the text is read
+/// again. `None` for a binary schedule.
 pub fn line_of(input: impl Read, rank: u32, operation: u32) -> Result<Option<u64>, Error> {
     let of = |mut input: Box<dyn BufRead + '_>| match is_binary(input.fill_buf()?) {
         true => Ok(None),
@@ -40,11 +40,11 @@ pub fn line_of(input: impl Read, rank: u32, operation: u32) -> Result<Option<u64
     }
 }
 
-/// The error with the line of the operation that it names; `again` opens what was read.
+/// The error with the line of the operation that it names. `again` opens the schedule once more.
 pub fn with_line<R: Read>(error: Error, again: impl FnOnce() -> Option<R>) -> Error {
     let named = error.rank.zip(error.operation);
     let line = named.and_then(|(rank, operation)| line_of(again()?, rank, operation).ok()?);
-    // A reader may have said where the rank ends, which is where it was found out.
+    // A reader may already have named the line where the rank ends, at which it found the error.
     Error { line: line.or(error.line), ..error }
 }
 

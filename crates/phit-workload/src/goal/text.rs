@@ -37,8 +37,8 @@ enum Token<'s> {
 
 const KEYWORDS: [&str; 7] = ["num_ranks", "rank", "calc", "send", "recv", "requires", "irequires"];
 
-/// Reads a schedule line by line and hands its ranks on one by one, as they stand there: only the labels of one rank
-/// are held. Dependencies are not looked at as a whole, see [`crate::Program::check`].
+/// Reads a schedule line by line and passes on its ranks in the order of the file. Only the labels of one rank are
+/// stored. The dependencies as a whole are not checked, see [`crate::Program::check`].
 pub fn each_rank(mut input: impl BufRead, ranks: &mut dyn RankSink) -> Result<(), Error> {
     let mut reader = Reader::new(ranks);
     let mut line = Vec::new();
@@ -51,7 +51,7 @@ pub fn each_rank(mut input: impl BufRead, ranks: &mut dyn RankSink) -> Result<()
     reader.finish(number)
 }
 
-/// The line of an operation, from 1: read anew, since a program does not hold it.
+/// The line of an operation, from 1. A program does not store lines, so the text is read again.
 pub fn line_of(mut input: impl BufRead, rank: u32, operation: u32) -> Result<Option<u64>, Error> {
     let mut forgotten = Forgotten;
     let mut reader = Reader::new(&mut forgotten);
@@ -76,18 +76,18 @@ struct Open {
     line: u64,
     list: RankProgram,
     labels: Labels,
-    /// Dependencies on labels that had not been defined: line, what waits, what for.
+    /// Dependencies on labels that are not defined yet: line, waiting label, label waited for, and event.
     later: Vec<(u64, Box<str>, Box<str>, Until)>,
 }
 
 struct Reader<'r> {
     ranks: &'r mut dyn RankSink,
-    /// Their number.
+    /// Number of ranks.
     count: Option<u32>,
-    /// Ranks that have been read.
+    /// Which ranks have been read.
     seen: Vec<bool>,
     current: Option<Open>,
-    /// Within a comment of several lines.
+    /// True within a comment of several lines.
     comment: bool,
 }
 
@@ -105,7 +105,7 @@ impl<'r> Reader<'r> {
             };
         }
         let (mut rest, mut code) = (line, None);
-        // What stands before the first comment, or after one that ends here.
+        // The text before the first comment, or after a comment that ends in this line.
         loop {
             if self.comment {
                 let Some(end) = rest.find("*/") else { break };
@@ -235,14 +235,14 @@ impl<'r> Reader<'r> {
     }
 }
 
-/// Operations by their labels. Short labels are numbers: nothing is allocated for them.
+/// Operations by label. Short labels are stored as numbers, without an allocation.
 #[derive(Debug, Default)]
 struct Labels {
     short: FxHashMap<u128, u32>,
     long: FxHashMap<Box<str>, u32>,
 }
 
-/// A label as a number: its bytes, none of which is 0.
+/// A label as a number made of its bytes, none of which is 0.
 fn short(label: &str) -> Option<u128> {
     let mut bytes = [0; 16];
     bytes.get_mut(..label.len())?.copy_from_slice(label.as_bytes());
@@ -258,7 +258,7 @@ impl Labels {
         }
     }
 
-    /// Defines a label; what it stood for before, if there is such a thing.
+    /// Defines a label; returns its earlier definition, if there is one.
     fn insert(&mut self, label: &str, number: u32) -> Option<u32> {
         match short(label) {
             Some(short) => self.short.insert(short, number),
@@ -278,7 +278,7 @@ impl Open {
 
 const OPERATION: &str = r#""calc", "send" or "recv""#;
 
-/// The words of a line, one after the other.
+/// The words of a line, one after another.
 struct Words<'s> {
     lexer: logos::Lexer<'s, Token<'s>>,
 }
@@ -288,7 +288,7 @@ impl<'s> Words<'s> {
         self.lexer.next().transpose().map_err(|()| self.wrong("a word or a number"))
     }
 
-    /// What was read last is not what should stand there.
+    /// The error that the last word was not the expected one.
     fn wrong(&self, expected: &str) -> Error {
         let found = match self.lexer.slice().trim() {
             "" => "the line ends".to_string(),
@@ -324,7 +324,7 @@ impl<'s> Words<'s> {
         self.number(&format!("{what} or -1"), most).map(|number| number as u32)
     }
 
-    /// The operation whose first word is `kind`; `None` if that is none.
+    /// The operation whose first word is `kind`; `None` if there is no such operation.
     fn operation(&mut self, kind: &str, ranks: u32) -> Result<Option<Operation>, Error> {
         let rank = u64::from(ranks).saturating_sub(1);
         let mut options: &[&str] = &["tag", "cpu", "nic"];
@@ -376,7 +376,7 @@ fn listed(options: &[&str]) -> String {
     options.iter().map(|option| format!("{option:?}")).collect::<Vec<_>>().join(", ")
 }
 
-/// Writes ranks one by one, in their order, in a form that LogGOPSim reads, too.
+/// Writes ranks one by one, in their order, in a form that LogGOPSim can read, too.
 #[derive(Debug)]
 pub struct Writer<W> {
     out: W,
@@ -424,7 +424,7 @@ impl<W: Write> RankSink for Writer<W> {
     }
 }
 
-/// Reads no more than lines.
+/// A reader's sink that stores nothing: only lines matter.
 struct Forgotten;
 
 impl RankSink for Forgotten {

@@ -1,16 +1,15 @@
-//! The LogGOPS model of the hosts that execute a program: when a CPU is busy, when an interface is, and which receive
-//! takes which message.
+//! The LogGOPS model of the hosts that execute a program: when a CPU is busy, when an interface is busy, and which
+//! receive matches which message.
 //!
 //! T. Hoefler, T. Schneider and A. Lumsdaine, "LogGOPSim: Simulating Large-Scale Applications in the LogGOPS Model",
-//! LSAP at HPDC 2010. A send takes the CPU for o + (s - 1)·O, and keeps its interface from sending for g + (s - 1)·G.
-//! A message that arrives takes a CPU of its receiver for o + (s - 1)·max(O, G), whether or not it is waited for, and
+//! LSAP at HPDC 2010. A send takes the CPU for o + (s - 1)·O, and keeps its interface from sending for g + (s - 1)·G. A
+//! message that arrives takes a CPU of its receiver for o + (s - 1)·max(O, G), even if no receive waits for it, and
 //! keeps the interface from receiving for g + (s - 1)·G. A receive takes no time of its own. A send of more than S
-//! bytes has only ended when a receive has taken its message.
+//! bytes only ends when a receive has matched its message.
 //!
-//! With [`Rails`] the interfaces of a rank are its rails, and which of them a message takes is chosen when its send is
-//! performed.
+//! With [`Rails`], the interfaces of a rank are its rails, and a message's rail is chosen when its send is performed.
 //!
-//! What carries the messages asks [`Hosts`] to perform what is due, one event after the other, in the order of time.
+//! The carrier of the messages asks [`Hosts`] to perform due events one after another, in the order of time.
 
 use crate::cache::fetch;
 use crate::mailbox::{Mailbox, Mailboxes, Posted};
@@ -28,10 +27,10 @@ mod record;
 pub use message::{Effects, Left, Message, Ready, Taken};
 pub use record::{Doing, Span, Stretch, Usage};
 
-/// What a host takes for a message, in units of time. L is the network's.
+/// The host's time for a message, in units of time. L belongs to the network.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HostParams {
-    /// o: of a CPU, for each message that is sent or arrives.
+    /// o: of a CPU, for each message sent or received.
     pub overhead: u64,
     /// g: between two messages of an interface.
     pub gap: u64,
@@ -39,72 +38,72 @@ pub struct HostParams {
     pub gap_per_byte: u64,
     /// O: of the CPU, for each byte after the first.
     pub overhead_per_byte: u64,
-    /// S, in bytes: a send of more has ended when a receive has taken its message, any other one when it has left the
-    /// CPU.
+    /// S, in bytes: a send of more bytes ends when a receive has matched its message. Any other send ends when it has
+    /// left the CPU.
     pub eager: u64,
 }
 
-/// Time for all bytes but the first. One of no bytes takes that of a byte less than none: in LogGOPSim these numbers
-/// wrap around, and sums of them come out right.
+/// Time for all bytes except the first. A message without bytes is charged -1 byte, as in LogGOPSim: there, these
+/// numbers wrap around, and their sums are right.
 fn rest(bytes: u64, per_byte: u64) -> u64 {
     bytes.wrapping_sub(1).wrapping_mul(per_byte)
 }
 
-/// What has become of a message that has been taken in, see [`Hosts::take_at_once`].
+/// The result of receiving a message, see [`Hosts::take_at_once`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arrived {
-    /// The receive of this number has taken it, and has ended.
+    /// The receive of this number has matched it, and has ended.
     Awaited(u32),
     /// It waits for its receive.
     Kept,
 }
 
-/// For each rank so many receives, or messages, at most are brought into the cache ahead.
+/// Most receives, or messages, of each rank that are prefetched.
 const MOST_FETCHED: usize = 4;
 
-/// What waits for a CPU alone.
+/// The interface of operations that only wait for a CPU.
 const NO_NIC: usize = usize::MAX;
 
-/// The state of the hosts of all ranks, or of those of a part of a network.
+/// The state of the hosts of all ranks, or of the ranks in a part of a network.
 #[derive(Debug)]
 pub struct Hosts {
     plan: Box<dyn Plan>,
     params: HostParams,
-    /// What a unit of time of a calculation takes.
+    /// Length of a calculation's unit of time.
     unit: u64,
     ranks: Ranks,
     /// Interfaces of a rank.
     nics: usize,
     rails: Option<Rails>,
-    /// Messages take no time of a CPU, of which each rank has one beside one interface, and nobody wants to know what
-    /// is done when.
+    /// True in the simple case: messages take no CPU time, each rank has one CPU and one interface, and no lists of
+    /// operations or activities are recorded.
     plain: bool,
     /// Operations performed.
     performed: u64,
-    /// The plan wants to know of starts.
+    /// True if the plan must learn of starts.
     starts: bool,
     log: Option<Log>,
-    /// What all CPUs have done, as it comes.
+    /// Activities of all CPUs, in the order of recording.
     stretches: Option<Vec<Stretch>>,
     /// CPUs of a rank.
     cpus: usize,
-    /// By place of the rank: when each of its CPUs is free, when each of its interfaces can send again, and when each
-    /// can take another message.
+    /// By place of the rank: when each CPU is free, when each interface can send again, and when each interface can
+    /// receive again.
     free: Vec<u64>,
     /// By place of the rank.
     hosts: Vec<Host>,
-    /// Receives, but for the first of each rank.
+    /// Receives, except the first of each rank.
     posted: Mailboxes<u32>,
-    /// Messages that came before their receive, and when a CPU has taken them in.
+    /// Messages that arrived before their receive, and when a CPU has received them.
     unexpected: Mailboxes<(Message, u64)>,
 }
 
-/// What else is known of the host of a rank: one cache line.
+/// The remaining state of a rank's host, one cache line.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(align(64))]
 struct Host {
     usage: Usage,
-    /// Messages that have taken a rail.
+    /// Number of messages that have taken a rail.
     turns: u32,
     posted: Posted,
     unexpected: Mailbox,
@@ -113,7 +112,7 @@ struct Host {
 const _: () = assert!(size_of::<Host>() == 64);
 
 impl Hosts {
-    /// The hosts of a program before it begins.
+    /// The hosts of a program before it starts.
     pub fn new(plan: Box<dyn Plan>, params: HostParams) -> Self {
         let ranks = plan.ranks().len();
         let (cpus, nics) = (plan.cpus(), plan.nics());
@@ -139,29 +138,29 @@ impl Hosts {
         }
     }
 
-    /// The same where a unit of time of a calculation takes so many of those that the hosts count in.
+    /// These hosts with a unit of time for calculations that has `unit` of the hosts' units.
     pub fn with_unit(self, unit: u64) -> Self {
         Self { unit, ..self }
     }
 
-    /// The same with so many interfaces each, whatever the program says, of which each message takes one.
+    /// These hosts with several rails, whatever interfaces the program names. Each message takes one of them.
     pub fn with_rails(self, rails: Option<Rails>) -> Self {
         let Some(own) = rails else { return self };
         let nics = usize::from(own.count);
         Self { nics, rails, plain: false, free: vec![0; self.ranks.len() * (self.cpus + 2 * nics)], ..self }
     }
 
-    /// The same with a list of all operations, see [`Self::spans`].
+    /// These hosts with a list of all operations, see [`Self::spans`].
     pub fn with_spans(self) -> Self {
         Self { log: Some(Log::default()), plain: false, ..self }
     }
 
-    /// The same with a list of what CPUs do, see [`Self::stretches`].
+    /// These hosts with a list of the activities of CPUs, see [`Self::stretches`].
     pub fn with_stretches(self) -> Self {
         Self { stretches: Some(Vec::new()), plain: false, ..self }
     }
 
-    /// The same with a plan that notes its phases, see [`Plan::phases`].
+    /// These hosts with a plan that records its phases, see [`Plan::phases`].
     pub fn with_phases(mut self) -> Self {
         self.plan.note_phases();
         self
@@ -172,13 +171,13 @@ impl Hosts {
         &*self.plan
     }
 
-    /// Begins the program of a rank.
+    /// Starts the program of a rank.
     pub fn begin(&mut self, rank: u32, effects: &mut Effects) {
         self.plan.begin(rank, &mut effects.released);
     }
 
-    /// Performs an operation of a rank at time `now`, or says until when its CPU or interface is taken. `queued` says
-    /// how much is yet to be sent over a rail of the rank.
+    /// Performs an operation of a rank at time `now`, or returns the time until which its CPU or interface is busy.
+    /// `queued` returns the amount yet to be sent over a rail of the rank.
     pub fn perform(
         &mut self,
         which: Which,
@@ -224,7 +223,7 @@ impl Hosts {
         Ok(())
     }
 
-    /// The rail that a message takes which is sent now.
+    /// The rail of a message that is sent now.
     fn rail(
         &self,
         Rails { count, choice }: Rails,
@@ -278,7 +277,7 @@ impl Hosts {
         Ok(())
     }
 
-    /// Takes in a message that has arrived at time `now`, or says until when its CPU or interface is taken.
+    /// Receives a message that has arrived at time `now`, or returns the time until which its CPU or interface is busy.
     pub fn arrive(&mut self, message: Message, now: u64, effects: &mut Effects) -> Result<(), Wait> {
         let HostParams { overhead, gap, gap_per_byte, overhead_per_byte, .. } = self.params;
         let Message { source, destination: rank, bytes, tag, cpu, nic, left, .. } = message;
@@ -307,10 +306,9 @@ impl Hosts {
         Ok(())
     }
 
-    /// Takes in a message that has arrived at time `now` for the rank at `place`, and that no operation waits behind
-    /// but those of one step of a collective, if nothing about it takes time, and nobody wants to know what is done:
-    /// what
-    /// [`Self::arrive`] and [`Self::perform`] do, in one go. `None` if it is otherwise; nothing has happened then.
+    /// Receives a message that has arrived at time `now` for the rank at `place`, in the simple case. Only operations
+    /// of one step of a collective wait for it, nothing takes time, and no lists are recorded. Then this does the work
+    /// of [`Self::arrive`] and [`Self::perform`] in one go. Otherwise it returns `None`, and nothing has happened.
     #[inline]
     pub fn take_at_once(&mut self, message: &Message, place: usize, now: u64) -> Option<Arrived> {
         let &Message { source, bytes, tag, left, .. } = message;
@@ -337,9 +335,9 @@ impl Hosts {
         Some(arrived)
     }
 
-    /// After [`Self::take_at_once`]: the message that the rank at `place` sends when its receive `number` has ended,
-    /// and the number of the next receive if that ends at once, too. `None` if something else comes of it than that;
-    /// nothing has happened then but the end of the receive, of which [`Self::ended`] has to be told.
+    /// After [`Self::take_at_once`], when receive `number` has ended: the message that the rank at `place` sends next,
+    /// and the number of the next receive if that ends at once, too. `None` if anything else follows. Then only the
+    /// receive has ended, and the caller must call [`Self::ended`].
     #[inline]
     pub fn exchange(
         &mut self,
@@ -362,7 +360,7 @@ impl Hosts {
         let host = &mut self.hosts[place];
         let key = (receive.peer, receive.tag);
         match self.unexpected.take((&mut host.unexpected, place), key) {
-            // It has come before now.
+            // It arrived before now.
             Some((there, _)) => {
                 self.tell(there, now, effects);
                 Some((message, Some(awaited)))
@@ -374,7 +372,7 @@ impl Hosts {
         }
     }
 
-    /// A receive has ended at time `now`, of which [`Self::exchange`] makes nothing.
+    /// A receive has ended at time `now` for which [`Self::exchange`] returned `None`.
     pub fn ended(&mut self, which: Which, now: u64, effects: &mut Effects) {
         self.done(which, now, effects);
     }
@@ -386,7 +384,7 @@ impl Hosts {
         }
     }
 
-    /// Tells a sender at time `now` that its message has been taken; the word has been on its way since `told`.
+    /// Tells a sender at time `now` that its message has been matched. The reply has been under way since `told`.
     pub fn taken(&mut self, taken: Taken, told: u64, now: u64, effects: &mut Effects) {
         let Taken { source: rank, number, nic } = taken;
         let place = self.ranks.place(rank);
@@ -398,9 +396,9 @@ impl Hosts {
         self.done((rank, number), now, effects);
     }
 
-    /// Puts the operations that an event has released in the order in which they are performed if their times are
-    /// equal: by rank, sends before receives before calculations; behind those that were released before. From when on
-    /// they can be performed is seen now.
+    /// Sorts the operations that an event has released into the order in which they are performed at equal times: by
+    /// rank, sends before receives before calculations, after operations released earlier. Also computes the time from
+    /// which each can be performed.
     #[inline]
     pub fn order(&self, effects: &mut Effects) {
         let Effects { released, in_order, .. } = effects;
@@ -422,7 +420,7 @@ impl Hosts {
         for Released { rank, operation, earliest, .. } in &mut *new {
             let place = self.ranks.place(*rank);
             *earliest = (*earliest).max(self.free[self.cpu(place, operation.cpu)]);
-            // Which rail a message takes is not known before.
+            // The rail of a message is not known before it is sent.
             if self.rails.is_none() && matches!(operation.action, Action::Send(_)) {
                 *earliest = (*earliest).max(self.free[self.sending(place, operation.nic)]);
             }
@@ -430,7 +428,7 @@ impl Hosts {
         *in_order = released.len();
     }
 
-    /// The first of the operations that have been put in order, which is taken out.
+    /// Removes and returns the first of the sorted operations.
     #[inline]
     pub fn next_ready(effects: &mut Effects) -> Option<Ready> {
         let Effects { released, taken_out, in_order, .. } = effects;
@@ -452,22 +450,22 @@ impl Hosts {
         self.free[first..first + self.cpus].iter().copied().max().unwrap_or(0)
     }
 
-    /// Several interfaces of each rank.
+    /// The rails of each rank, if there are several.
     pub fn rails(&self) -> Option<Rails> {
         self.rails
     }
 
-    /// Whose hosts they are.
+    /// The ranks of these hosts.
     pub fn ranks(&self) -> &Ranks {
         &self.ranks
     }
 
-    /// What the CPUs of a rank have done.
+    /// The use of a rank's CPUs.
     pub fn usage_of(&self, rank: u32) -> Usage {
         self.hosts[self.ranks.place(rank)].usage
     }
 
-    /// Operations that have been performed.
+    /// Number of operations that have been performed.
     pub fn performed(&self) -> u64 {
         self.performed
     }
@@ -477,13 +475,13 @@ impl Hosts {
         self.log.as_ref().map_or(&[], |log| &log.spans)
     }
 
-    /// What CPUs have done, in no particular order; of each the times follow one another without a gap. Nothing without
+    /// Activities of CPUs, in no particular order. Those of each CPU follow one another without a gap. Empty without
     /// [`Self::with_stretches`].
     pub fn stretches(&self) -> &[Stretch] {
         self.stretches.as_deref().unwrap_or_default()
     }
 
-    /// What is left.
+    /// The unfinished part of the program.
     pub fn left(&self) -> Left {
         let mut left = Left::default();
         for (place, (host, rank)) in self.hosts.iter().zip(self.ranks.iter()).enumerate() {
@@ -497,7 +495,7 @@ impl Hosts {
         left
     }
 
-    /// Brings what is known of all ranks into the cache, if there is little of it.
+    /// Brings the state of all ranks into the cache, if it is small.
     pub fn fetch(&self) {
         fetch(&self.free);
         fetch(&self.hosts);
@@ -507,7 +505,7 @@ impl Hosts {
         self.plan.fetch();
     }
 
-    /// Bytes of the state, without the program's.
+    /// Bytes of the state, without the program.
     pub fn bytes(&self) -> usize {
         let Self { plan, log, stretches, free, hosts, posted, unexpected, .. } = self;
         plan.bytes()
@@ -519,22 +517,22 @@ impl Hosts {
             + stretches.as_ref().map_or(0, |list| list.capacity() * size_of::<Stretch>())
     }
 
-    /// Where it stands when a CPU of the rank at `place` is free.
+    /// Index of the time at which a CPU of the rank at `place` is free.
     fn cpu(&self, place: usize, cpu: u8) -> usize {
         place * (self.cpus + 2 * self.nics) + usize::from(cpu)
     }
 
-    /// Where it stands when an interface can send again.
+    /// Index of the time at which an interface can send again.
     fn sending(&self, place: usize, nic: u8) -> usize {
         self.cpu(place, 0) + self.cpus + usize::from(nic)
     }
 
-    /// Where it stands when an interface can take another message.
+    /// Index of the time at which an interface can receive again.
     fn receiving(&self, place: usize, nic: u8) -> usize {
         self.sending(place, nic) + self.nics
     }
 
-    /// A CPU that has had nothing to do gets something at `now`, which has been on its way since `since`.
+    /// An idle CPU gets work at `now`, which has been under way since `since`.
     fn idle(&mut self, (rank, place): (u32, usize), cpu: u8, since: u64, now: u64) {
         let free = self.free[self.cpu(place, cpu)];
         if free >= now {

@@ -1,20 +1,20 @@
-//! What hosts have done, and when.
+//! Records of the hosts' activities.
 
 use crate::plan::Which;
 use crate::program::Operation;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-/// What the CPUs of a rank have done, in units of time. With one CPU the four come to its finish.
+/// Times of a rank's CPUs by activity, in units of time. With one CPU, the four add up to its finish.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
-    /// Calculated.
+    /// Time of calculations.
     pub calc: u64,
-    /// Sent messages, or taken them in.
+    /// Time of sending and receiving messages.
     pub overhead: u64,
-    /// Had nothing to do while nothing was on its way that they waited for, or while an interface was taken.
+    /// Idle time without an expected message under way, or with a busy interface.
     pub waiting: u64,
-    /// Had nothing to do until a message came that was on its way.
+    /// Idle time until the arrival of a message that was under way.
     pub blocked: u64,
 }
 
@@ -25,7 +25,7 @@ pub struct Span {
     pub rank: u32,
     /// Its number.
     pub number: u32,
-    /// What it was.
+    /// The operation itself.
     pub operation: Operation,
     /// When it started.
     pub start: u64,
@@ -33,14 +33,14 @@ pub struct Span {
     pub end: Option<u64>,
 }
 
-/// What a CPU does.
+/// The activity of a CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Doing {
     /// It calculates.
     Calc,
     /// It sends a message.
     Send,
-    /// It takes a message in.
+    /// It receives a message.
     Receive,
     /// See [`Usage::waiting`].
     Waiting,
@@ -48,25 +48,25 @@ pub enum Doing {
     Blocked,
 }
 
-/// A time in which a CPU does one thing.
+/// An interval in which a CPU has one activity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stretch {
     /// Its rank.
     pub rank: u32,
     /// The CPU.
     pub cpu: u8,
-    /// What it does.
+    /// Its activity.
     pub doing: Doing,
-    /// From when.
+    /// Its start.
     pub start: u64,
-    /// Until when.
+    /// Its end.
     pub end: u64,
 }
 
-/// Operations that have been performed, as they come.
+/// Operations that have been performed, in the order of recording.
 #[derive(Debug, Default)]
 pub(super) struct Log {
     pub(super) spans: Vec<Span>,
-    /// Those that have not ended.
+    /// Operations that have not ended, by index.
     pub(super) open: FxHashMap<Which, usize>,
 }

@@ -7,12 +7,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// All ranks compute for a time: between collectives, in a sequence.
+/// Calculation: all ranks compute for a time, for example between the collectives of a sequence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub struct CalcParams {
-    /// How long.
+    /// Duration.
     #[schemars(extend("x-unit" = "units of time"))]
     pub time: u64,
 }

@@ -10,93 +10,98 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// A collective operation among all ranks, or in each of some communicators at the same time.
+/// A collective operation among all ranks, or in each of several communicators at the same time.
 ///
-/// The algorithms, the usual one first: of `all_reduce` `ring`, `recursive_doubling`, `halving_doubling`,
-/// `double_binary_tree`, `binomial`, `direct` and `hierarchical`; of `all_gather` `ring`, `recursive_doubling`,
-/// `bruck`, `pairwise`, `direct` and `hierarchical`; of `reduce_scatter` `ring`, `recursive_halving`, `pairwise`,
-/// `direct` and `hierarchical`; of `all_to_all` `pairwise`, `bruck`, `direct`, `ring` and `hierarchical`; of
-/// `broadcast` `binomial`, `chain`, `double_binary_tree`, `scatter_all_gather`, `direct` and `hierarchical`; of
-/// `reduce` `binomial`, `chain`, `double_binary_tree`, `direct` and `hierarchical`; of `gather` and `scatter`
-/// `binomial` and `direct`; of `barrier` `dissemination`, `binomial`, `direct` and `hierarchical`.
+/// The algorithms of each collective, the usual one first:
 ///
-/// (Thakur, Rabenseifner and Gropp, "Optimization of Collective Communication Operations in MPICH", IJHPCA 19(1), 2005;
-/// each algorithm names its own source.)
+/// - `all_reduce`: `ring`, `recursive_doubling`, `halving_doubling`, `double_binary_tree`, `binomial`, `direct`,
+///   `hierarchical`
+/// - `all_gather`: `ring`, `recursive_doubling`, `bruck`, `pairwise`, `direct`, `hierarchical`
+/// - `reduce_scatter`: `ring`, `recursive_halving`, `pairwise`, `direct`, `hierarchical`
+/// - `all_to_all`: `pairwise`, `bruck`, `direct`, `ring`, `hierarchical`
+/// - `broadcast`: `binomial`, `chain`, `double_binary_tree`, `scatter_all_gather`, `direct`, `hierarchical`
+/// - `reduce`: `binomial`, `chain`, `double_binary_tree`, `direct`, `hierarchical`
+/// - `gather` and `scatter`: `binomial`, `direct`
+/// - `barrier`: `dissemination`, `binomial`, `direct`, `hierarchical`
+///
+/// Source: Thakur, Rabenseifner and Gropp, "Optimization of Collective Communication Operations in MPICH", IJHPCA
+/// 19(1), 2005. Each algorithm names its own source.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub struct CollectiveParams {
-    /// What is done.
+    /// Kind of the collective.
     pub collective: Collective,
-    /// How it is done; the usual way if left out.
+    /// Its algorithm; the usual one if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub algorithm: Option<Algorithm>,
-    /// Bytes of the vector that a member has, or gets, in an all_reduce, a reduce_scatter, a broadcast or a reduce;
-    /// that one member has in an all_gather or a gather; for one member in an all_to_all (the mean, with a `skew`) or a
-    /// scatter; of a message of a barrier.
+    /// Bytes, whose meaning depends on the collective. In an all_reduce, a reduce_scatter, a broadcast or a reduce: the
+    /// vector that a member has, or gets. In an all_gather or a gather: the data of one member. In an all_to_all or a
+    /// scatter: the data for one member (the mean, with a `skew`). In a barrier: the size of a message.
     #[serde(default)]
     #[schemars(extend("x-unit" = "bytes"))]
     pub bytes: u64,
-    /// Number of ranks; as many as there are endpoints if left out.
+    /// Number of ranks; equal to the number of endpoints if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub ranks: Option<u32>,
-    /// Lists of ranks that each do it by themselves, at the same time; their order is that of the members. One of all
-    /// ranks if left out.
+    /// Communicators: lists of ranks, in the order of their members, that perform the collective separately at the same
+    /// time. One communicator of all ranks if left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub communicators: Vec<Vec<u32>>,
-    /// The member from which a broadcast or a scatter goes out, or to which a reduce or a gather comes.
+    /// Root: source of a broadcast or a scatter, destination of a reduce or a gather.
     #[serde(default)]
     pub root: u32,
-    /// Parts into which the bytes are cut, which go their ways independently.
+    /// Number of chunks into which the bytes are cut. Chunks are sent independently.
     #[serde(default = "once")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub chunks: u32,
-    /// Chunks that are under way at once: a member begins another one when it has ended one. 0 for all.
+    /// Number of chunks under way at once: a member begins the next chunk when one has ended. 0 for all.
     #[serde(default)]
     pub at_once: u32,
-    /// Segments of a chain, or of each half of a double binary tree: one comes while the one before it goes on.
+    /// Segments of a chain, or of each half of a double binary tree. While a segment arrives, the one before it is
+    /// passed on.
     #[serde(default = "once")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub segments: u32,
-    /// Others with which a member exchanges at a time by the direct algorithm. 0 for all.
+    /// Number of members with which a member exchanges at a time in the direct algorithm. 0 for all.
     #[serde(default)]
     pub window: u32,
-    /// Sizes of groups of members that follow one another, for the hierarchical algorithm; one number for groups of
-    /// that size. The network's groups if left out.
+    /// Sizes of groups of consecutive members, for the hierarchical algorithm. A single number is repeated. The
+    /// network's groups if left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<u32>,
-    /// Bytes of an all_to_all by source (row) and destination (column), in place of `bytes`.
+    /// Bytes of an all_to_all by source (row) and destination (column), instead of `bytes`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-unit" = "bytes"))]
     pub matrix: Vec<Vec<u64>>,
-    /// Skew of an all_to_all, as among the experts of a mixture: the k-th destination in demand gets a share in
-    /// proportion to 1/k^`skew` (Zipf's law) of what each member has in all; which one that is, is drawn at random. 0
-    /// for equal shares.
+    /// Skew of an all_to_all, as among the experts of a mixture. The k-th destination in demand gets a share in
+    /// proportion to 1/k^`skew` (Zipf's law) of each member's data. The order of destinations is drawn at random. 0 for
+    /// equal shares.
     #[serde(default)]
     #[schemars(range(min = 0))]
     pub skew: f64,
-    /// Time for each byte that is combined, by a reduction.
+    /// Time to combine a byte, in a reduction.
     #[serde(default)]
     #[schemars(range(min = 0))]
     #[schemars(extend("x-unit" = "units of time"))]
     pub combine: f64,
-    /// Time before the first step, and again after what each step receives: of the software at the endpoint.
+    /// Time of the endpoint's software before the first step, and after each step's messages have been received.
     #[serde(default)]
     #[schemars(extend("x-unit" = "units of time"))]
     pub delay: u64,
-    /// How many times it is done, one after the other.
+    /// Number of repetitions, one after another.
     #[serde(default = "once")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub times: u32,
-    /// Time of a calculation before each.
+    /// Duration of a calculation before each repetition.
     #[serde(default)]
     #[schemars(extend("x-unit" = "units of time"))]
     pub calc: u64,
 }
 
 impl CollectiveParams {
-    /// One of so many bytes, in the usual way.
+    /// A collective of `bytes` bytes, with the usual algorithm.
     pub fn new(collective: Collective, bytes: u64) -> Self {
         Self {
             collective,
@@ -119,7 +124,7 @@ impl CollectiveParams {
         }
     }
 
-    /// For communicators of so many members.
+    /// The parameters for communicators of `members` members.
     pub(crate) fn members(&self, members: u32, setting: &Setting) -> Result<Members, Error> {
         let pairs = match (self.matrix.is_empty(), self.skew > 0.0) {
             (true, false) => None,
@@ -153,13 +158,13 @@ impl CollectiveParams {
     }
 }
 
-/// The numbers below `count` in an order that is drawn at random.
+/// The numbers below `count` in random order.
 pub(crate) fn shuffled(count: u32, seed: u64) -> Vec<u32> {
     use rand_core::RngCore;
     let mut random = SplitMix64::seed_from_u64(seed);
     let mut order: Vec<u32> = (0..count).collect();
     for last in (1..count as usize).rev() {
-        // Of 2^64 values, which are spread over far fewer places: no place is preferred by more than 1 in 2^32.
+        // 2^64 values are spread over far fewer places: no place is preferred by more than 1 in 2^32.
         order.swap(last, (random.next_u64() % (last as u64 + 1)) as usize);
     }
     order

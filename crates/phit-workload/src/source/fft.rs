@@ -8,10 +8,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// The Fourier transform of a cube in pencils: ranks in rows and columns transform along one axis, exchange all to all
-/// within each row, transform along the next axis, exchange within each column, and transform along the last one.
-/// (Pekurovsky, "P3DFFT: A Framework for Parallel Computations of Fourier Transforms in Three Dimensions", SIAM Journal
-/// on Scientific Computing 34(4), 2012.)
+/// The Fourier transform of a cube in pencils. Ranks stand in rows and columns. They transform along one axis, exchange
+/// all to all within each row, transform along the next axis, exchange within each column, and transform along the last
+/// axis.
+///
+/// Source: Pekurovsky, "P3DFFT: A Framework for Parallel Computations of Fourier Transforms in Three Dimensions", SIAM
+/// Journal on Scientific Computing 34(4), 2012.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
@@ -19,13 +21,13 @@ pub struct FftParams {
     /// Rows of ranks.
     #[schemars(range(min = 1))]
     pub rows: u32,
-    /// Ranks of a row, which follow one another.
+    /// Ranks of a row, which are consecutive.
     #[schemars(range(min = 1))]
     pub columns: u32,
-    /// Bytes of a rank's part of the cube, which all go into each transpose.
+    /// Bytes of a rank's part of the cube, all of which enter each transpose.
     #[schemars(extend("x-unit" = "bytes"))]
     pub bytes: u64,
-    /// How a transpose is done.
+    /// The algorithm of a transpose.
     #[serde(default = "pairwise")]
     #[schemars(with = "String")]
     pub algorithm: Algorithm,

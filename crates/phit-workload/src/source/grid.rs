@@ -6,7 +6,7 @@ use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use std::fmt;
 
-/// A grid of so many ranks in each dimension.
+/// A grid with this number of ranks in each dimension.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Grid {
     dims: Vec<u32>,
@@ -25,7 +25,7 @@ impl Grid {
         rank / self.stride(dim) % self.dims[dim]
     }
 
-    /// The next rank in a dimension, or the one before; beyond the edge if the grid is periodic.
+    /// The next rank in a dimension, or the rank before; beyond the edge only if the grid is periodic.
     pub(crate) fn neighbour(&self, rank: u32, dim: usize, up: bool, periodic: bool) -> Option<u32> {
         let (size, stride, own) = (self.dims[dim], self.stride(dim), self.coordinate(rank, dim));
         let other = match (up, own) {
@@ -43,12 +43,12 @@ impl Grid {
     }
 }
 
-/// Ranks of a grid; the largest number if there are more.
+/// Number of ranks of a grid; the largest number if it overflows.
 pub(crate) fn size(dims: &[u32]) -> u32 {
     dims.iter().fold(1u32, |size, dim| size.saturating_mul(*dim))
 }
 
-/// What holds for each dimension, given once for all or one by one.
+/// A value for each dimension, given once for all or one by one.
 pub(crate) fn for_each(key: &'static str, values: &[u64], dims: &[u32]) -> Result<Vec<u64>, Error> {
     match values {
         [one] => Ok(vec![*one; dims.len()]),
@@ -60,7 +60,7 @@ pub(crate) fn for_each(key: &'static str, values: &[u64], dims: &[u32]) -> Resul
     }
 }
 
-/// Reads one number, or a list of one for each dimension.
+/// Reads one number, or a list with a number for each dimension.
 pub(crate) fn one_or_each<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<u64>, D::Error> {
     struct Numbers;
     impl<'de> Visitor<'de> for Numbers {
@@ -82,7 +82,7 @@ pub(crate) fn one_or_each<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<u64>, D
     d.deserialize_any(Numbers)
 }
 
-/// The schema of what [`one_or_each`] reads as bytes.
+/// The schema for [`one_or_each`] in bytes.
 pub(crate) fn one_or_each_schema(_: &mut SchemaGenerator) -> Schema {
     let number = || json_schema!({ "type": "integer", "minimum": 0, "x-unit": "bytes" });
     json_schema!({ "anyOf": [number(), { "type": "array", "items": number(), "minItems": 1 }], "x-unit": "bytes" })

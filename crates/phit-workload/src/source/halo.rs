@@ -9,13 +9,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Halo exchange in any number of dimensions: in each iteration a rank computes, then exchanges the faces of its part
-/// of a grid with its neighbours in all dimensions at once, as the stencils of finite differences need them.
+/// Halo exchange in any number of dimensions. In each iteration a rank computes, and then exchanges the faces of its
+/// part of a grid with its neighbours in all dimensions at once, as stencils of finite differences require.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub struct HaloParams {
-    /// Ranks in each dimension; the first one is that of consecutive ranks.
+    /// Ranks in each dimension. Consecutive ranks differ in the first dimension.
     #[schemars(length(min = 1))]
     pub dims: Vec<u32>,
     /// Whether the last rank of a dimension is a neighbour of the first one.
@@ -25,7 +25,7 @@ pub struct HaloParams {
     #[serde(deserialize_with = "one_or_each")]
     #[schemars(schema_with = "one_or_each_schema")]
     pub bytes: Vec<u64>,
-    /// Time of the calculation before each exchange.
+    /// Duration of the calculation before each exchange.
     #[serde(default)]
     #[schemars(extend("x-unit" = "units of time"))]
     pub calc: u64,
@@ -66,7 +66,7 @@ impl Script for Halo {
                 let peer = self.grid.neighbour(rank, dim, up, self.periodic)?;
                 Some(Part { peer, bytes, blocks: Blocks::one(dim as u32) })
             };
-            // Where both neighbours are one rank, what it sends down first comes from above.
+            // If both neighbours are one rank, the message that it sends down first arrives from above.
             let both = |face| [part(face, flip), part(face, !flip)];
             self.bytes.iter().enumerate().flat_map(both).flatten().collect()
         };

@@ -14,14 +14,14 @@ use std::sync::Arc;
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub struct IncastParams {
-    /// Number of ranks; as many as there are endpoints if left out.
+    /// Number of ranks; equal to the number of endpoints if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub ranks: Option<u32>,
     /// The rank that receives.
     #[serde(default)]
     pub root: u32,
-    /// Ranks that send, the first ones but the root; all if left out.
+    /// Number of ranks that send: the first ranks except the root. All if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sources: Option<u32>,
     /// Bytes of a message.
@@ -31,11 +31,11 @@ pub struct IncastParams {
     #[serde(default = "once")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub messages: u32,
-    /// Time of a calculation before.
+    /// Duration of a calculation before each repetition.
     #[serde(default)]
     #[schemars(extend("x-unit" = "units of time"))]
     pub calc: u64,
-    /// How many times: the root goes on when it has received all.
+    /// Number of repetitions: the root goes on when it has received all messages.
     #[serde(default = "once")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub times: u32,

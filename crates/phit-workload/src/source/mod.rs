@@ -1,7 +1,7 @@
 //! Programs by name: collectives, patterns of communication and training steps, each a table of parameters.
 //!
-//! A source is one file: the parameters, from which the keys of a scenario follow, and the script that they stand for.
-//! A line in [`SourceKind`] makes it known.
+//! A source is one file: the parameters, which are also the keys of a scenario, and the script made from them. A line
+//! in [`SourceKind`] registers it.
 
 mod calc;
 mod collective;
@@ -31,32 +31,32 @@ use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// What a source is made for.
+/// The context in which a source is built.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Setting {
     /// Number of ranks.
     pub ranks: u32,
-    /// Sizes of groups of ranks that follow one another, as a network has them; none if it has none.
+    /// Sizes of the network's groups of consecutive ranks; empty if it has none.
     pub groups: Vec<u32>,
-    /// Of what is drawn at random.
+    /// Seed of random choices.
     pub seed: u64,
 }
 
 /// Parameters of a program.
 pub trait Source: Debug {
-    /// The number of ranks that they imply; `None` if there may be any.
+    /// The number of ranks that they imply; `None` if any number will do.
     fn ranks(&self) -> Option<u32> {
         None
     }
 
-    /// What the ranks do: scripts one after the other.
+    /// The scripts of the ranks, one after another.
     fn scripts(&self, setting: &Setting) -> Result<Vec<Arc<dyn Script>>, Error>;
 }
 
-/// Most ranks of a program that is made: each has tables.
+/// Most ranks of a generated program: each rank has tables.
 const MOST_RANKS: u32 = 1 << 26;
 
-/// The scripts of a source, for as many ranks as it implies, or for `ranks`.
+/// The scripts of a source, for the number of ranks that it implies, or for `ranks`.
 pub fn scripts(source: &dyn Source, ranks: Option<u32>, groups: &[u32], seed: u64) -> Result<Scripts, Error> {
     let count = match (source.ranks(), ranks) {
         (Some(implied), Some(ranks)) if implied > ranks => {
@@ -72,7 +72,7 @@ pub fn scripts(source: &dyn Source, ranks: Option<u32>, groups: &[u32], seed: u6
     if count > MOST_RANKS {
         return Err(Error::key("ranks", count, format!("expected at most {MOST_RANKS} ranks")));
     }
-    // Groups of more ranks than there are say nothing.
+    // Groups with more ranks than there are mean nothing.
     let fits = groups.iter().map(|size| u64::from(*size)).sum::<u64>() == u64::from(count);
     let groups = if fits { groups.to_vec() } else { vec![] };
     Ok(Scripts::new(count, source.scripts(&Setting { ranks: count, groups, seed })?))
@@ -118,12 +118,12 @@ sources! {
     "sequence" => Sequence(SequenceParams),
 }
 
-/// The default of what is done once.
+/// The default number of repetitions.
 fn once() -> u32 {
     1
 }
 
-/// Scripts so many times over.
+/// Scripts repeated `times` times.
 fn repeated(scripts: Vec<Arc<dyn Script>>, times: u32) -> Result<Vec<Arc<dyn Script>>, Error> {
     const MOST: usize = 1_000_000;
     let count = scripts.len().saturating_mul(times as usize);
@@ -133,7 +133,7 @@ fn repeated(scripts: Vec<Arc<dyn Script>>, times: u32) -> Result<Vec<Arc<dyn Scr
     Ok((0..times).flat_map(|_| scripts.iter().cloned()).collect())
 }
 
-/// A script after a calculation, if it takes any time, and both so many times over.
+/// A script after a calculation, if that takes any time; both repeated `times` times.
 fn after_calc(calc: u64, script: impl Script + 'static, times: u32) -> Result<Vec<Arc<dyn Script>>, Error> {
     let before = (calc > 0).then(|| Arc::new(Calc(calc)) as Arc<dyn Script>);
     repeated(before.into_iter().chain([Arc::new(script) as Arc<dyn Script>]).collect(), times)

@@ -1,4 +1,4 @@
-//! Permutation: every rank sends to one, and receives from one.
+//! Permutation: every rank sends to one rank, and receives from one.
 
 use super::collective::shuffled;
 use super::{Setting, Source, after_calc, once};
@@ -10,19 +10,20 @@ use serde::{Deserialize, Serialize};
 use smallvec::smallvec;
 use std::sync::Arc;
 
-/// A permutation: every rank sends to one other, and receives from one. Ranks that are their own partners do nothing.
+/// Permutation: every rank sends to one other rank, and receives from one. Ranks that are their own partners do
+/// nothing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub struct PermutationParams {
-    /// Number of ranks; as many as there are endpoints if left out.
+    /// Number of ranks; equal to the number of endpoints if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub ranks: Option<u32>,
-    /// Who sends to whom.
+    /// The permutation.
     #[serde(default)]
     pub order: Order,
-    /// By how much the order `shift` goes on.
+    /// Distance of the order `shift`.
     #[serde(default = "once")]
     pub by: u32,
     /// Bytes of a message.
@@ -32,27 +33,27 @@ pub struct PermutationParams {
     #[serde(default = "once")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub messages: u32,
-    /// Time of a calculation before.
+    /// Duration of a calculation before each repetition.
     #[serde(default)]
     #[schemars(extend("x-unit" = "units of time"))]
     pub calc: u64,
-    /// How many times: a rank goes on when it has sent and received all.
+    /// Number of repetitions: a rank goes on when it has sent and received all messages.
     #[serde(default = "once")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub times: u32,
 }
 
-/// Who sends to whom in a permutation.
+/// The partners in a permutation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum Order {
-    /// Drawn at random by the seed, each of the permutations with the same probability.
+    /// Drawn at random with the seed; all permutations are equally likely.
     #[default]
     Random,
     /// To the rank `by` places on.
     Shift,
-    /// The first to the last, the second to the last but one.
+    /// The first rank to the last, the second to the last but one, and so on.
     Reverse,
 }
 

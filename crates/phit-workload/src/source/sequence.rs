@@ -1,4 +1,4 @@
-//! Several sources one after the other.
+//! Several sources one after another.
 
 use super::{Setting, Source, SourceKind, once, repeated};
 use crate::error::Error;
@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Sources one after the other: a rank begins one when it has ended its part of the one before.
+/// Sources one after another: a rank begins a source when it has ended its part of the source before.
 ///
 /// ```toml
 /// [workload]
@@ -24,7 +24,7 @@ pub struct SequenceParams {
     /// The sources, each a table with its `kind`.
     #[schemars(length(min = 1))]
     pub steps: Vec<SourceKind>,
-    /// How many times they are done.
+    /// Number of repetitions.
     #[serde(default = "once")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub times: u32,
@@ -60,7 +60,7 @@ impl Source for SequenceParams {
     }
 }
 
-/// A script of the first ranks; the others do nothing.
+/// A script for the first ranks; the others do nothing.
 #[derive(Debug)]
 struct First {
     ranks: u32,

@@ -9,24 +9,26 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Sweep: planes go as waves from corners of a grid of ranks to the opposite ones. For each plane a rank waits for its
-/// neighbours on the side of the corner, computes, and sends to those on the other side, as in the transport of
-/// particles. (Koch, Baker and Alcouffe, "Solution of the First-Order Form of the 3-D Discrete Ordinates Equation on a
+/// Sweep: planes go as waves from corners of a grid of ranks to the opposite corners. For each plane, a rank waits for
+/// its neighbours on the side of the corner, computes, and sends to its neighbours on the other side, as in the
+/// transport of particles.
+///
+/// Sources: Koch, Baker and Alcouffe, "Solution of the First-Order Form of the 3-D Discrete Ordinates Equation on a
 /// Massively Parallel Processor", Transactions of the ANS 65, 1992; Hoisie, Lubeck and Wasserman, "Performance and
 /// Scalability Analysis of Teraflop-Scale Parallel Architectures Using Multidimensional Wavefront Applications", IJHPCA
-/// 14(4), 2000.)
+/// 14(4), 2000.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub struct SweepParams {
-    /// Ranks in each dimension; the first one is that of consecutive ranks.
+    /// Ranks in each dimension. Consecutive ranks differ in the first dimension.
     #[schemars(length(min = 1))]
     pub dims: Vec<u32>,
     /// Planes of each wave.
     #[serde(default = "once")]
     #[schemars(range(min = 1, max = 100_000))]
     pub planes: u32,
-    /// Corners from which waves come, one after the other: 1 to 2^dimensions.
+    /// Number of corners from which waves start, one after another: 1 to 2^dimensions.
     #[serde(default = "once")]
     #[schemars(range(min = 1))]
     pub corners: u32,
@@ -34,7 +36,7 @@ pub struct SweepParams {
     #[serde(deserialize_with = "one_or_each")]
     #[schemars(schema_with = "one_or_each_schema")]
     pub bytes: Vec<u64>,
-    /// Time of the calculation of a plane.
+    /// Duration of the calculation of a plane.
     #[serde(default)]
     #[schemars(extend("x-unit" = "units of time"))]
     pub calc: u64,
@@ -83,7 +85,7 @@ impl Script for Sweep {
         if corner >= self.corners {
             return None;
         }
-        // A bit of the corner's number says from which side of a dimension its waves come.
+        // Each bit of the corner's number gives the side of a dimension from which its waves come.
         let parts = |on: bool| -> Parts {
             let part = |(dim, &bytes): (usize, &u64)| {
                 let up = on == (corner >> dim & 1 == 0);

@@ -23,7 +23,7 @@ fn stored(scripts: &Scripts, params: HostParams, latency: u64) -> Finish {
     run(Box::new(StoredPlan::new(Arc::new(scripts.store()))), params, Ideal(|_, _| latency))
 }
 
-/// Runs it stored and generated, with and without rendezvous: all comes to its end, at the same times.
+/// Runs it stored and generated, with and without rendezvous: all runs reach their end, at equal times.
 fn finish(scripts: &Scripts, params: HostParams, latency: u64) -> Finish {
     for eager in [0, u64::MAX] {
         let params = HostParams { eager, ..params };
@@ -35,7 +35,8 @@ fn finish(scripts: &Scripts, params: HostParams, latency: u64) -> Finish {
     stored(scripts, params, latency)
 }
 
-/// Messages by source, destination and tag: as many bytes are sent as received, each message of the same size.
+/// Messages by source, destination and tag: equally many bytes are sent and received, and the sizes of each message
+/// agree.
 fn sent(program: &Program) -> BTreeMap<(u32, u32), u64> {
     let mut messages: BTreeMap<(u32, u32, u32), [Vec<u64>; 2]> = BTreeMap::new();
     for rank in 0..program.ranks() {
@@ -57,7 +58,7 @@ fn sent(program: &Program) -> BTreeMap<(u32, u32), u64> {
     sums
 }
 
-/// What is known of sizes without a look at the messages is what the messages say.
+/// Knowledge about sizes without checking messages agrees with the messages.
 #[test]
 fn sizes_are_those_of_the_messages() {
     let mut known = 0;
@@ -101,7 +102,7 @@ fn sizes_are_those_of_the_messages() {
     assert!(known > 50, "{known}");
 }
 
-/// Of a program of too many messages to look at each nothing is known, but what its algorithm says.
+/// For a program with too many messages to check, only the algorithm's knowledge remains.
 #[test]
 fn a_long_program_is_not_looked_through() {
     let whole = |bytes: u64| bytes == 64;
@@ -139,7 +140,7 @@ fn a_halo_goes_to_the_neighbours_in_all_dimensions() {
     assert!(finish(&ring, HOST, 50).completion() > 59);
 }
 
-/// The last rank begins after as many calculations as it is away from the corner: the formula of Hoisie et al.
+/// The last rank begins after as many calculations as its distance from the corner: the formula of Hoisie et al.
 #[test]
 fn a_sweep_takes_as_many_steps_as_planes_and_ranks_across() {
     let free = HostParams { overhead: 0, gap: 0, gap_per_byte: 0, overhead_per_byte: 0, eager: u64::MAX };
@@ -148,7 +149,7 @@ fn a_sweep_takes_as_many_steps_as_planes_and_ranks_across() {
         let document = json!({ "kind": "sweep", "dims": dims, "planes": planes, "bytes": [64], "calc": 100 });
         let sweep = made(document, None).unwrap();
         assert_eq!(finish(&sweep, free, 7).completion(), (across + planes) * 100 + across * 7);
-        // Waves from opposite corners follow one another without a gap between them at the corner where one ends.
+        // Waves from opposite corners follow one another without a gap at the corner where one ends.
         let document =
             json!({ "kind": "sweep", "dims": dims, "planes": planes, "bytes": [64], "calc": 100, "corners": 2 });
         let both = made(document, None).unwrap();
@@ -177,7 +178,7 @@ fn an_incast_comes_from_as_many_as_asked_for() {
     let incast = json!({ "kind": "incast", "root": 2, "sources": 3, "bytes": 100, "messages": 2, "ranks": 6 });
     let incast = made(incast, None).unwrap();
     assert_eq!(sent(&incast.store()), [((0, 2), 200), ((1, 2), 200), ((3, 2), 200)].into());
-    // Six messages, one after the other at the one that receives.
+    // Six messages arrive at one rank, one after another.
     let finish = finish(&incast, HostParams { overhead: 0, gap: 0, gap_per_byte: 5, ..HOST }, 40);
     assert_eq!(finish.completion(), 40 + 6 * 99 * 5);
 }
@@ -238,23 +239,24 @@ fn a_training_step_sends_what_its_dimensions_say() {
         assert!(matches!(apart[..], [_] | [1, 2]), "{from:?} {to:?}");
         *sums.entry(apart).or_insert(0) += bytes;
     }
-    // Stages: every micro-batch goes on and back.
+    // Stages: every micro-batch goes forward and back.
     assert_eq!(sums[&vec![3]], 12 * 2 * batches * 1000);
-    // Tensor: 4 all-reduces of each layer and micro-batch, of 2(p - 1)/p bytes each.
+    // Tensor: 4 all-reduces for each layer and micro-batch, of 2(p - 1)/p bytes each.
     assert_eq!(sums[&vec![0]], 24 * layers * batches * 4 * 1000);
-    // All others: all-to-alls among 3, of 100 bytes for each of the others; gradients over 6, and of experts over 2.
+    // All others: all-to-alls among 3, with 100 bytes for each other rank; gradients over 6, and gradients of experts
+    // over 2.
     let exchanged = 24 * layers * batches * 4 * 200;
     let gradients = 4 * layers * 2 * 5 * 6000 + 12 * layers * 2 * 400;
     let others: u64 = sums.iter().filter(|(apart, _)| !matches!(apart[..], [0] | [3])).map(|(_, sum)| *sum).sum();
     assert_eq!(others, exchanged + gradients);
     finish(&step, HOST, 50);
-    // Sharded, as much is sent: a reduce-scatter and an all-gather are an all-reduce.
+    // Sharded, equally many bytes are sent: a reduce-scatter and an all-gather equal an all-reduce.
     let mut sharded = document.clone();
     sharded["sharded"] = true.into();
     let sharded = made(sharded, None).unwrap();
     assert_eq!(sent(&sharded.store()).values().sum::<u64>(), found.values().sum::<u64>());
     finish(&sharded, HOST, 50);
-    // What overlaps takes less time: half of the gradients are summed while the first layers go back, 10,000 units.
+    // Overlap saves time: half of the gradients are summed while the first layers go back, 10,000 units.
     let time = |overlap: bool| {
         let mut long = document.clone();
         (long["forward"], long["overlap"]) = (20_000.into(), overlap.into());
@@ -272,7 +274,7 @@ fn steps_of_a_sequence_follow_one_another() {
     assert_eq!(one, 140);
     let steps = json!([{ "kind": "calc", "time": 25 }, all_reduce, { "kind": "halo", "dims": [2, 2], "bytes": [1] }]);
     assert_eq!(time(json!({ "kind": "sequence", "steps": steps, "times": 3 })), 3 * (25 + one + 10));
-    // Communicators by themselves, at the same time.
+    // Separate communicators, at the same time.
     let halves = json!({ "kind": "collective", "collective": "all_reduce", "bytes": 640,
         "communicators": [[0, 2, 4, 6], [7, 5, 3, 1]] });
     assert_eq!(time(halves.clone()), 60);
@@ -347,7 +349,7 @@ fn what_cannot_be_made_is_named() {
     }
 }
 
-/// However many ranks there are, each holds what it does now, and no more.
+/// For any number of ranks, each holds only its present activity.
 #[test]
 fn an_all_to_all_of_16512_ranks_is_not_stored() {
     for more in [json!({}), json!({ "algorithm": "bruck" }), json!({ "algorithm": "direct", "window": 8, "skew": 1.0 })]
@@ -389,7 +391,7 @@ fn any_source() -> impl Strategy<Value = Value> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// Whatever is put together comes to its end, stored or not, at the same times, and loses no byte.
+    /// Every composition reaches its end, stored or not, at equal times, and loses no byte.
     #[test]
     fn stored_and_generated_are_the_same(steps in prop::collection::vec(any_source(), 1..3), ranks in 1..10u32) {
         let document = json!({ "kind": "sequence", "steps": steps });

@@ -9,18 +9,18 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// A step of training a network of equal layers, by four numbers: `data`, `tensor`, `pipeline` and `expert` parallel
-/// ranks, whose product is the number of ranks. Ranks of a tensor group follow one another; then come those of an
-/// expert group, of a data group, and the stages of the pipeline.
+/// ranks, whose product is the number of ranks. Numbers of ranks count first within a tensor group, then within an
+/// expert group, then within a data group, and last over the stages of the pipeline.
 ///
 /// Every micro-batch goes forward through the stages and back. In a layer, tensor parallel ranks all-reduce its
-/// activations twice in each direction (Shoeybi et al., "Megatron-LM", arXiv 1909.08053, 2019), and expert parallel
-/// ranks send what their experts process all to all, and the results back (Lepikhin et al., "GShard", ICLR 2021). The
-/// schedule is GPipe's (Huang et al., NeurIPS 2019) or that of one forward and one backward pass in turn, with a flush
+/// activations twice in each direction (Shoeybi et al., "Megatron-LM", arXiv 1909.08053, 2019). Expert parallel ranks
+/// exchange the inputs of their experts all to all, and then the results (Lepikhin et al., "GShard", ICLR 2021). The
+/// schedule is GPipe's (Huang et al., NeurIPS 2019), or one forward and one backward pass in turn, with a flush
 /// (Narayanan et al., "Efficient Large-Scale Language Model Training on GPU Clusters Using Megatron-LM", SC 2021).
-/// After the last backward pass of a layer its gradients are all-reduced by all ranks that hold the same parameters:
-/// those of the experts over `data` ranks, the others over `data` times `expert` ranks. Then comes the optimizer.
+/// After the last backward pass of a layer, its gradients are all-reduced by all ranks that hold the same parameters.
+/// For experts these are `data` ranks, for all other parameters `data` times `expert` ranks. Then comes the optimizer.
 ///
-/// Calculations run on CPU 0 of a rank, messages by CPU 1: they overlap.
+/// Calculations run on CPU 0 of a rank, messages on CPU 1, so they overlap.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
@@ -48,25 +48,25 @@ pub struct TrainingParams {
     #[serde(default = "once")]
     #[schemars(range(min = 1, max = 100_000))]
     pub micro_batches: u32,
-    /// In which order a stage takes the passes.
+    /// The order of a stage's passes.
     #[serde(default)]
     pub schedule: Schedule,
-    /// Time of a layer's forward pass of one micro-batch on a rank.
+    /// Duration of a layer's forward pass of one micro-batch on a rank.
     #[schemars(extend("x-unit" = "units of time"))]
     pub forward: u64,
-    /// Time of a layer's backward pass; twice that of the forward pass if left out.
+    /// Duration of a layer's backward pass; twice the forward pass if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-unit" = "units of time"))]
     pub backward: Option<u64>,
-    /// Time of the optimizer.
+    /// Duration of the optimizer.
     #[serde(default)]
     #[schemars(extend("x-unit" = "units of time"))]
     pub optimizer: u64,
-    /// Bytes of the activations of one micro-batch: what goes from stage to stage, and is all-reduced in a layer.
+    /// Bytes of the activations of one micro-batch, which go from stage to stage and are all-reduced in a layer.
     #[serde(default)]
     #[schemars(extend("x-unit" = "bytes"))]
     pub activation_bytes: u64,
-    /// Bytes of activations that a rank sends to experts in one all-to-all, its own ones included.
+    /// Bytes of activations that a rank sends to experts in one all-to-all, including its own.
     #[serde(default)]
     #[schemars(extend("x-unit" = "bytes"))]
     pub routed_bytes: u64,
@@ -74,7 +74,7 @@ pub struct TrainingParams {
     #[serde(default)]
     #[schemars(range(min = 0))]
     pub skew: f64,
-    /// Bytes of the gradients of a layer on a rank, without those of experts.
+    /// Bytes of the gradients of a layer on a rank, without experts.
     #[serde(default)]
     #[schemars(extend("x-unit" = "bytes"))]
     pub gradient_bytes: u64,
@@ -82,12 +82,12 @@ pub struct TrainingParams {
     #[serde(default)]
     #[schemars(extend("x-unit" = "bytes"))]
     pub expert_gradient_bytes: u64,
-    /// Whether each rank keeps and updates its share of the parameters alone: gradients are reduced and scattered, and
-    /// parameters gathered after the optimizer (Rajbhandari et al., "ZeRO", SC 2020).
+    /// Whether each rank stores and updates only its share of the parameters. Then gradients are reduced and scattered,
+    /// and parameters are gathered after the optimizer (Rajbhandari et al., "ZeRO", SC 2020).
     #[serde(default)]
     pub sharded: bool,
-    /// Whether the gradients of a layer are summed while the backward pass goes on with the layers before it, rather
-    /// than after all of it.
+    /// Whether the gradients of a layer are summed while the backward pass goes on with earlier layers. Otherwise, they
+    /// are summed after the whole pass.
     #[serde(default = "yes")]
     pub overlap: bool,
     /// Algorithm among tensor parallel ranks.
@@ -98,26 +98,26 @@ pub struct TrainingParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub expert_algorithm: Option<Algorithm>,
-    /// Algorithm of the sums of gradients.
+    /// Algorithm for the sums of gradients.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub data_algorithm: Option<Algorithm>,
-    /// Time for each byte that is combined, by a reduction.
+    /// Time to combine a byte, in a reduction.
     #[serde(default)]
     #[schemars(range(min = 0))]
     #[schemars(extend("x-unit" = "units of time"))]
     pub combine: f64,
-    /// Training steps, one after the other.
+    /// Number of training steps, one after another.
     #[serde(default = "once")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub times: u32,
 }
 
-/// In which order a stage of a pipeline takes the passes of micro-batches.
+/// The order of a pipeline stage's passes over micro-batches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
 pub enum Schedule {
-    /// As many forward passes as there are stages to come, then a forward and a backward pass in turn.
+    /// As many forward passes as there are later stages, then a forward and a backward pass in turn.
     #[default]
     #[serde(rename = "1f1b")]
     OneForwardOneBackward,
@@ -140,7 +140,7 @@ impl Source for TrainingParams {
     }
 }
 
-/// Ranks that do the same collectives: by the number of their communicator.
+/// Ranks that perform equal collectives, by the number of their communicator.
 #[derive(Debug)]
 struct Groups {
     ranks: Vec<Arc<[u32]>>,
@@ -168,7 +168,7 @@ const GRADIENTS: u32 = 1;
 const ACTIVATIONS: u32 = 2;
 const ERRORS: u32 = 3;
 
-/// Tags: activations, their gradients, then those of the collectives.
+/// Tags: activations, their gradients, then the tags of the collectives.
 const FORWARD_TAG: u32 = 0;
 const BACKWARD_TAG: u32 = 1;
 const FIRST_TAG: u32 = 2;
@@ -179,7 +179,7 @@ const COMMUNICATION: u8 = 1;
 /// Tasks of a layer in a pass.
 const OF_LAYER: u32 = 6;
 
-/// A rank's place.
+/// The position of a rank.
 #[derive(Debug, Clone, Copy)]
 struct Place {
     tensor: u32,
@@ -223,7 +223,7 @@ impl Training {
             let setting = Setting { groups: vec![], ..setting.clone() };
             Ok::<_, Error>(Some(params.members(members, &setting)?.steps()?))
         };
-        // `number` of the communicator of a rank, of `count`.
+        // `number` returns the communicator of a rank, out of `count`.
         let groups = |count: u32, number: &dyn Fn(Place) -> u32, steps| {
             let mut ranks = vec![vec![]; count as usize];
             (0..setting.ranks).for_each(|rank| ranks[number(place(rank)) as usize].push(rank));
@@ -233,7 +233,7 @@ impl Training {
         let own = |bytes: u64, members: u32| bytes.div_ceil(u64::from(members));
         let sum = if params.sharded { Collective::ReduceScatter } else { Collective::AllReduce };
         let (dense_bytes, expert_bytes) = (params.gradient_bytes, params.expert_gradient_bytes);
-        // Of all layers of the stage at once.
+        // For all layers of the stage at once.
         let gathered = |bytes: u64| if params.sharded { bytes * u64::from(layers / pipeline) } else { 0 };
         let reduced = params.data_algorithm;
         let gather = reduced.filter(|how| Collective::AllGather.algorithms().contains(how));
@@ -285,7 +285,7 @@ impl Training {
         2 * self.params.micro_batches
     }
 
-    /// Whether a pass of a stage goes forward.
+    /// True if a pass of a stage goes forward.
     fn is_forward(&self, stage: u32, pass: u32) -> bool {
         let count = self.params.micro_batches;
         let first = match self.params.schedule {
@@ -303,7 +303,7 @@ impl Training {
         place.tensor + tensor * (place.expert + expert * (place.data + data * place.stage))
     }
 
-    /// The rank that sends to this one, or gets what this one sends, in a pass.
+    /// The rank that sends to this one in a pass, or receives from it.
     fn neighbour(&self, place: Place, on: bool) -> Option<u32> {
         let stage = if on { place.stage + 1 } else { place.stage.checked_sub(1)? };
         (stage < self.params.pipeline).then(|| self.rank(Place { stage, ..place }))
@@ -319,7 +319,7 @@ impl Training {
             return Work::nothing();
         };
         let costs = Costs::combining(self.params.combine);
-        // Ranks of a communicator ascend.
+        // Ranks of a communicator are in ascending order.
         let member = ranks.partition_point(|other| *other < rank) as u32;
         Work::Collective(Arc::new(Communicator { ranks: ranks.clone(), steps: steps.clone(), costs }), member)
     }
@@ -328,7 +328,8 @@ impl Training {
         groups.steps.as_ref().map_or(0, |steps| steps.lanes())
     }
 
-    /// First tags: of the collectives among tensor and expert parallel ranks, and of those of gradients.
+    /// First tags of the collectives among tensor parallel ranks, among expert parallel ranks, and of the two kinds of
+    /// gradients.
     fn first_tags(&self) -> [u32; 4] {
         let expert = FIRST_TAG + Self::lanes(&self.tensor);
         let dense = expert + Self::lanes(&self.expert);
@@ -360,8 +361,8 @@ impl Training {
             let work = self.collective(&self.expert, rank, number);
             Task { cpu: COMMUNICATION, tag: tags[1], ..Task::new(work) }
         };
-        // Attention, then the experts, or what stands in their place; and back. What all ranks need is summed up where
-        // a block of the layer ends, which is where it begins on the way back.
+        // Attention, then the experts, or the layers in their place; and back. Data that all ranks need is summed where
+        // a block of the layer ends. On the way back, a block begins there.
         Some(match (task % OF_LAYER, forward) {
             (0, true) | (4, false) => Task::new(Work::Calc(time - time / 2)),
             (3, true) | (1, false) => Task::new(Work::Calc(time / 2)),
@@ -370,7 +371,7 @@ impl Training {
         })
     }
 
-    /// After all passes: the optimizer, and what follows it.
+    /// After all passes: the optimizer, and the tasks that follow it.
     fn finish(&self, rank: u32, place: Place, number: u32) -> Option<Task> {
         let TrainingParams { tensor, expert, .. } = self.params;
         let tags = self.first_tags();
@@ -412,12 +413,12 @@ impl Training {
         Some(Task { work, after: vec![Point { stream: COMPUTE, tasks }], cpu: COMMUNICATION, tag })
     }
 
-    /// The messages to the next stage, or to the one before.
+    /// The messages to the next stage, or to the stage before.
     fn sent(&self, place: Place, forward: bool, number: u32) -> Option<Task> {
         if number >= self.params.micro_batches {
             return None;
         }
-        // The pass of this number among those of its direction.
+        // The pass of this number among the passes in its direction.
         let pass = match (self.params.schedule, forward) {
             (Schedule::GPipe, true) => number,
             (Schedule::GPipe, false) => self.params.micro_batches + number,

@@ -2,7 +2,7 @@
 
 use phit_workload::network::{Link, StoreAndForward};
 
-/// Links by number, and the one of each hop.
+/// A network's links by number, and the link of each hop.
 pub fn network(topology: &str, npus: u32, link: Link) -> StoreAndForward<impl Fn(u32, u32, u32) -> Option<u32>> {
     let kind = topology.to_string();
     let links = match topology {

@@ -1,3 +1,3 @@
-//! What several tests need.
+//! Shared by several tests.
 
 pub mod astra;
