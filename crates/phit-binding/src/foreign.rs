@@ -1,4 +1,4 @@
-//! Functions that Python has compiled, on their way into the engine.
+//! Functions compiled by Python, on their way into the engine.
 
 use phit_engine::foreign::{self, Functions, Name, Role, RuleFunctions, TriggerFunctions};
 use pyo3::exceptions::PyValueError;
@@ -10,13 +10,13 @@ pub(super) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(register, module)?)
 }
 
-/// Where what compiled functions see lies in memory (JSON text).
+/// The memory layout of the structs that compiled functions see (JSON text).
 #[pyfunction]
 fn layout() -> String {
     foreign::layout().to_string()
 }
 
-/// Addresses of compiled functions, by what they answer.
+/// Addresses of compiled functions, by the names of their types.
 struct Addresses(BTreeMap<String, usize>);
 
 impl Addresses {
@@ -28,7 +28,7 @@ impl Addresses {
             return Err(PyValueError::new_err(format!("{name}: expected an address")));
         }
         // SAFETY: `F` is the type of a C function's pointer in `phit_engine::foreign`, as large as an address, and the
-        // address is not 0. That a function of this type is there is what the caller of `register` promises.
+        // address is not 0. The caller of `register` promises that a function of this type is there.
         Ok(Some(unsafe { std::mem::transmute_copy::<usize, F>(&address) }))
     }
 
@@ -37,11 +37,11 @@ impl Addresses {
     }
 }
 
-/// Make functions known that were compiled of a source text, by their addresses; `reads` says what they look at.
+/// Register functions compiled from a source text, by their addresses. `reads` names the state that they look at.
 ///
-/// The caller is `phit.mechanisms.compiled` alone. It promises that at every address there is a C function of the type
-/// of that name, for as long as this process lives: it makes them with `numba.cfunc`, in nopython mode, with the types
-/// of `layout`, and keeps them for ever.
+/// The only caller is `phit.mechanisms.compiled`. It promises that every address is a C function of the named type, as
+/// long as this process lives: it makes them with `numba.cfunc`, in nopython mode, with the types of `layout`, and
+/// keeps them for ever.
 #[pyfunction]
 fn register(
     kind: &str,

@@ -21,7 +21,7 @@
 //! # Promises
 //!
 //! * A function accepts and returns JSON text, or plain numbers and strings. It holds no logic of the simulation.
-//! * An error of the engine becomes an exception of `phit.errors` with the message, path, value and expectation.
+//! * An error of the engine becomes an exception of `phit` with the message, path, value and expectation.
 //! * Long runs release Python's lock, and check for Ctrl-C several times a second.
 
 mod foreign;
@@ -48,8 +48,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-// Exceptions are named by the module from which Python imports them: so they can be sent from one process to another.
-create_exception!(phit, PhitError, PyValueError, "What Phit refuses: the base of all of its errors.");
+// Exceptions are named by the module from which Python imports them, so that they can be sent from one process to
+// another.
+create_exception!(phit, PhitError, PyValueError, "The base of all errors of Phit.");
 create_exception!(phit, ScenarioError, PhitError, "A scenario that cannot be simulated.");
 
 fn scenario_error(py: Python<'_>, error: &EngineError) -> PyErr {
@@ -59,7 +60,7 @@ fn scenario_error(py: Python<'_>, error: &EngineError) -> PyErr {
     set().err().unwrap_or(raised)
 }
 
-/// The exception for an error, with the attributes that describe its first one.
+/// The exception for an error, with attributes that describe the first error.
 fn described(py: Python<'_>, error: &EngineError) -> PyErr {
     let raised = ScenarioError::new_err(error.to_string());
     let value = raised.value(py);
@@ -81,7 +82,7 @@ fn read(py: Python<'_>, text: &str) -> PyResult<Scenario> {
     Scenario::from_value(&value).map_err(|e| scenario_error(py, &e))
 }
 
-/// Does `work` of the engine, of unknown length, as long as no signal asks to end it.
+/// Does `work` of the engine, of unknown length, until a signal asks to end it.
 fn patiently<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T, EngineError> + Send) -> PyResult<T> {
     let (done, raised) = py.detach(|| patient(|| (), work));
     match done {
@@ -94,20 +95,20 @@ fn interrupted() -> PyErr {
     PyKeyboardInterrupt::new_err("the run was stopped")
 }
 
-/// The same, with `tell` called a few times a second, and what a signal raised.
+/// [`patiently`] with `tell` called a few times a second. Also returns the exception that a signal raised.
 fn patient<T>(tell: impl Fn() + 'static, work: impl FnOnce() -> T) -> (Result<T, GivenUp>, Option<PyErr>) {
     let heard = Heard::default();
     let done = given_time(Duration::ZERO, &heard, tell, work);
     (done, heard.take().map(|(raised, _)| raised))
 }
 
-/// What a signal raised, and when.
+/// The exception that a signal raised, and the time.
 type Heard = Rc<RefCell<Option<(PyErr, Instant)>>>;
 
-/// Time in which work that has been told of a signal may come to its end by itself.
+/// Time for work to end by itself after a signal.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Does `work`, which is given up so long after a signal was `heard`, or at the next one.
+/// Does `work`. It is given up some time after a signal was `heard`, or at the next signal.
 fn given_time<T>(
     grace: Duration,
     heard: &Heard,
@@ -142,15 +143,14 @@ fn complete(py: Python<'_>, scenario: &str) -> PyResult<String> {
     Ok(scenario.to_value().to_string())
 }
 
-/// Check what is drawn of a valid scenario (JSON text) with other seeds than its own.
+/// Check the random parts of a valid scenario (JSON text) with other seeds than its own.
 #[pyfunction]
 fn check_seeds(py: Python<'_>, scenario: &str, seeds: Vec<u64>) -> PyResult<()> {
     let scenario = read(py, scenario)?;
     patiently(py, || engine::check_seeds(&scenario, &seeds))
 }
 
-/// What the run of a scenario (JSON text) is expected to take: bytes by what takes them, endpoints, routers (JSON
-/// text).
+/// Expected memory of a scenario's run (JSON text): bytes by part, endpoints, routers (JSON text).
 #[pyfunction]
 fn needs(py: Python<'_>, scenario: &str) -> PyResult<String> {
     let scenario = read(py, scenario)?;
@@ -162,7 +162,8 @@ fn needs(py: Python<'_>, scenario: &str) -> PyResult<String> {
 }
 
 /// Run a scenario (JSON text) and return its summary and tables (JSON text). Refused if it is expected to take more
-/// than `memory` bytes. What was measured before a signal stopped it is the attribute `partial` of what that raised.
+/// than `memory` bytes. If a signal stops the run, the raised exception has the results so far as its attribute
+/// `partial`.
 #[pyfunction]
 #[pyo3(signature = (scenario, threads = 1, progress = None, partitions = None, memory = None))]
 fn run(
@@ -177,9 +178,9 @@ fn run(
     text.ok_or_else(|| PyRuntimeError::new_err("the result is with another process"))
 }
 
-/// The same by several processes, of which this is one: `peers` has their `count`, the `rank` of this one, and
-/// `exchange`, which takes bytes for each and returns a bytearray of each. The first process has the result, the others
-/// nothing.
+/// Run a scenario together with other processes. `peers` has their `count`, the `rank` of this one, and `exchange`,
+/// which takes bytes for each and returns a bytearray from each. The first process returns the result, the others
+/// return nothing.
 #[pyfunction]
 #[pyo3(signature = (scenario, peers, threads = 1, progress = None, partitions = None, memory = None))]
 fn run_together(
@@ -220,13 +221,13 @@ fn executed(
         json!({ "summary": summary, "tables": outcome.tables() })
     };
     let mut raised = None;
-    // Where a network is being built there is nothing to tell but that.
+    // While a network is built, there is no other progress to report.
     let (teller, planned) = (progress.as_ref().map(|progress| progress.clone_ref(py)), scenario.measure.cycles.max(1));
     let team = peers.clone().map(|peers| Team::new(peers));
     let result = py.detach(|| -> Result<Option<Value>, RunError> {
         let tell = move || {
             if let Some(progress) = &teller {
-                // What goes wrong in it comes to light when the network runs.
+                // An exception in it is raised again when the network runs.
                 Python::attach(|py| drop(progress.call1(py, (0, planned))));
             }
         };
@@ -240,8 +241,8 @@ fn executed(
         if scenario.workload.is_none() {
             return simulation.run_together(&mut report).map(|outcome| outcome.as_ref().map(shown));
         }
-        // Hosts may have much to do in a cycle, and the ideal network does everything at once. Where they have not, the
-        // run stops between two cycles, and what was done by then is kept.
+        // Hosts may have much to do in a cycle, and the ideal network does everything at once. Otherwise, the run stops
+        // between two cycles, and its results so far are kept.
         let heard = Heard::default();
         let mut stoppable = |done, planned| heard.borrow().is_none() && report(done, planned);
         let work = || simulation.run_together(&mut stoppable).map(|outcome| outcome.as_ref().map(shown));
@@ -249,14 +250,14 @@ fn executed(
         drop(report);
         let Some((signal, _)) = heard.take() else { return done };
         raised = raised.take().or(Some(signal));
-        // Nobody waits for a run any more that has come to its end in the meantime.
+        // The run has ended in the meantime, but its caller does not wait for it any more.
         done.and(Err(Stopped { partial: None }.into()))
     });
     raised = raised.or_else(|| peers.and_then(|peers| peers.raised()));
     result.map(|value| value.map(|value| value.to_string())).map_err(|error| failed(py, error, raised, &shown))
 }
 
-/// Tells `progress` a few times a second how far a run is, and stops it if a signal has come or that raises.
+/// Tells `progress` a few times a second how far a run is. Stops the run if a signal arrives or `progress` raises.
 fn reporter<'a>(progress: &'a Option<Py<PyAny>>, raised: &'a mut Option<PyErr>) -> impl FnMut(u32, u32) -> bool + 'a {
     let mut told: Option<Instant> = None;
     move |done, planned| {
@@ -275,7 +276,7 @@ fn reporter<'a>(progress: &'a Option<Py<PyAny>>, raised: &'a mut Option<PyErr>) 
     }
 }
 
-/// The exception for a run without a result, of which a signal `raised` what it did if it was stopped.
+/// The exception for a run without a result. If a signal stopped the run, it is the exception that the signal `raised`.
 fn failed(py: Python<'_>, error: RunError, raised: Option<PyErr>, shown: &dyn Fn(&Outcome) -> Value) -> PyErr {
     match error {
         RunError::Scenario(error) => scenario_error(py, &error),
@@ -289,8 +290,8 @@ fn failed(py: Python<'_>, error: RunError, raised: Option<PyErr>, shown: &dyn Fn
     }
 }
 
-/// Follow packets of a scenario (JSON text) and return their ways (JSON text): `count` packets of endpoint `source`
-/// from `number` on, or without `source` as many of those with the highest latency.
+/// Follow packets of a scenario (JSON text) and return their routes (JSON text): `count` packets of endpoint `source`
+/// from `number` on, or without `source` the `count` packets with the highest latency.
 #[pyfunction]
 #[pyo3(signature = (scenario, source, number, count, progress = None))]
 fn trace_packets(
@@ -308,12 +309,12 @@ fn trace_packets(
     };
     let mut raised = None;
     let found = py.detach(|| trace(&scenario, &chosen, &mut reporter(&progress, &mut raised)));
-    // What was measured is not what was asked for.
+    // The caller asked for routes, not for results.
     let nothing = |_: &Outcome| Value::Null;
     found.map(|value| value.to_string()).map_err(|error| failed(py, error, raised, &nothing))
 }
 
-/// Largest resident set of this process so far, in bytes; `None` where the system does not tell.
+/// Largest resident set of this process so far, in bytes; `None` if the system does not report it.
 fn peak_memory_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
@@ -338,7 +339,7 @@ fn catalogue() -> String {
     phit_engine::catalogue::catalogue().to_string()
 }
 
-/// What results consist of: quantities, tables with their columns, what probes record, the rule of saturation.
+/// Contents of results: quantities, tables with their columns, observables of probes, the rule of saturation.
 #[pyfunction]
 fn quantities() -> String {
     phit_engine::catalogue::quantities().to_string()
@@ -376,7 +377,7 @@ fn endpoints(py: Python<'_>, scenario: &str) -> PyResult<String> {
     Ok(topology.endpoints().to_string())
 }
 
-/// What cycles and phits of a scenario (JSON text) stand for, as far as it says (JSON text).
+/// Length of a cycle and size of a phit of a scenario (JSON text), as far as they are known (JSON text).
 #[pyfunction]
 fn units(py: Python<'_>, scenario: &str) -> PyResult<String> {
     let units = read(py, scenario)?.units.unwrap_or_default();
@@ -385,14 +386,14 @@ fn units(py: Python<'_>, scenario: &str) -> PyResult<String> {
     Ok(Value::Object(said.collect()).to_string())
 }
 
-/// The flit-hops that a scenario (JSON text) is expected to take, in all.
+/// Expected flit-hops of a scenario (JSON text), in total.
 #[pyfunction]
 fn expected_hops(py: Python<'_>, scenario: &str) -> PyResult<f64> {
     let scenario = read(py, scenario)?;
     patiently(py, || effort::expected_hops(&scenario))
 }
 
-/// The links of a scenario and where the packets of its endpoints go, for bounds of the throughput (JSON text).
+/// The links of a scenario and the destinations of its endpoints' packets, for bounds of the throughput (JSON text).
 #[pyfunction]
 fn flows(py: Python<'_>, scenario: &str) -> PyResult<String> {
     let scenario = read(py, scenario)?;
@@ -408,7 +409,7 @@ fn minimal_ports(py: Python<'_>, scenario: &str) -> PyResult<String> {
     Ok(found.to_string())
 }
 
-/// Puts everything into a module that the package `phit` asks of its extension.
+/// Adds to a module everything that the package `phit` requires of its extension.
 pub fn fill(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("PhitError", module.py().get_type::<PhitError>())?;

@@ -1,12 +1,12 @@
-//! Processes that Python code joins: what they say to one another goes through a Python object, as bytes.
+//! Processes joined by Python code: their messages go through a Python object, as bytes.
 
 use phit_engine::engine::{Letters, Parted, Peers};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyByteArrayMethods, PyList};
 use std::sync::{Mutex, PoisonError};
 
-/// Letters of so many bytes are written to memory that stays: the system would have to clear what is new. Between two
-/// of them there are short ones, for which they would be given back.
+/// From this number of bytes on, letters are written to memory that is kept: the system would have to clear new memory.
+/// Between two long letters there are short ones, for which the memory would be released.
 const LONG: usize = 1 << 14;
 
 /// An object with `rank`, `count` and `exchange`.
@@ -14,9 +14,9 @@ pub(crate) struct Foreign {
     rank: usize,
     count: usize,
     object: Py<PyAny>,
-    /// By process: the long letters that it is sent, one after the other.
+    /// By process: the memory of long letters to it, one after another.
     long: Vec<Py<PyByteArray>>,
-    /// What an exchange has raised.
+    /// The exception that an exchange has raised.
     raised: Mutex<Option<PyErr>>,
 }
 
@@ -28,7 +28,7 @@ impl Foreign {
         Ok(Self { rank, count, raised: Mutex::new(None), object, long })
     }
 
-    /// What an exchange has raised, once.
+    /// The exception that an exchange has raised, once.
     pub(crate) fn raised(&self) -> Option<PyErr> {
         self.raised.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -47,8 +47,9 @@ impl Foreign {
             } else {
                 let letter = self.long[process].bind(py);
                 resized(letter, length)?;
-                // SAFETY: nobody has a view of the array, as its resizing shows. While `write` runs this thread holds
-                // the lock of the interpreter and does not enter it: nobody gets a view, reads, writes or resizes it.
+                // SAFETY: no other view of the array exists, as its resizing shows. While `write` runs, this thread
+                // holds the interpreter's lock and does not enter the interpreter. So no other code gets a view, reads,
+                // writes or resizes it.
                 letters.write(process, unsafe { letter.as_bytes_mut() });
                 sent.append(letter)?;
             }
@@ -65,9 +66,9 @@ impl Foreign {
     }
 }
 
-/// Gives an array this length. Fails while anybody has a view of it, such as a transfer that is under way.
+/// Gives an array this length. Fails if a view of it exists, such as a transfer under way.
 fn resized(array: &Bound<'_, PyByteArray>, length: usize) -> PyResult<()> {
-    // Python looks for views only where the length changes, which it does in one of the two.
+    // Python only checks for views if the length changes. One of the two calls changes it.
     array.resize(length + 1)?;
     array.resize(length)
 }

@@ -1,4 +1,4 @@
-//! Where the keys of a TOML document stand.
+//! The positions of the keys of a TOML document.
 
 use serde_json::{Map, Value};
 use toml::de::{DeTable, DeValue};

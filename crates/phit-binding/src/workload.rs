@@ -29,7 +29,8 @@ fn parsed<T: serde::de::DeserializeOwned>(py: Python<'_>, text: &str) -> PyResul
     serde_json::from_str(text).map_err(|error| raised(py, &Error::new(error.to_string())))
 }
 
-/// The package reads archives of OTF2: the file of rank 0 of those that it makes of the one at `path`.
+/// For archives of OTF2, which the package reads: the file of rank 0 among those that it makes from the archive at
+/// `path`.
 fn calls_of(path: &Path) -> Result<PathBuf, Error> {
     Python::attach(|py| {
         let calls = py.import("phit.reading.otf2").and_then(|module| module.call_method1("calls", (path,)));
@@ -41,7 +42,7 @@ fn calls_of(path: &Path) -> Result<PathBuf, Error> {
     })
 }
 
-/// What a file of a program consists of (JSON text).
+/// Contents of a program's file (JSON text).
 #[pyfunction]
 fn workload_info(py: Python<'_>, path: PathBuf, options: &str) -> PyResult<String> {
     let options: chakra::Options = parsed(py, options)?;
@@ -49,13 +50,13 @@ fn workload_info(py: Python<'_>, path: PathBuf, options: &str) -> PyResult<Strin
     found.map(|totals| shown(&totals)).map_err(|error| raised(py, &error))
 }
 
-/// The files that a program is read from: all of a trace, in the order of the ranks, or the one of GOAL.
+/// The files of a program: all files of a trace, in the order of the ranks, or the single file of GOAL.
 #[pyfunction]
 fn workload_files(py: Python<'_>, path: PathBuf) -> PyResult<Vec<PathBuf>> {
     py.detach(|| file::files(&path)).map_err(|error| raised(py, &error))
 }
 
-/// What a reader of a Chakra trace should know besides the program.
+/// Facts about a Chakra trace that a reader should know besides the program.
 #[pyfunction]
 fn workload_notes(py: Python<'_>, path: PathBuf, options: &str) -> PyResult<Vec<String>> {
     let options: chakra::Options = parsed(py, options)?;
@@ -74,7 +75,7 @@ fn workload_convert(py: Python<'_>, path: PathBuf, target: PathBuf, options: &st
     py.detach(|| Input::File(&path, &options).write(&target)).map_err(|error| raised(py, &error))
 }
 
-/// Make a program by its parameters (JSON text), and write it as GOAL; return what it consists of (JSON text).
+/// Make a program from its parameters (JSON text), and write it as GOAL; return its contents (JSON text).
 #[pyfunction]
 fn workload_make(
     py: Python<'_>,
@@ -165,7 +166,7 @@ fn workload_write(py: Python<'_>, program: &str, target: PathBuf) -> PyResult<()
     .map_err(|error| raised(py, &error))
 }
 
-/// Adds what stands here to the module.
+/// Adds these functions to the module.
 pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("WorkloadError", module.py().get_type::<WorkloadError>())?;
     archive::register(calls_of);
