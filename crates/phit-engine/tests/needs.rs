@@ -1,4 +1,5 @@
-//! What a run is said to take in memory, before it is built, is what it takes: bytes are counted as they are asked for.
+//! The memory that a run is expected to need, before it is built, equals the memory that it takes. Bytes are counted at
+//! the allocator.
 
 #[path = "common/mod.rs"]
 mod common;
@@ -9,7 +10,7 @@ use serde_json::{Value, json};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The system's allocator, with what is held and the most that was.
+/// The system's allocator, with a count of the bytes in use and of their maximum.
 struct Counting;
 
 static HELD: AtomicUsize = AtomicUsize::new(0);
@@ -22,7 +23,7 @@ fn held(more: usize) {
 
 // SAFETY: blocks are the system's, which keeps the contract; counting allocates nothing and cannot panic.
 unsafe impl GlobalAlloc for Counting {
-    // SAFETY: asked for on the terms of `GlobalAlloc::alloc`, which are those of the system's.
+    // SAFETY: the contract of `GlobalAlloc::alloc` is the contract of the system's allocator.
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         held(layout.size());
         // SAFETY: the layout is the caller's, who promises that its size is not zero.
@@ -37,7 +38,7 @@ unsafe impl GlobalAlloc for Counting {
     // SAFETY: the block came from `alloc` or `alloc_zeroed`, so from the system, with this layout.
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
         HELD.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller gives back a block of the system's, once, with its layout.
+        // SAFETY: the caller returns a block of the system's allocator, once, with its layout.
         unsafe { System.dealloc(at, layout) }
     }
 }
@@ -45,7 +46,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// A network of each kind, large enough that what any run takes does not count.
+/// A network of each kind, large enough that the fixed memory of a run does not matter.
 fn networks() -> Vec<(&'static str, Value)> {
     let base = json!({
         "router": { "links": { "default": { "latency": 10, "vcs": 6, "buffer": 32 } } },
@@ -167,7 +168,7 @@ fn needs_are_what_is_used() {
         let used = (MOST.load(Ordering::Relaxed) - before) as f64;
         drop(outcome);
         let parts: Vec<String> = said.parts.iter().map(|(what, bytes)| format!("{what} {:.0}k", bytes / 1e3)).collect();
-        // What any process takes besides is not asked of the allocator.
+        // The fixed memory of a process does not come from this allocator.
         let heap = said.bytes() - said.parts["anything"];
         found.push((name, heap / used, format!("{:.0}k: {}", used / 1e3, parts.join(", "))));
     }

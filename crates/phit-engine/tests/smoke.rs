@@ -79,7 +79,7 @@ fn every_kind_runs() {
             continue;
         }
         assert!(outcome.collector().counters.packets.recorded > 100, "{concept} {kind}: hardly a packet arrived");
-        // A load of 0.2 saturates none of them: what arrives is what was sent, within what is on its way.
+        // A load of 0.2 saturates none of them. So accepted and offered load agree, except for packets under way.
         let (offered, accepted) = (outcome.offered_load(), outcome.accepted_load());
         assert!((offered - accepted).abs() < 0.04, "{concept} {kind}: offered {offered}, accepted {accepted}");
     }

@@ -111,9 +111,9 @@ fn torus(flits: u32, load: f64) -> Case {
     Case { name: format!("torus-{flits}flit-{load}"), scenario, warmup: 1000, cycles, flits: true, by_name: false }
 }
 
-/// The scenario that becomes of BookSim's configuration of a network: that of [`torus`] with endpoints that have
-/// buffers, credits that take turns and an allocator for channels; for the fat tree of 1,024 endpoints also with
-/// routers that speculate, four times as fast as their links.
+/// The scenario for a network that BookSim configures: [`torus`] with buffered endpoints, credits that take turns, and
+/// an allocator for channels. For the fat tree of 1,024 endpoints it also has routers that speculate, four times as
+/// fast as their links.
 fn booksim(name: &str, load: f64) -> Case {
     let mut case = torus(1, load);
     case.name = format!("booksim-{name}-{load}");

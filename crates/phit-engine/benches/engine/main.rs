@@ -1,7 +1,7 @@
-//! How fast the engine is: hops per CPU second and bytes per endpoint of warmed-up networks.
+//! The speed of the engine: hops per CPU second and bytes per endpoint of warmed-up networks.
 //!
-//! `cargo bench -p phit-engine --bench engine -- --help` lists the options. Hops are counted and timed in several
-//! spans of one run; the best of them is the figure least disturbed by what else the machine does.
+//! `cargo bench -p phit-engine --bench engine -- --help` lists the options. Hops are counted and timed in several spans
+//! of one run. The best span is least disturbed by other work of the machine.
 
 mod cases;
 
@@ -88,7 +88,7 @@ fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
     text.parse().map_err(|_| format!("{text:?} is not a number"))
 }
 
-/// A warmed-up network and what was measured of it.
+/// A warmed-up network and its measurements.
 struct Bench {
     simulation: Simulation,
     threads: usize,

@@ -47,7 +47,7 @@ fn frequent(value: &Value) -> Vec<u64> {
 fn an_empty_group_takes_as_long_as_its_hops() {
     let cascade = json!({ "kind": "cascade" });
     let measured = json!({ "measure": { "cycles": 20_000 } });
-    // Of 96 routers one in 96 is the own one, 20 are one hop away and 75 two.
+    // Of 96 routers, one is the source's own, 20 are one hop away and 75 are two.
     let minimal = with(group(cascade.clone(), json!("minimal"), 0.0005), measured.clone());
     assert_eq!(frequent(&minimal), [latency(0, 0), latency(1, 0), latency(2, 0)]);
     assert_eq!([0, 1, 2].map(|hops| latency(hops, 0)), [5, 17, 29]);
@@ -108,7 +108,7 @@ fn channel_loads_bound_what_a_group_carries() {
         let load = 0.85 * bound;
         assert_close(accepted(&group(small.clone(), routing, load)), load, 0.03 * load, "85 % of the bound");
     }
-    // With two links in each row it is the columns of three single links that bound: 3/6.
+    // With two links in each row, the columns of three single links are the bound: 3/6.
     let columns = json!({
         "kind": "cascade", "rows": 3, "columns": 4, "row_links": 2, "column_links": 1, "endpoints_per_router": 6,
         "channels": "rising",
@@ -119,8 +119,9 @@ fn channel_loads_bound_what_a_group_carries() {
 
 #[test]
 fn adversarial_traffic_leaves_a_router_one_link() {
-    // Router i to router i + 1, all in rows but for the last of each row: 18 endpoints share one link. The last of a
-    // row has two routes to the first of the next one, so that 6 of 96 routers may send twice as much.
+    // Router i sends to router i + 1, always within a row except for the last router of each row. So 18 endpoints share
+    // one link. The last router of a row has two routes to the first of the next row, so 6 of 96 routers may send twice
+    // as much.
     let adversarial = json!({
         "traffic": { "pattern": { "kind": "adversarial", "offset": 1 } },
         "measure": { "warmup": 300, "cycles": 700 },

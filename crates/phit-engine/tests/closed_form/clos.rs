@@ -1,4 +1,4 @@
-//! Folded Clos networks: cycles of every kind of path, what links carry, and what a good allocation comes to, by
+//! Folded Clos networks: cycles of every kind of path, loads of links, and the result of a good allocation, by
 //! counting.
 
 use crate::common::{assert_close, histogram, number, run, with};
@@ -28,9 +28,9 @@ fn accepted(value: &Value) -> f64 {
 
 #[test]
 fn every_kind_of_path_takes_its_cycles() {
-    // One cycle to the link of the endpoint and one over it; in each of 1, 3 or 5 routers three of the router, and the
-    // links: four cycles between the first and the second level, six above; one to the endpoint, and as many as there
-    // are phits.
+    // One cycle to the link of the endpoint and one over it. In each of 1, 3 or 5 routers, three cycles. Links take
+    // four cycles between the first and the second level, and six above. Then one cycle to the endpoint, and one for
+    // each phit.
     let cycles =
         |links: &[u64], phits: u64| 1 + 1 + 3 * (links.len() as u64 + 1) + links.iter().sum::<u64>() + 1 + phits;
     let all = ["oblivious", "deterministic"].iter().chain(&ADAPTIVE);
@@ -132,8 +132,9 @@ fn all_packets_of_a_pair_take_one_way() {
 
 #[test]
 fn the_next_way_round_a_fault_bears_two_loads() {
-    // Router 8 has lost router 0. Of the packets to router 0 one in eight draws router 8, and takes router 9 instead:
-    // the link from 9 down to 0 has two eighths of the load of eight endpoints. Drawn evenly, it has one seventh of it.
+    // Router 8 has lost router 0. Of the packets to router 0, one in eight draws router 8, and takes router 9 instead.
+    // So the link from 9 down to 0 has two eighths of the load of eight endpoints. With an even draw it has one
+    // seventh.
     let carried = |around: &str| {
         let mut routing = clos("oblivious");
         routing["around_faults"] = json!(around);

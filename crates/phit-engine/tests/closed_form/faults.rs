@@ -1,4 +1,4 @@
-//! What is lost over a link that broke, and when it comes if its source sends it again.
+//! Packets lost on broken links, and their arrival if their source sends them again.
 
 use crate::common::{histogram, number, run, with};
 use serde_json::{Value, json};
@@ -9,8 +9,8 @@ const SIZE: u64 = 3;
 /// Cycle in which the packet is generated.
 const BORN: u64 = 20;
 
-/// Cycles from the generation of a packet until its last phit has come, over so many links: one to the link of the
-/// endpoint and one over it, one in every router, four over each link, one to the endpoint, and the packet's phits.
+/// Cycles from the generation of a packet until its last phit has arrived, over `links` links. One to the link of the
+/// endpoint and one over it; one in every router; four over each link; one to the endpoint; and the packet's phits.
 fn zero_load(links: u64) -> u64 {
     1 + 1 + (links + 1) + 4 * links + 1 + SIZE
 }
@@ -35,7 +35,7 @@ fn ring(retransmit: Value) -> Value {
     })
 }
 
-/// Checks when the packet comes, and how often it was sent again and took a detour.
+/// Checks when the packet arrives, how often it was sent again, and how often it took a detour.
 fn comes(timeout: u64, latency: u64, repeats: f64, detoured: f64) {
     let outcome = run(&ring(json!({ "timeout": timeout, "attempts": 7 })));
     assert_eq!(histogram(&outcome), [(latency, 1)], "after {timeout} cycles");
@@ -79,7 +79,7 @@ fn a_packet_is_given_up_after_the_last_attempt() {
     assert_eq!(["/packets_lost", "/packets_retransmitted"].map(|key| number(&never, key)), [1.0, 0.0]);
 }
 
-/// What is sent again goes before what has not been sent: two packets of which the first is lost.
+/// A packet sent again precedes packets that have not been sent: of two packets, the first is lost.
 #[test]
 fn what_is_sent_again_goes_first() {
     let mut value = ring(json!({ "timeout": 400 }));

@@ -1,11 +1,11 @@
 //! Zero-load latency: a packet that meets no other takes exactly the cycles that its path adds up to.
 //!
-//! With T ticks per cycle (1, or the speedup S under `clock = "crossbar"`), all times in ticks, the head of a packet of
-//! L phits generated at g is sent at g + T and is at its router's input an endpoint latency later. In every router it
-//! waits `allocation_delay`, plus one tick if virtual channels are allocated in a stage of their own; `latency` after
-//! the grant it is at the output. There it starts in the next link cycle, or later if the phits come more slowly than
-//! the link takes them. A link's latency after that it is at the next router. The tail follows the head over the
-//! ejection link: latency plus serialisation.
+//! With T ticks per cycle (1, or the speedup S under `clock = "crossbar"`), all times in ticks: consider a packet of L
+//! phits generated at g. Its head is sent at g + T, and reaches its router's input an endpoint latency later. In every
+//! router it waits `allocation_delay`, plus one tick if virtual channels are allocated in a separate stage. It reaches
+//! the output `latency` after the grant. There it starts in the next link cycle, or later if its phits arrive more
+//! slowly than the link takes them. It reaches the next router a link's latency after that. The tail follows the head
+//! over the ejection link: latency plus serialisation.
 //!
 //! The expected value is computed here, hop by hop, from these rules and the path alone, independently of the engine.
 
@@ -13,7 +13,7 @@ use crate::common::{histogram, number, run, with};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// What the expectation needs of a scenario, in the scenario's units.
+/// The parameters of the expectation, in the scenario's units.
 #[derive(Clone, Copy)]
 struct Model {
     latency: u64,
@@ -32,7 +32,7 @@ struct Model {
 /// Latency and bandwidth.
 type Link = (u64, Bandwidth);
 
-/// So many phits in so many cycles.
+/// A number of phits in a number of cycles.
 type Bandwidth = (u64, u64);
 
 impl Model {
@@ -119,7 +119,7 @@ fn latencies(value: &Value) -> BTreeMap<u64, u64> {
     histogram(&run(value)).into_iter().collect()
 }
 
-/// All packets take `expected` cycles but for a few that have met another packet.
+/// All packets take `expected` cycles, except a few that have met another packet.
 #[track_caller]
 fn assert_all(value: &Value, expected: u64) {
     let seen = latencies(value);
@@ -365,8 +365,8 @@ fn valiant_paths_of_a_dragonfly() {
 
 #[test]
 fn latency_includes_the_source_queue() {
-    // Two endpoints exchange packets of 8 phits in every fourth cycle over links that need 8: the source queue grows
-    // by one packet in 8 cycles, so that of packets generated at cycle t those delivered have waited t.
+    // Two endpoints exchange packets of 8 phits in every fourth cycle over links that need 8 cycles for one. The source
+    // queue grows by one packet in 8 cycles. So packets delivered at cycle 2t were generated at t, and have waited t.
     let value = json!({
         "topology": { "kind": "single", "endpoints": 2 },
         "router": { "links": { "endpoint": { "injection_bandwidth": 2 } } },

@@ -1,4 +1,4 @@
-//! What a large network costs in memory.
+//! The memory of a large network.
 
 use phit_engine::run::{Options, Simulation};
 use phit_engine::scenario::Scenario;
@@ -28,7 +28,7 @@ fn a_large_dragonfly_takes_at_most_2_kb_per_endpoint() {
     let scenario = Scenario::from_value(&document).unwrap();
     let mut simulation = Simulation::new(&scenario, Options::default()).unwrap();
     let endpoints = simulation.blueprint().topology.endpoints() as usize;
-    // Several times the longest journey: by then tables and mail have grown to what the load takes.
+    // Several times the longest journey. By then, tables and mail have grown to the size that the load needs.
     simulation.advance_to(1200 * simulation.blueprint().links.ticks_per_cycle);
     let bytes = simulation.bytes() / endpoints;
     assert!(bytes <= 2000, "{bytes} bytes per endpoint");

@@ -1,4 +1,4 @@
-//! Options of the router and of networks of which single packets show what they do.
+//! Options of the router and of networks whose effect single packets show.
 
 use crate::common::{assert_close, number, run, with};
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ fn switch(router: Value, trace: &[[u32; 4]]) -> Value {
 /// Phits of a packet, which crosses in as many cycles.
 const PACKET: u32 = 8;
 
-/// Packets of the endpoints that cross one after another are delivered so many cycles later each.
+/// Mean latency in cycles of the packets in `trace`.
 fn latency(router: &Value, trace: &[[u32; 4]]) -> f64 {
     number(&run(&switch(router.clone(), trace)), "/latency_mean")
 }
@@ -111,9 +111,9 @@ fn a_packet_keeps_its_ports_until_its_tail_has_crossed() {
     // that with two flits there when it has its first turn, in the second cycle, is through after 9, and the other
     // after 16.
     let both = [[0, 0, 5, PACKET], [0, 1, 5, PACKET]];
-    // Of two heads one gets a channel in its first cycle. In the next the other speculates: where that comes after what
-    // has a channel, the first has another turn before it, and is through after 14 cycles; the packet that comes in at
-    // the third cycle after 10.
+    // One of two heads gets a channel in its first cycle. In the next cycle, the other speculates. If speculation comes
+    // after requests with a channel, the first has another turn before it, and is through after 14 cycles. If it comes
+    // in turn, the packet that arrives in the third cycle is through after 10.
     for (stage, speculation, waits) in [
         ("with_switch", "after", [7 + 8, 1 + 8]),
         // A stage before the first turn lets the second flit catch up: 8 and 16.
@@ -138,9 +138,9 @@ fn a_packet_keeps_its_ports_until_its_tail_has_crossed() {
 
 #[test]
 fn of_two_packets_that_contend_the_one_generated_first_wins() {
-    // The packet of endpoint 0 crosses from cycle 0 to 8. Then endpoint 1 has its turn, whose packet was generated in
-    // cycle 3: it waits 5 cycles, and that of endpoint 2, of 4 phits and from cycle 2, until cycle 16, 14 cycles. By
-    // age endpoint 2 goes first: its packet waits 6 cycles, the other until cycle 12, 9 cycles.
+    // The packet of endpoint 0 crosses from cycle 0 to 8. Then it is the turn of endpoint 1, whose packet was generated
+    // in cycle 3: it waits 5 cycles. The packet of endpoint 2, of 4 phits and generated in cycle 2, waits until cycle
+    // 16, 14 cycles. By age, endpoint 2 goes first: its packet waits 6 cycles, and the other until cycle 12, 9 cycles.
     let trace = [[0, 0, 5, PACKET], [2, 2, 5, PACKET / 2], [3, 1, 5, PACKET]];
     let mean = |router: Value| latency(&router, &trace);
     let alone = |size: u32| latency(&json!({}), &[[0, 0, 5, size]]);
@@ -362,8 +362,8 @@ fn a_long_transfer_holds_up_the_counters_of_short_ones_behind_it() {
     assert!(starts(&in_turn, &expected([(1.0, 8), (2.0, 8), (0.0, 0)])), "{in_turn:?}");
 }
 
-/// By cycle from 0 on, the number of steps that a crossbar of so many thousandths of the links' frequency has taken
-/// before it: the speedup is added up in every cycle, and each whole one is a step.
+/// By cycle, from 0 on: the number of steps that a crossbar has taken before it. The crossbar has `thousandths`
+/// thousandths of the links' frequency. The speedup is added up in every cycle, and each whole number is a step.
 fn steps_before(thousandths: u32, cycles: usize) -> Vec<u32> {
     let (mut saved, mut taken, mut before) = (0, 0, Vec::new());
     for _ in 0..cycles {
@@ -378,8 +378,8 @@ fn steps_before(thousandths: u32, cycles: usize) -> Vec<u32> {
 
 #[test]
 fn a_fraction_of_a_speedup_is_a_step_more_in_some_cycles() {
-    // A flit that comes in cycle c is granted in the first step of the cycle in which its routing has been computed,
-    // and leaves when the last of the steps of its latency is over: in the cycle after that step's.
+    // A flit that arrives in cycle c is granted in the first step of the cycle in which its route has been computed. It
+    // leaves when the last step of its latency is over: in the cycle after that step's cycle.
     for thousandths in [1000, 1250, 1500, 1700, 2500, 3333] {
         let before = steps_before(thousandths, 100);
         for (delay, steps) in [(0, 1), (0, 2), (0, 5), (1, 1), (2, 3)] {
@@ -437,8 +437,8 @@ fn a_fraction_of_a_speedup_shortens_transfers_to_whole_cycles() {
     }
 }
 
-/// Two routers with so many endpoints each, between which packets of flits of a phit go over `link`: the sum of the
-/// latencies of the packets of `trace`.
+/// Two routers with `each` endpoints each, between which packets with flits of one phit go over `link`: the sum of the
+/// latencies of the packets in `trace`.
 fn sum_between(each: u32, router: Value, link: Value, trace: &[[u32; 4]]) -> f64 {
     let value = json!({
         "topology": { "kind": "mesh", "dims": [2], "endpoints_per_router": each },
@@ -452,11 +452,11 @@ fn sum_between(each: u32, router: Value, link: Value, trace: &[[u32; 4]]) -> f64
     number(&run(&value), "/latency_mean") * trace.len() as f64
 }
 
-/// Endpoint 2 holds the only channel to endpoint 3, both at router 1, for 40 flits; a flit from endpoint 0 waits for it
-/// in channel 0 of the link; 10 cycles after that one comes from endpoint 1 for endpoint 2.
+/// Endpoint 2 holds the only channel to endpoint 3, both at router 1, for 40 flits. A flit from endpoint 0 waits for it
+/// in channel 0 of the link. Ten cycles later, a flit comes from endpoint 1 for endpoint 2.
 const BLOCKED: [[u32; 4]; 3] = [[0, 2, 3, 40], [5, 0, 3, 1], [15, 1, 2, 1]];
 
-/// Latency of the flit that waits in channel 0, and of the one that comes after it.
+/// Latency of the flit that waits in channel 0, and of the flit that comes after it.
 fn latencies_blocked(router: &Value, buffer: u32) -> (f64, f64) {
     let sum = |packets: usize| {
         let link = json!({ "vcs": 2, "buffer": buffer });
@@ -475,8 +475,9 @@ fn a_channel_without_room_may_count_as_taken() {
     for stage in ["stage", "speculative"] {
         let router = |eligible: &str| json!({ "vc_allocation": stage, "vc_eligible": eligible });
         let (first, second) = latencies_blocked(&router("free"), 1);
-        // It gets channel 0, and waits for its credit: when the flit there is granted at t, that is on its way at t + 1
-        // and here at t + 2; the flit is over there at t + 4, and granted a stage later, or at once if it speculates.
+        // It gets channel 0, and waits for its credit. When the flit there is granted at t, the credit is under way at
+        // t + 1 and here at t + 2. The flit is over there at t + 4, and granted a stage later, or at once if it
+        // speculates.
         let later = if stage == "stage" { 5.0 } else { 4.0 };
         assert_eq!(second, first + later - 10.0, "{stage}");
         assert_eq!(latencies_blocked(&router("with_room"), 1), (first, latency_alone(&router("free"))), "{stage}");
@@ -560,8 +561,8 @@ fn a_packet_decided_about_when_it_is_sent_knows_the_queues_of_the_cycle_before()
 
 #[test]
 fn a_router_without_latency_takes_no_time() {
-    // A packet of S phits waits a cycle after its generation, takes a cycle into its router and one out of the last, L
-    // over every link between routers and R in every router; its tail follows S cycles behind the head.
+    // A packet of S phits waits a cycle after its generation, takes a cycle into its router and one out of the last. It
+    // takes L over every link between routers, and R in every router. Its tail follows S cycles behind the head.
     for (switching, allocator) in
         [("virtual_cut_through", "islip"), ("virtual_cut_through", "ideal"), ("wormhole", "separable_input_first")]
     {
@@ -589,8 +590,9 @@ fn a_router_without_latency_takes_no_time() {
 
 #[test]
 fn a_channel_of_a_shared_buffer_has_its_own_part_and_all_that_is_common() {
-    // Four channels of two phits: one of them may have two if buffers are private, and five if one of each is. A packet
-    // of one phit flits crosses a long link in one channel, as far as the credits of so many phits go.
+    // Four channels of two phits. With private buffers a channel may hold two; with one private phit for each, a
+    // channel may hold five. A packet with flits of one phit crosses a long link in one channel, as far as this
+    // channel's credits allow.
     let (flits, delay) = (40_usize, 1);
     for latency in [3, 10] {
         let found = |sharing: Value, buffer: u32| {
@@ -611,8 +613,8 @@ fn a_channel_of_a_shared_buffer_has_its_own_part_and_all_that_is_common() {
             });
             number(&run(&value), "/latency_mean")
         };
-        // When the last flit leaves the far router, if `window` of them may be out: each follows the one before, and
-        // the credit of the one so many before it. The head waits for a channel.
+        // The time at which the last flit leaves the far router, if `window` flits may be under way. Each flit follows
+        // the one before it, and waits for the credit of the flit `window` before. The head waits for a channel.
         let leaves = |window: usize| {
             let (mut near, mut far) = (vec![0; flits], vec![0; flits]);
             for flit in 0..flits {
@@ -654,8 +656,8 @@ fn carried(outcome: &phit_engine::result::Outcome, from: u64, to: u64) -> f64 {
 
 #[test]
 fn o1turn_takes_either_order_of_dimensions() {
-    // Router 0 is (0, 0), 1 is (1, 0), 2 is (0, 1), 3 is (1, 1). Of the packets from 0 to 3 half come by either way,
-    // and nothing comes any other way; within five standard deviations.
+    // Router 0 is (0, 0), 1 is (1, 0), 2 is (0, 1), 3 is (1, 1). Half of the packets from 0 to 3 take either route, and
+    // nothing takes another; within five standard deviations.
     let (load, cycles, size): (f64, f64, f64) = (0.5, 40_000.0, 2.0);
     let value = |routing: Value| {
         json!({
@@ -691,9 +693,9 @@ fn o1turn_takes_either_order_of_dimensions() {
 
 #[test]
 fn by_occupancy_a_packet_turns_first_where_less_waits() {
-    // A packet of endpoint 0 for the end of its row is on its way to router 1 when a packet of endpoint 1, at the same
-    // router, stands at the head of its queue, to go to the other corner, in its row's column or the other: it takes
-    // the column. When it is sent, the other is on its way already, or has not come to the router.
+    // A packet of endpoint 0 for the end of its row is under way to router 1. Then a packet of endpoint 1, at the same
+    // router, is at the head of its queue, to go to the other corner, by its row or by its column: it takes the column.
+    // When it is sent, the other packet is under way already, or has not reached the router.
     let phits = |routing: Value, after: u32| {
         let trace = (0..20).flat_map(|turn| [[100 * turn, 0, 4, PACKET], [100 * turn + after, 1, 8, PACKET]]);
         let value = json!({
@@ -723,8 +725,8 @@ fn by_occupancy_a_packet_turns_first_where_less_waits() {
 fn who_may_take_either_half_of_a_ring_takes_both() {
     // A ring in which every router sends all it can to the next, in packets of L flits. A channel is given to the next
     // packet when the credits of the last are back: in a dateline's half a packet of L flits takes L - 1 + R cycles.
-    // Who crosses neither the end nor the middle of the ring has another channel as often as a coin says, and what is
-    // sent there need not wait for that.
+    // A packet that crosses neither the end nor the middle of the ring takes the other channel with the probability of
+    // a coin, and packets sent there need not wait.
     let accepted = |rings: &str| {
         let value = json!({
             "topology": { "kind": "torus", "dims": [8] },
@@ -774,8 +776,8 @@ fn a_stop_on_a_minimal_route_costs_no_hop() {
 
 #[test]
 fn a_packet_that_enters_a_ring_leaves_room_for_another() {
-    // Every packet goes one hop: all of them enter a ring, so that of a buffer of B phits they have B - P, as if it
-    // were of that size and there were no bubble.
+    // Every packet goes one hop, so all packets enter a ring. Of a buffer of B phits they have B - P, as if it had that
+    // size and there were no bubble.
     let accepted = |topology: Value, routing: Value, buffer: u32| {
         number(
             &run(&json!({
@@ -825,8 +827,9 @@ fn rings_that_keep_a_bubble_move_on() {
 
 #[test]
 fn adaptive_packets_take_all_minimal_ways() {
-    // From one corner of a square to the other there are two ways, over links of half a phit in a cycle. Heads that ask
-    // for channels of both outputs send what the endpoint can, one phit in a cycle; in dimension order it is half.
+    // From one corner of a square to the other there are two routes, over links of half a phit per cycle. Heads that
+    // request channels of both outputs send as much as the endpoint can, one phit per cycle. In dimension order it is
+    // half.
     let accepted = |routing: &str, size: u32| {
         let outcome = run(&json!({
             "topology": { "kind": "mesh", "dims": [2, 2] },

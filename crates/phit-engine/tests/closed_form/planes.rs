@@ -20,8 +20,8 @@ fn star(changes: Value) -> Value {
 fn endpoints_inject_into_all_planes_at_once_or_into_one_after_another() {
     let accepted = |value: &Value| number(&run(value), "/accepted_load");
     let one = accepted(&star(json!({})));
-    // One phit in a cycle, but for a source that has nothing to send now and then: of 1,000 packets in the mean, as
-    // many as are generated, with a standard deviation of 3 %, among 6 endpoints.
+    // One phit per cycle, except when a source has nothing to send. The mean number of packets is 1,000, with a
+    // standard deviation of 3 %, among 6 endpoints.
     assert_close(one, 1.0, 0.04, "one plane");
     for count in [2u32, 4] {
         let planes = json!({ "planes": { "count": count, "choice": "round_robin" }, "traffic": { "load": count } });

@@ -16,8 +16,8 @@ fn switch(endpoints: u32, load: f64, router: Value, cycles: u32) -> Value {
 
 #[test]
 fn an_output_queued_switch_waits_like_m_d_1() {
-    // In a slot each of N inputs sends to a given output with probability rho/N, one packet leaves it: the mean wait is
-    // (N - 1)/N * rho / (2 (1 - rho)), which is the M/D/1 queue's for N to infinity.
+    // In a slot, each of N inputs sends to a given output with probability rho/N, and one packet leaves it. The mean
+    // wait is (N - 1)/N * rho / (2 (1 - rho)), which is the M/D/1 queue's for N to infinity.
     for (endpoints, cycles) in [(2, 600_000), (4, 300_000), (16, 80_000)] {
         for load in [0.2, 0.5, 0.8, 0.9] {
             let outcome = run(&switch(endpoints, load, json!({ "allocator": "ideal" }), cycles));
@@ -36,8 +36,8 @@ fn an_output_queued_switch_waits_like_m_d_1() {
 
 #[test]
 fn a_mean_measured_to_a_precision_is_that_precise() {
-    // The wait of the same queue, within the interval that the run stopped at in nine cases of ten or more: the level
-    // is 95 %, and a run that stops when its interval is narrow stops a little too often by chance.
+    // The wait of this queue is within the interval with which the run stopped, in at least nine cases of ten. The
+    // level is 95 %, and a run that stops when its interval is narrow stops slightly too often by chance.
     let (n, load, aim, runs) = (4.0, 0.8, 0.03, 120);
     let wait = (n - 1.0) / n * load / (2.0 * (1.0 - load));
     let (mut covered, mut cycles) = (0, 0.0);
@@ -91,16 +91,16 @@ fn islip_and_virtual_output_queues_carry_everything() {
     });
     let outcome = run(&switch(8, 0.97, router.clone(), 40_000));
     assert_close(number(&outcome, "/accepted_load"), 0.97, 0.01, "accepted load");
-    // Round robin that knows nothing of what the outputs accepted does worse.
+    // Round robin that ignores the outputs' acceptances is worse.
     let mut separable = router;
     separable["allocator"] = json!({ "kind": "separable_input_first", "update": "request" });
     let outcome = run(&switch(8, 1.0, separable, 20_000));
     assert!(number(&outcome, "/accepted_load") < 0.97);
 }
 
-/// Saturation of a switch of many ports with FIFO inputs, each of whose outputs takes up to `speedup` packets in a
-/// slot: the load at which an output has one head on average. The heads for an output are a queue with Poisson arrivals
-/// of which up to `speedup` leave in a slot (Oie, Murata, Kubota and Miyahara, "Effect of speedup in nonblocking packet
+/// Saturation of a switch with many ports and FIFO inputs, whose outputs each take up to `speedup` packets in a slot:
+/// the load at which an output has one head on average. The heads for an output are a queue with Poisson arrivals, of
+/// which up to `speedup` leave in a slot (Oie, Murata, Kubota and Miyahara, "Effect of speedup in nonblocking packet
 /// switch", ICC 1989).
 fn saturation_with_output_speedup(speedup: usize) -> f64 {
     const HEADS: usize = 60;
@@ -149,7 +149,7 @@ fn a_speedup_of_outputs_alone_moves_the_head_of_line_limit() {
         // 64 inputs reach slightly more than many do: 0.5885 against 0.5858 without a speedup.
         assert_close(accepted("link"), expected + 0.001, 0.004, &format!("outputs {speedup} times as fast"));
         if speedup == 2 {
-            // Inputs that send twice in a cycle as well catch up on what they have lost.
+            // Inputs that also send twice in a cycle catch up on their losses.
             assert!(accepted("crossbar") > expected + 0.05);
         }
     }
@@ -157,9 +157,10 @@ fn a_speedup_of_outputs_alone_moves_the_head_of_line_limit() {
 
 #[test]
 fn queues_for_each_destination_carry_uniform_traffic_and_one_queue_does_not() {
-    // Under uniform traffic every link of a k-ary n-tree with balanced tables has the load of the endpoints. With a
-    // queue for each destination nothing waits behind a packet for another one, and all links are full but for what the
-    // one-iteration allocator leaves; one queue loses what head-of-line blocking costs in each of three stages.
+    // Under uniform traffic, every link of a k-ary n-tree with balanced tables has the load of the endpoints. With a
+    // queue for each destination, no packet waits behind one for another destination, and all links are full except for
+    // losses of the one-iteration allocator. A single queue also loses throughput to head-of-line blocking in each of
+    // three stages.
     let accepted = |queueing: &str, buffer: u32| {
         let outcome = run(&json!({
             "topology": { "kind": "k_ary_n_tree", "arity": 4, "levels": 2 },
@@ -203,10 +204,10 @@ fn destinations_share_a_queue_as_their_numbers_say() {
 
 #[test]
 fn adaptive_tables_share_the_ways_up() {
-    // A 4-ary 2-tree under bit reverse. Of each leaf's four endpoints one sends to the leaf itself, the others to
-    // destinations with the same last digit, which the tables send up over one link: (3 * 1/3 + 1) / 4 = 1/2 of the
-    // load is carried. All four links would carry all of it; but for what heads of the same cycle choose together they
-    // do, the more so where packets that wait do not hold up others.
+    // A 4-ary 2-tree under bit reverse. Of each leaf's four endpoints, one sends to the leaf itself. The others send to
+    // destinations with equal last digits, which the tables send up over one link: (3 * 1/3 + 1) / 4 = 1/2 of the load
+    // is carried. All four links together could carry everything. Adaptive routing comes near, except where heads of
+    // one cycle choose alike; nearest, where waiting packets do not hold up others.
     let accepted = |adaptive: bool, queueing: Value| {
         let outcome = run(&json!({
             "topology": { "kind": "k_ary_n_tree", "arity": 4, "levels": 2 },
@@ -230,10 +231,10 @@ fn adaptive_tables_share_the_ways_up() {
 
 #[test]
 fn a_packet_for_one_output_waits_behind_none_for_another_under_next_hop_queueing() {
-    // A line of four. Endpoint 0 sends all it can to endpoint 2, which takes a phit in eight cycles: its packets fill
-    // the channels to router 2 that they may take. From time to time endpoint 1 sends a packet to endpoint 3: it takes
-    // a channel of the share of another output of router 2, in which nothing stands, over a link on which next to
-    // nothing moves.
+    // A line of four. Endpoint 0 sends all it can to endpoint 2, which takes a phit in eight cycles. Its packets fill
+    // the channels to router 2 that they may take. From time to time, endpoint 1 sends a packet to endpoint 3. It takes
+    // a channel from the share of another output of router 2, which is empty, over a link on which next to nothing
+    // moves.
     let packets = (0..5).map(|turn| json!([400 + 97 * turn, 1, 3, 4]));
     let value = |queueing: &str, flood: bool| {
         let flood = (0..if flood { 40 } else { 0 }).map(|turn| json!([8 * turn, 0, 2, 4]));
@@ -283,8 +284,8 @@ fn intervals(outcome: &phit_engine::result::Outcome) -> (f64, Option<f64>, f64) 
 
 #[test]
 fn intervals_of_short_runs_hold_or_are_not_given() {
-    // The same queue. At a load of 0.95 it forgets in hundreds of cycles what it held, at 0.5 in a few. Of 100 runs:
-    // the least number with an interval, and the most.
+    // This queue remembers its contents for hundreds of cycles at a load of 0.95, and for a few cycles at 0.5. Then:
+    // the least and the largest number of runs in 100 that have an interval.
     let (n, runs) = (4.0, 100);
     for (load, cycles, least, most) in
         [(0.5, 1000, 80, 100), (0.8, 4000, 40, 100), (0.9, 4000, 0, 60), (0.95, 4000, 0, 20), (0.95, 100_000, 60, 100)]

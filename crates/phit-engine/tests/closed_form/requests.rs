@@ -1,4 +1,4 @@
-//! Requests and replies: what an endpoint with one request under way does in an empty network, and how often.
+//! Requests and replies: cycles and rates of an endpoint with one outstanding request in an empty network.
 
 use crate::common::{assert_close, number, run, with};
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ fn pair(requests: Value) -> Value {
     })
 }
 
-/// 4 + 1 for a request to read, 4 + 5 for what is read.
+/// 4 + 1 for a read request, 4 + 5 for its reply.
 const READ: u64 = (4 + 1) + (4 + 5);
 
 fn reads(changes: Value) -> Value {
@@ -86,7 +86,7 @@ fn without_a_limit_the_load_is_that_of_requests_and_replies() {
     assert_close(number(&outcome, "/transaction_rate"), 0.02, 4.0 * 0.02 / 80.0, "transactions");
     assert_close(number(&outcome, "/accepted_load"), 0.2, 4.0 * 0.2 / 80.0, "accepted");
     assert_close(number(&outcome, "/offered_load"), 0.2, 4.0 * 0.2 / 80.0, "offered");
-    // What is offered to a full network grows with the load, whatever it takes of it.
+    // The offered load of a full network grows with the traffic's load, whatever the network accepts.
     scenario["traffic"]["load"] = json!(0.9);
     scenario["measure"]["warmup"] = json!(100);
     let full = run(&scenario);

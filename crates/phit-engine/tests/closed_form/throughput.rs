@@ -1,4 +1,4 @@
-//! Throughput: what the channels carry at most, by counting, and how near a network comes to it.
+//! Throughput: the bounds of the channels, by counting, and how near a network comes to them.
 
 use crate::common::{assert_close, number, run, with};
 use serde_json::{Value, json};
@@ -20,8 +20,8 @@ fn pair(router: Value, size: u32) -> Value {
 #[test]
 fn a_link_carries_its_buffer_once_per_credit_round_trip() {
     // From the grant that takes a credit: router latency R and link latency L to the next input, where the flit goes on
-    // at once; its S phits leave the buffer in S cycles; the credit is back after L, or what credits take, and can be
-    // used D later.
+    // at once. Its S phits leave the buffer in S cycles. The credit returns after L, or after the latency of credits,
+    // and can be used D later.
     for (r, l, back, d, switching, size, flit) in [
         (1, 10, None, 0, "virtual_cut_through", 1, 1),
         (1, 10, Some(1), 0, "virtual_cut_through", 1, 1),
@@ -60,9 +60,9 @@ fn a_link_carries_its_buffer_once_per_credit_round_trip() {
 
 #[test]
 fn an_injection_queue_takes_its_room_once_per_credit_round_trip() {
-    // A flit enters the router L after it was sent, is granted at once, and has left a cycle later; its credit is at
-    // the endpoint after L, or what these credits take, and then the next flit is sent. Routers use credits D later,
-    // endpoints only if their credits take as long as those that they give back.
+    // A flit enters the router L after it was sent, is granted at once, and has left a cycle later. Its credit reaches
+    // the endpoint after L, or after the latency of these credits, and then the next flit is sent. Routers use credits
+    // D later. Endpoints do so only if their credits take as long as the credits that they return.
     for (l, own, d) in [(1, None, 0), (1, None, 3), (1, Some(2), 0), (1, Some(2), 3), (4, Some(0), 2), (3, Some(9), 1)]
     {
         for buffer in [1, 2] {
@@ -133,8 +133,8 @@ fn minimal_routing_of_adversarial_traffic_has_one_global_link_per_group() {
 
 #[test]
 fn valiant_routing_of_adversarial_traffic_takes_two_global_links() {
-    // A link from group x to y carries the first half of the routes from x via y and the second half of those via x to
-    // y: twice load * a * p / (a * h), so that at most 1/2 goes through with p = h.
+    // A link from group x to y carries the first half of the routes from x via y, and the second half of the routes via
+    // x to y. This is twice load * a * p / (a * h), so at most 1/2 goes through with p = h.
     for via in ["router", "group"] {
         let measured = accepted(&dragonfly(2, json!({ "kind": "valiant", "via": via }), 0.9));
         assert!(measured <= 0.5 * 1.005 && measured > 0.42, "{via}: {measured}");
@@ -143,9 +143,9 @@ fn valiant_routing_of_adversarial_traffic_takes_two_global_links() {
     }
 }
 
-/// A grid with deep buffers and two allocations per cycle, so that matching does not limit it; transit goes first, or
-/// overloaded rings starve (an arbiter that gives injection half of every link throttles the packets that are furthest
-/// on).
+/// A grid with deep buffers and two allocations per cycle, so that matching is no bottleneck. Transit goes first,
+/// because otherwise overloaded rings starve: an arbiter that gives injection half of every link throttles the packets
+/// that have come furthest.
 fn grid(kind: &str, dims: &[u32], pattern: Value, load: f64) -> Value {
     json!({
         "topology": { "kind": kind, "dims": dims },
@@ -196,8 +196,8 @@ fn uniform_traffic_on_a_mesh_saturates_at_4_over_k() {
         let bound = 4.0 / f64::from(dims[0]);
         let load = bound * 0.85;
         assert_close(accepted(&grid("mesh", dims, uniform(), load)), load, load * 0.02, "85% of the bound");
-        // Beyond the bound the sources in the middle lose first, so that what is accepted is no longer uniform; but
-        // it cannot all be accepted.
+        // Beyond the bound, the sources in the middle lose first, so the accepted load is no longer uniform; but it
+        // cannot all be accepted.
         let load = bound * 1.1;
         let over = accepted(&grid("mesh", dims, uniform(), load));
         assert!(over < load * 0.985, "{dims:?}: {over} of {load}");
@@ -296,8 +296,8 @@ fn the_crossbar_carries_its_speedup() {
 
 #[test]
 fn an_endpoint_takes_its_buffer_once_per_credit_round_trip() {
-    // Router latency R and ejection latency E to the endpoint, S cycles until the tail is in, one to consume, the
-    // link's latency L back, and D until the credit is used.
+    // Router latency R and ejection latency E to the endpoint, S cycles until the tail has arrived, one to consume it,
+    // the link's latency L back, and D until the credit is used.
     for (r, e, l, d, size) in [(1, 0, 1, 0, 1), (2, 3, 5, 1, 1), (1, 2, 4, 0, 6)] {
         for packets in [1, 2, 20] {
             let value = json!({

@@ -1,11 +1,11 @@
-//! Functions as a compiler of Python would make them, written in Rust: those that scenarios of the tests name.
+//! Functions in the form that a compiler of Python would produce, written in Rust. Scenarios of the tests name them.
 
 use phit_engine::foreign::{
     self, Functions, Name, PortSeen, Role, RouterSeen, RuleFunctions, SourceSeen, TriggerFunctions,
 };
 use phit_engine::packet::Packet;
 
-/// Registers all of them; as often as one likes.
+/// Registers all functions. Repeated calls do no harm.
 pub fn register() {
     let trigger = |fires, admits, minds, reads_heads, reads_outputs| {
         Functions::Trigger(TriggerFunctions { fires, admits, minds, reads_heads, reads_outputs })
@@ -23,14 +23,14 @@ pub fn register() {
         (Role::Probe, "charged", Functions::Probe(charged)),
     ] {
         let name = Name { role, function: function.to_owned(), source: source(function) };
-        // SAFETY: these are functions of the types that the engine asks for, which live as long as the process. They
-        // read only through the pointers that they are given, call only the calls of what they see, and do not panic:
+        // SAFETY: these are functions of the types that the engine requires, and they live as long as the process. They
+        // read only through the pointers that they are given, call only the calls of their views, and do not panic:
         // they index with `get`.
         unsafe { foreign::register(name, functions) };
     }
 }
 
-/// What stands for the source text of a function.
+/// Replaces the source text of a function.
 pub fn source(function: &str) -> Vec<String> {
     vec!["# In Rust.".to_owned(), format!("def {function}(): ...")]
 }
@@ -43,8 +43,8 @@ fn parameter(seen: &RouterSeen<'_>, index: usize) -> f64 {
     seen.parameters().get(index).copied().unwrap_or(0.0)
 }
 
-// SAFETY, for all functions below: the engine calls them with pointers to what they see, and to a packet, that are
-// valid as long as they run, and they hand over no others.
+// SAFETY, for all functions below: the engine calls them with pointers to a view, and to a packet, which are valid
+// while they run. They pass on no other pointers.
 
 unsafe extern "C" fn contended(seen: *const RouterSeen<'_>, _: *const Packet) -> u8 {
     let seen = unsafe { &*seen };

@@ -1,4 +1,4 @@
-//! What the integration tests share: running a scenario, and drawing random ones.
+//! Shared by the integration tests: running a scenario, and drawing random ones.
 #![allow(dead_code)]
 
 pub mod adaptive;
@@ -62,11 +62,11 @@ pub fn assert_close(measured: f64, expected: f64, tolerance: f64, what: &str) {
     assert!((measured - expected).abs() <= tolerance, "{what}: {measured}, expected {expected} ± {tolerance}");
 }
 
-/// Choices from a list of numbers, in order: small numbers stand for the simple alternatives, so that a failing case
+/// Choices from a list of numbers, in order. Small numbers mean the simple alternatives, so that a failing case
 /// shrinks.
 pub struct Choices<'a>(std::slice::Iter<'a, u32>);
 
-/// Numbers that [`random`] takes at most.
+/// Most numbers that [`random`] takes.
 pub const CHOICES: usize = 100;
 
 impl Choices<'_> {
@@ -181,7 +181,7 @@ pub fn random(choices: &[u32]) -> Value {
         3 => json!(4 * unit),
         _ => json!("infinite"),
     };
-    // Buffers divided into queues of a packet each at least; injection queues then are divided, too.
+    // Buffers divided into queues of at least a packet each. Then injection queues are divided, too.
     let queueing = draw.of(&[
         json!("virtual_channels"),
         json!("virtual_channels"),
@@ -212,7 +212,7 @@ pub fn random(choices: &[u32]) -> Value {
             link["ejection_buffer"] = draw.of(&[json!(null), json!(2 * unit), json!(unit)]);
             link["injection_bandwidth"] = draw.of(&[json!(null), json!("infinite"), json!(2)]);
         } else {
-            // Slower than a phit in a cycle, as endpoints cannot be under these loads.
+            // Slower than a phit per cycle. Endpoints' links cannot be so slow under these loads.
             link["bandwidth"] = draw.of(&[link["bandwidth"].clone(), json!(0.5), json!(0.6)]);
         }
         links.insert(class.clone(), link);
@@ -285,7 +285,7 @@ pub fn random(choices: &[u32]) -> Value {
     if vc_allocation == "stage" && draw.bool() {
         router["vc_allocator"] = draw.of(&kinds).into();
     }
-    // One that puts no request before another.
+    // An allocator that gives no request priority.
     let kind = draw.of(&kinds);
     if allocator["kind"] == "islip"
         && draw.bool()

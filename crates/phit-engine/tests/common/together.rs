@@ -1,4 +1,4 @@
-//! Runs by several processes, which are threads here: all that one knows of another comes through channels of bytes.
+//! Runs by several processes, which are threads here. They communicate only through channels of bytes.
 
 use phit_engine::engine::{Letters, Parted, Peers, Team};
 use phit_engine::result::Outcome;
@@ -16,7 +16,7 @@ struct Channels {
 }
 
 impl Channels {
-    /// So many processes.
+    /// This many processes.
     fn new(count: usize) -> Vec<Self> {
         let mut all: Vec<Self> = (0..count).map(|rank| Self { rank, to: vec![], from: vec![] }).collect();
         for to in 0..count {
@@ -55,7 +55,7 @@ impl Peers for Channels {
     }
 }
 
-/// What each of `count` processes, of which each has a number and its view of all, makes of `work`.
+/// The results of `work` in each of `count` processes, which gets its number and its view of all processes.
 pub fn each<T: Send>(count: usize, work: impl Fn(usize, Team) -> T + Sync) -> Vec<T> {
     let work = &work;
     thread::scope(|scope| {
@@ -65,7 +65,7 @@ pub fn each<T: Send>(count: usize, work: impl Fn(usize, Team) -> T + Sync) -> Ve
     })
 }
 
-/// A run by `count` processes: its outcome, which only the first of them has, or the error that all of them have.
+/// A run by `count` processes: its outcome, which only the first process has, or the error that all of them have.
 pub fn run(scenario: &Scenario, options: Options, count: usize) -> Result<Outcome, RunError> {
     let work = |_, team| Simulation::among(scenario, options, None, Some(team))?.run_together(&mut |_, _| true);
     let mut all = each(count, work).into_iter();

@@ -46,10 +46,10 @@ fn on_a_ring(traffic: Value) -> Scenario {
     scenario
 }
 
-/// The code in the documentation of a `lib.rs`.
+/// The code of the section "Example" in the documentation of a `lib.rs`.
 fn example(documentation: &str) -> String {
     let lines = documentation.lines().map_while(|line| line.strip_prefix("//!"));
-    let after = lines.skip_while(|line| *line != " ```").skip(1);
+    let after = lines.skip_while(|line| *line != " # Example").skip_while(|line| *line != " ```").skip(1);
     after
         .take_while(|line| *line != " ```")
         .map(|line| line.strip_prefix(' ').unwrap_or(line).to_owned() + "\n")
@@ -93,9 +93,10 @@ fn the_ring_is_free_of_deadlock_with_a_dateline_only() {
     assert!(refused.starts_with("router.links.ring.vcs = 1: routing \"minimal\" needs at least 2"), "{refused}");
 }
 
-/// Transpose on a mesh of 8 x 8. With the order x, y the packets of row r turn at the diagonal: the busiest link, into
-/// router (7, 7), carries those of the seven others. Of the two orders, one fills a row's links on one side of
-/// the diagonal and the other those on the other side, each with half of the packets: the busiest carries 7/2.
+/// Transpose on a mesh of 8 x 8. With the order x, y, the packets of row r turn at the diagonal. The busiest link, into
+/// router (7, 7), carries the packets of the seven other routers. With both orders, one order fills the links of a row
+/// on one side of the diagonal, and the other order those on the other side. Each has half of the packets, so the
+/// busiest link carries 7/2.
 #[test]
 fn o1turn_halves_the_load_of_the_busiest_link() {
     let transpose = |routing: Option<O1Turn>, load: f64, cycles: u32| {
@@ -194,7 +195,7 @@ fn the_statistical_trigger_keeps_minimal_routes_in_use() {
 fn kinds_that_a_program_adds_are_kinds_like_any_other() {
     assert!(RoutingKind::add::<Statistical>("statistical"));
     assert!(TopologyKind::add::<Ring>("ring"));
-    // The first of a name stays, and those of the engine stay the engine's.
+    // The first kind of a name stays, and the engine's own kinds are not replaced.
     assert!(!RoutingKind::add::<O1Turn>("statistical"));
     assert!(!RoutingKind::add::<O1Turn>("minimal"));
     assert_eq!(RoutingKind::kinds().last(), Some(&"statistical"));
@@ -220,7 +221,7 @@ fn kinds_that_a_program_adds_are_kinds_like_any_other() {
     assert!(slip.contains("did you mean \"first\""), "{slip}");
     let slip = refused(json!("statistcal"));
     assert!(slip.contains("did you mean \"statistical\""), "{slip}");
-    // Bounds of its schema count as those of other kinds do.
+    // Bounds of its schema are checked like those of other kinds.
     let ring = json!({ "topology": { "kind": "ring", "routers": -1 }, "traffic": { "load": 0.1 } });
     let outside = Scenario::from_value(&ring).err().map(|error| error.to_string()).unwrap_or_default();
     assert!(outside.starts_with("topology.routers = -1: expected"), "{outside}");

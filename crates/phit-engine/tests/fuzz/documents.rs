@@ -1,4 +1,4 @@
-//! Documents: those of the scenarios whose results are recorded, mixed with one another and changed by their schema.
+//! Documents: scenarios whose results are recorded, mixed with one another and changed by their schema.
 
 use crate::scenarios;
 use phit_engine::engine::Rng;
@@ -9,7 +9,7 @@ pub struct Corpus {
     documents: Vec<Value>,
 }
 
-/// Numbers at which things end.
+/// Numbers at which limits are likely.
 const EDGES: [u64; 14] = [
     0,
     1,
@@ -60,7 +60,7 @@ impl Corpus {
     }
 }
 
-/// Few cycles: what is wrong in many is wrong in few.
+/// Few cycles are enough: an error in many cycles shows in few.
 fn shorten(document: &mut Value, rng: &mut Rng) {
     if document.get("workload").is_some() {
         return;
@@ -79,7 +79,7 @@ fn shorten(document: &mut Value, rng: &mut Rng) {
     }
 }
 
-/// The pointers of everything in a document.
+/// The pointers of all values in a document.
 fn places(value: &Value, at: String, found: &mut Vec<String>) {
     match value {
         Value::Object(table) => table.iter().for_each(|(key, inner)| {
@@ -87,7 +87,7 @@ fn places(value: &Value, at: String, found: &mut Vec<String>) {
             found.push(format!("{at}/{key}"));
             places(inner, format!("{at}/{key}"), found);
         }),
-        // Of long lists some.
+        // Only the first elements of long lists.
         Value::Array(list) => list.iter().enumerate().take(6).for_each(|(index, inner)| {
             found.push(format!("{at}/{index}"));
             places(inner, format!("{at}/{index}"), found);
@@ -181,7 +181,7 @@ fn anything(rng: &mut Rng, depth: u32) -> Value {
     }
 }
 
-/// Puts a key of the schema into the table at a place, or into the one that it is in.
+/// Adds a key of the schema to the table at a place, or to the table around it.
 fn put_in(document: &mut Value, place: &str, rng: &mut Rng) {
     let table = match document.pointer(place) {
         Some(Value::Object(_)) => place,

@@ -90,7 +90,7 @@ impl Corpus {
             }
         }
         assert!(files.len() > 10, "{} files", files.len());
-        // As often as one of the others in ten.
+        // As often as one in ten of the other files.
         (0..files.len().div_ceil(10)).for_each(|_| files.push((Kind::Mpi, MPI.into())));
         let words = "num_ranks rank { } l1: send recv calc b to from tag cpu nic requires irequires 0 1 4294967296 \
                      18446744073709551616 -1 /* // \u{feff} \u{0} # 99999999999999999999b \

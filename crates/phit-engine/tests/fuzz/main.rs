@@ -1,10 +1,8 @@
-//! Whatever stands in a scenario or in a file of a program, the engine answers: a result, or a refusal that names
-//! a key.
+//! For any scenario or file of a program, the engine gives an answer: a result, or a refusal that names a key.
 //!
-//! Cases are drawn from a seed, one number each: documents that the schema allows, or nearly, and files with changes.
-//! A case that fails is made smaller for as long as it fails in the same way, and printed. `make test` draws some
-//! hundreds; `make fuzz MINUTES=n` draws for as long as it is told to, from another seed each time (`SEED=n`:
-//! that one).
+//! Cases are drawn from a seed, one number each: documents that the schema allows, or nearly, and files with changes. A
+//! failing case is reduced while it fails in the same way, and printed. `make test` draws some hundreds of cases. `make
+//! fuzz MINUTES=n` draws for n minutes, with another seed each time (or with `SEED=n`).
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -24,13 +22,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use verdict::{Verdict, judge};
 
-/// Cases that `make test` draws.
+/// Number of cases that `make test` draws.
 const CASES: u64 = 400;
 
 /// A case that takes longer hangs.
 const HANG: Duration = Duration::from_secs(20);
 
-/// What is drawn.
+/// A case.
 enum Case {
     Scenario(serde_json::Value),
     Program(files::Program),
@@ -79,7 +77,7 @@ fn watch(seed: u64) -> Arc<AtomicU64> {
         loop {
             std::thread::sleep(Duration::from_secs(1));
             let now = watched.load(Ordering::Relaxed);
-            // Of the processor: others may be at work, too.
+            // Processor time: other programs may be running, too.
             if now != last {
                 (last, since) = (now, ProcessTime::now());
             } else if now != u64::MAX && since.elapsed() > HANG {
@@ -107,8 +105,8 @@ fn every_case_is_answered() {
     let (first, most) = (number("PHIT_FUZZ_CASE").unwrap_or(0), number("PHIT_FUZZ_CASES"));
     let (corpus, programs) = (documents::Corpus::new(), files::Corpus::new());
     let at = watch(seed);
-    // Of a process that is aborted this file is left. It is written in place: a new one for every case would be most of
-    // the work.
+    // If the process is aborted, this file remains. It is overwritten in place: a new file for every case would be most
+    // of the work.
     let left = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("fuzz.case");
     let left = minutes.and_then(|_| std::fs::File::create(left).ok());
     let start = Instant::now();

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-/// Calls of the judge, at most.
+/// Most calls of the judge.
 const TRIES: usize = 3000;
 
-/// A document that still fails, of which nothing can be left out.
+/// A document that still fails, and from which nothing can be removed.
 pub fn value(from: &Value, fails: &dyn Fn(&Value) -> bool) -> Value {
     let mut best = from.clone();
     let mut tries = 0;
@@ -28,7 +28,7 @@ pub fn value(from: &Value, fails: &dyn Fn(&Value) -> bool) -> Value {
     }
 }
 
-/// The same with something left out, the larger parts first.
+/// This document with one part removed, larger parts first.
 fn candidates(value: &Value) -> Vec<Value> {
     let mut found = Vec::new();
     match value {
@@ -69,7 +69,7 @@ fn candidates(value: &Value) -> Vec<Value> {
     found
 }
 
-/// Bytes that still fail, of which no run can be left out.
+/// Bytes that still fail, and from which no range can be removed.
 pub fn bytes(from: &[u8], fails: &dyn Fn(&[u8]) -> bool) -> Vec<u8> {
     let mut best = from.to_vec();
     let (mut run, mut tries) = (best.len().div_ceil(2), 0);

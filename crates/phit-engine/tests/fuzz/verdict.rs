@@ -1,4 +1,4 @@
-//! What is right about an answer.
+//! The criteria of a right answer.
 
 use crate::files::{Kind, Program};
 use phit_engine::engine::watched;
@@ -13,24 +13,24 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// What came of a case.
+/// The result of a case.
 pub enum Verdict {
     Answered(&'static str),
-    /// Something that must not be, and what tells it from other ways to fail.
+    /// A wrong answer, and a text that distinguishes it from other ways to fail.
     Wrong {
         class: String,
         words: String,
     },
 }
 
-/// An answer that is wrong: its class, and what it is.
+/// A wrong answer: its class, and its description.
 pub type Judged = Result<&'static str, (String, String)>;
 
 thread_local! {
     static PANIC: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Keeps what panics say, in place of printing it.
+/// Keeps the messages of panics, instead of printing them.
 pub fn hear_panics() {
     std::panic::set_hook(Box::new(|info| {
         let place = info.location().map(|at| format!("{}:{}", at.file(), at.line())).unwrap_or_default();
@@ -81,13 +81,13 @@ fn refused(document: &Value, error: &ScenarioError, how: &'static str) -> Judged
     Ok(how)
 }
 
-/// Bytes that a case may take.
+/// Most bytes that a case may take.
 const MEMORY: u64 = 24 << 20;
 
-/// Flit-hops that a case may be expected to make.
+/// Most expected flit-hops of a case.
 const HOPS: f64 = 20_000.0;
 
-/// Time after which what checks and builds is stopped, as Ctrl-C does: it has to listen.
+/// Time after which checks and builds are stopped, as by Ctrl-C: they must react.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 pub fn of_scenario(document: &Value) -> Judged {
@@ -95,7 +95,7 @@ pub fn of_scenario(document: &Value) -> Judged {
         Ok(scenario) => scenario,
         Err(error) => return refused(document, &error, "refused when read"),
     };
-    // Filled in, and through a file.
+    // With all defaults, and through a file.
     let text = scenario.to_value().to_string();
     let completed: Value = match serde_json::from_str(&text) {
         Ok(value) => value,
@@ -149,7 +149,7 @@ pub fn of_scenario(document: &Value) -> Judged {
     };
     let built = match built {
         Ok(built) => built,
-        // What somebody else compiles is asked for when it is to run.
+        // Functions compiled by the caller are only required when a scenario runs.
         Err(error) if !scenario.functions().is_empty() => return refused(document, &error, "without its function"),
         Err(error) => return wrong("refused when built", error.to_string()),
     };
@@ -175,7 +175,7 @@ pub fn of_scenario(document: &Value) -> Judged {
     }
 }
 
-/// Refuses graphs that take more than a case may: what the engine refuses by its own account, but less.
+/// Refuses graphs that exceed a case's memory: like the engine's own refusal, but with a smaller limit.
 fn too_large(scenario: &Scenario) -> Result<(), ScenarioError> {
     let bytes = scenario.topology.params().needs();
     match bytes > 16.0 * MEMORY as f64 {
@@ -189,7 +189,7 @@ pub fn of_program(program: &Program) -> Judged {
         Kind::Goal => phit_workload::goal::read(&*program.bytes),
         Kind::Chakra => phit_workload::chakra::read([&*program.bytes], &Default::default()),
         Kind::Mpi => {
-            // It is read from files alone, one for each rank.
+            // Such a program is read from files only, one for each rank.
             let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("fuzz-{}-0.txt", std::process::id()));
             match fs::write(&file, &program.bytes) {
                 Ok(()) => phit_workload::dumpi::read_files(&file, &Default::default()),
@@ -206,7 +206,7 @@ pub fn of_program(program: &Program) -> Judged {
             }
         }
         Ok(read) => {
-            // What is written of it is read as the same.
+            // Written and read again, it is equal.
             let mut text = Vec::new();
             if let Err(error) = read.each_rank(&mut phit_workload::goal::text::Writer::new(&mut text)) {
                 return wrong("a program cannot be written", error.to_string());

@@ -1,4 +1,4 @@
-//! What is kept of a result, as text, and how two such records differ.
+//! The record of a result, as text, and the differences between two records.
 //!
 //! A record is a block of lines:
 //!
@@ -9,28 +9,28 @@
 //! table links: class=#1b2c3d4e port=#0a1b2c3d ...
 //! ```
 //!
-//! Numbers are written in the shortest way that reads back as the same number. What is longer than eight characters
-//! stands as the CRC-32 of its text, with a `#`; only the [`HEADLINES`] stand there in full, to say how much has
-//! changed, and where to.
+//! Numbers are written in the shortest form that reads back as the same number. Texts longer than eight characters are
+//! replaced by a `#` and their CRC-32. Only the [`HEADLINES`] are written in full, to show the size and direction of a
+//! change.
 
 use phit_engine::result::Outcome;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Keys of the summary that are kept as they are.
+/// Keys of the summary that are written in full.
 const HEADLINES: [&str; 7] =
     ["accepted_load", "latency_mean", "hops_mean", "misrouted", "packets", "packet_hops", "flit_hops"];
 
-/// The group of items that say what was run; all others say what came of it.
+/// The group of items that describe the scenario; all others describe its results.
 const SCENARIO: &str = "scenario";
 
-/// What is kept of one scenario: by group (`summary`, `table links`, `scenario`, ...) and key, a text.
+/// The record of one scenario: a text by group (`summary`, `table links`, `scenario`, ...) and key.
 pub type Record = BTreeMap<String, BTreeMap<String, String>>;
 
 /// The records of all scenarios by name.
 pub type Records = BTreeMap<String, Record>;
 
-/// `value` as text: the same for the same content, whatever the order of keys.
+/// `value` as text, independent of the order of keys.
 fn text(value: &Value) -> String {
     match value {
         Value::Object(table) => {
@@ -52,7 +52,7 @@ fn short(value: &Value) -> String {
     }
 }
 
-/// What is kept of a table: a short text for every key, headlines in full.
+/// The items of a table: a short text for every key, headlines in full.
 fn items(table: &Value) -> BTreeMap<String, String> {
     let of = |(key, value): (&String, &Value)| {
         let in_full = HEADLINES.contains(&key.as_str()) && !value.is_array();
@@ -66,7 +66,7 @@ pub fn group(name: &str, table: &Value) -> (String, BTreeMap<String, String>) {
     (name.to_owned(), items(table))
 }
 
-/// What is kept of a run.
+/// The record of a run.
 pub fn record(outcome: &Outcome) -> Record {
     let tables = outcome.tables().into_iter().map(|(name, columns)| group(&format!("table {name}"), &columns));
     let others = [group("summary", &Value::Object(outcome.summary())), group(SCENARIO, &outcome.scenario().to_value())];
@@ -141,7 +141,7 @@ fn in_order<'a>(keys: impl Iterator<Item = &'a String>) -> (Vec<&'a String>, BTr
     (headlines, others)
 }
 
-/// How records differ.
+/// The differences between records.
 #[derive(Default)]
 pub struct Differences {
     /// Lines about results: name of the scenario and what differs.
@@ -151,7 +151,7 @@ pub struct Differences {
 }
 
 impl Differences {
-    /// What of `now` is not as it was in `before`.
+    /// The differences of `now` from `before`.
     pub fn between(before: &Records, now: &Records) -> Self {
         let mut differences = Self::default();
         for (name, was) in before {
@@ -203,7 +203,7 @@ fn differing<'a>(was: &'a Record, is: &'a Record) -> Vec<(&'a str, String)> {
     groups.into_iter().map(|group| (group.as_str(), what(group))).filter(|(_, what)| !what.is_empty()).collect()
 }
 
-/// Items that differ: those that stand there in full with both values.
+/// Items that differ; headlines with both values.
 fn differing_items(before: &BTreeMap<String, String>, now: &BTreeMap<String, String>) -> String {
     let (headlines, others) = in_order(before.keys().chain(now.keys()));
     let what = |key: &String| match (before.get(key), now.get(key)) {

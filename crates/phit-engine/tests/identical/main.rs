@@ -1,8 +1,8 @@
-//! Results stay the same, to the last bit: runs the scenarios in `scenarios/` and compares digests of their results
-//! with those in `digests.txt`.
+//! Results stay equal, to the last bit: runs the scenarios in `scenarios/` and compares digests of their results with
+//! those in `digests.txt`.
 //!
-//! A change that is meant to change results records the digests anew (`make identical RECORD=1`), which prints what has
-//! changed.
+//! After a change that is meant to change results, `make identical RECORD=1` records new digests and prints the
+//! differences.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -21,8 +21,8 @@ use std::fs;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Ways to execute a run, in so many processes, of which results do not depend; each scenario is run in the first and
-/// in one of the others, those of the group `partitions` in all.
+/// Ways to execute a run, with a number of processes, which must not affect results. Each scenario is run in the first
+/// way and in one of the others; scenarios of the group `partitions` in all of them.
 const EXECUTIONS: [(Options, usize); 6] = [
     (Options { threads: 1, partitions: Some(1) }, 1),
     (Options { threads: 1, partitions: Some(3) }, 1),
@@ -36,7 +36,7 @@ fn execute(scenario: &Scenario, (options, processes): (Options, usize)) -> Resul
     let outcome = match processes {
         1 => run::run(scenario, options, &mut |_, _| true),
         _ => match common::together::run(scenario, options, processes) {
-            // What cannot be shared out: that it has been asked for changes nothing.
+            // A network that processes cannot share is refused, and the refusal changes nothing.
             Err(RunError::Scenario(error)) if error.expected.starts_with("cannot be run by") => {
                 return execute(scenario, (options, 1));
             }
@@ -79,7 +79,7 @@ fn digests(name: &str, document: &Value) -> Result<Record, String> {
     Ok(record)
 }
 
-/// The digests of all scenarios. Panics with the names of those that have none, and why.
+/// The digests of all scenarios. Panics with the names of scenarios without results, and the reasons.
 fn run_all() -> Records {
     common::functions::register();
     let scenarios: Vec<(String, Value)> = scenarios::all().into_iter().collect();
@@ -107,7 +107,7 @@ fn results_are_identical() {
     let recording = std::env::var_os("PHIT_RECORD_DIGESTS").is_some_and(|value| !value.is_empty());
     let before = match digest::read(&fs::read_to_string(&path).unwrap_or_default()) {
         Ok(before) => before,
-        // What a merge has left behind, perhaps.
+        // A merge may have left a file that cannot be read.
         Err(_) if recording => Records::new(),
         Err(wrong) => panic!("{}: {wrong}", path.display()),
     };
@@ -121,8 +121,8 @@ fn results_are_identical() {
     assert!(differences.is_empty(), "{differences}\nIf results are meant to change: make identical RECORD=1");
 }
 
-/// Where kinds of a concept stand in a scenario: all tables that are reached by one of these paths, `*` for every place
-/// of a list or every key of a table.
+/// The places of a concept's kinds in a scenario: all tables reached by one of these paths. `*` means every element of
+/// a list, or every key of a table.
 fn places(concept: &str) -> &'static [&'static [&'static str]] {
     match concept {
         "topology" => &[&["topology"]],
@@ -160,7 +160,7 @@ fn every_kind_has_a_scenario() {
     let document = |value: &Value| {
         let scenario = common::scenario(value);
         let mut document = scenario.to_value();
-        // Its kind is the one that need not be said.
+        // The kind of this router may be left out of a document.
         document["router"]["kind"] = json!(scenario.router.kind());
         document
     };

@@ -1,4 +1,4 @@
-//! Which parameters have the same value in all scenarios, by the schema of their table.
+//! Parameters that have one value in all scenarios, by the schema of their table.
 
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -25,8 +25,8 @@ fn listed(schema: &Value) -> Vec<Value> {
     }
 }
 
-/// Notes in `missing` the parameters of `schema` that take too few values in `tables`: of those that can be listed each
-/// must be there, of others two. Of tables in the table that a kind is, only what can be listed counts: `within`.
+/// Adds to `missing` the parameters of `schema` with too few values in `tables`. If the values can be listed, each must
+/// occur; otherwise, two of them must. Within nested tables of a kind (`within`), only values that can be listed count.
 pub fn same(
     place: &str,
     within: bool,
@@ -39,14 +39,14 @@ pub fn same(
         let place = format!("{place}: {key}");
         let values: BTreeSet<String> = tables.iter().filter_map(|table| table.get(key)).map(Value::to_string).collect();
         let given: Vec<&Value> = tables.iter().filter_map(|table| table.get(key)).collect();
-        // Kinds are looked at on their own.
+        // Kinds are checked separately.
         if tables.is_empty() || key == "kind" || given.iter().any(|value| value.get("kind").is_some()) {
             continue;
         }
         let forms = alternatives(property, root);
         let listed: Vec<Value> = forms.iter().flat_map(|form| listed(form)).collect();
         let lacking: Vec<&Value> = listed.iter().filter(|value| !given.contains(value)).collect();
-        // A key that is left out stands for one of the values.
+        // A missing key counts as one of the values.
         let absent = given.len() < tables.len();
         match (listed.is_empty(), lacking.len()) {
             (true, _) if within || values.len() + usize::from(absent) > 1 => {}
@@ -55,7 +55,7 @@ pub fn same(
             (false, _) => missing.extend(lacking.iter().map(|value| format!("{place} = {value}"))),
         }
         let objects = given.iter().copied().filter(|value| value.is_object()).collect();
-        // Elements with a kind are looked at on their own, too.
+        // Elements with a kind are checked separately, too.
         let elements = given.iter().filter_map(|value| value.as_array()).flatten();
         let elements = elements.filter(|element| element.get("kind").is_none()).collect();
         let entries = given.iter().filter_map(|value| value.as_object()).flat_map(|table| table.values()).collect();

@@ -1,8 +1,8 @@
 //! The scenarios: one TOML file for each group, in `scenarios/`.
 //!
-//! A file has tables of two sorts. `[base.NAME]` is a scenario of which others are variants. Any other table is a
-//! scenario: the table `base` that its key `base` names, with its own keys on top, table by table; a table with a
-//! `kind` replaces the base's.
+//! A file has tables of two sorts. `[base.NAME]` is a scenario from which others are derived. Any other table is a
+//! scenario. It consists of the table `base` that its key `base` names, and its own keys on top, table by table. A
+//! table with a `kind` replaces the base's table.
 
 use crate::common::with;
 use serde_json::Value;

@@ -1,7 +1,7 @@
-//! Scenarios: one of those of every kind, with options as the schema declares them.
+//! Scenarios of every kind, with options as the schema declares them.
 //!
-//! What an option may be set to follows from the schema of its table: a new option is drawn, and missed if no scenario
-//! with it is accepted, without a word here.
+//! The values of an option come from the schema of its table. So a new option is drawn without any change here, and
+//! reported if no scenario with it is accepted.
 
 use crate::common::kinds;
 use crate::common::with;
@@ -10,11 +10,11 @@ use phit_engine::scenario::numbers;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
-/// Tables whose options are drawn. What a `[workload]` says is a program, and `[measure]` says how long a run is.
+/// Tables whose options are drawn. `[workload]` is a program, and `[measure]` sets the length of a run.
 const SECTIONS: [&str; 6] = ["topology", "planes", "router", "routing", "queueing", "traffic"];
 
-/// Options that the judge sets itself, or that change what is asked for and not how it is carried: traces, and traffic
-/// that begins, changes or ends by itself.
+/// Options that the judge sets itself, or that change the demand and not its transport: traces, and traffic that
+/// begins, changes or ends by itself.
 const LEFT: [&str; 7] = [
     "/traffic/load",
     "/traffic/load_unit",
@@ -28,9 +28,9 @@ const LEFT: [&str; 7] = [
 /// A value for an option.
 #[derive(Debug, Clone)]
 pub struct Choice {
-    /// Where it stands.
+    /// Its position.
     pub pointer: String,
-    /// What it is called, whatever the class of links or the place in a list.
+    /// Its name, without the class of links or the position in a list.
     pub name: String,
     pub value: Value,
 }
@@ -45,14 +45,14 @@ pub fn one<'a, T>(rng: &mut Rng, of: &'a [T]) -> &'a T {
 }
 
 impl Corpus {
-    /// The scenarios of all kinds that draw their traffic.
+    /// All kinds of scenarios with random traffic.
     pub fn new() -> Self {
         let all = kinds::cases().into_iter().map(|(.., changes)| with(kinds::base(), changes));
         let (mut programs, mut documents): (Vec<Value>, Vec<Value>) =
             all.partition(|document| document.get("workload").is_some());
         for document in documents.iter_mut().chain(&mut programs) {
             if let Some(faults) = document["topology"].get_mut("faults") {
-                // What is lost is lost for another reason.
+                // Failures during a run lose packets for another reason.
                 faults.as_object_mut().map(|faults| faults.shift_remove("later"));
             }
             document.as_object_mut().map(|table| table.shift_remove("measure"));
@@ -88,7 +88,7 @@ fn vary(document: &mut Value, sections: &[&str], rng: &mut Rng) -> Vec<Choice> {
     for _ in 0..*one(rng, &[0, 1, 2, 2, 2, 3, 4, 6]) {
         let mut choices = choices(document);
         choices.retain(|choice| sections.iter().any(|section| choice.pointer[1..].starts_with(section)));
-        // Of an option with many values none is drawn more often than of one with few.
+        // An option with many values is drawn no more often than one with few.
         let names: Vec<&str> =
             choices.iter().map(|choice| &*choice.name).collect::<BTreeSet<_>>().into_iter().collect();
         let name = *one(rng, &names);
@@ -116,7 +116,7 @@ impl Choice {
         *here = self.value.clone();
     }
 
-    /// The option with its value, if that has a name.
+    /// The option with its value, if the value has a name.
     pub fn label(&self) -> String {
         match &self.value {
             Value::String(name) => format!("{} = {name}", self.name),
@@ -129,7 +129,7 @@ impl Choice {
     }
 }
 
-/// Everything that could be set in a document: every option of its tables, with some values.
+/// All possible settings of a document: every option of its tables, with some values.
 pub fn choices(document: &Value) -> Vec<Choice> {
     let mut found = Vec::new();
     for section in SECTIONS {
@@ -140,7 +140,7 @@ pub fn choices(document: &Value) -> Vec<Choice> {
     found
 }
 
-/// The choices for what stands at `pointer`, and for what stands below.
+/// The choices at `pointer`, and below it.
 fn below(document: &Value, pointer: &str, name: &str, schema: &'static Value, found: &mut Vec<Choice>) {
     if LEFT.contains(&pointer) {
         return;
@@ -150,7 +150,7 @@ fn below(document: &Value, pointer: &str, name: &str, schema: &'static Value, fo
     let tables = variants(schema);
     let kinds = tables.iter().any(|table| kind_of(table).is_some());
     let classes = |table: &'static Value| table.get("additionalProperties").filter(|inner| inner.is_object());
-    // Another kind of network has other link classes; a section without kinds is there or is not.
+    // Another kind of network has other link classes. A section without kinds is present or not.
     if pointer != "/topology" && (!is_section || kinds) && !tables.iter().any(|table| classes(table).is_some()) {
         add(pointer, name, schema, found);
     }
@@ -191,7 +191,7 @@ fn kind_of(schema: &'static Value) -> Option<&'static str> {
     schema.pointer("/properties/kind/const").and_then(Value::as_str)
 }
 
-/// The alternatives of a schema, with those that they refer to.
+/// The alternatives of a schema, and of the schemas that they refer to.
 fn variants(schema: &'static Value) -> Vec<&'static Value> {
     let (mut left, mut all) = (vec![schema], Vec::new());
     while let Some(schema) = left.pop() {
@@ -208,7 +208,7 @@ fn variants(schema: &'static Value) -> Vec<&'static Value> {
     all
 }
 
-/// Values for an option, of ordinary size: what is extreme is tried elsewhere.
+/// Ordinary values for an option: extreme values are tested elsewhere.
 fn samples(schema: &'static Value, depth: u32) -> Vec<Value> {
     let unit = schema.get("x-unit").and_then(Value::as_str);
     let mut found: Vec<Value> = variants(schema).iter().flat_map(|schema| samples_of(schema, unit, depth)).collect();
@@ -269,7 +269,7 @@ fn samples_of(schema: &'static Value, unit: Option<&str>, depth: u32) -> Vec<Val
             }
         }
         found.push(least.clone().into());
-        // Tables with a kind are gone into when they are there.
+        // Tables with a kind are entered if they are present.
         if schema.pointer("/properties/kind/const").is_none() {
             for (key, inner) in properties(schema) {
                 for value in samples(inner, depth - 1) {

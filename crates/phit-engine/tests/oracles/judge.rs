@@ -7,35 +7,35 @@ use phit_engine::scenario::Scenario;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
-/// An answer that is wrong: its class, and what it is.
+/// A wrong answer: its class, and its description.
 pub type Wrong = (String, String);
 
-/// What came of a case that is not wrong.
+/// The class of a case that is not wrong.
 pub type Judged = Result<&'static str, Wrong>;
 
 /// Cycles in which packets are generated.
 const CYCLES: u32 = 300;
 
-/// Cycles in which a network is empty again after these, however slow it is.
+/// Cycles within which any network is empty again after these.
 const DRAIN: u32 = 1_000_000;
 
-/// A case that takes longer says nothing.
+/// A case that takes longer is not judged.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Bytes that a case may take.
+/// Most bytes that a case may take.
 const MEMORY: u64 = 32 << 20;
 
-/// A share of its time that a link may be busy where waiting is judged: above, waiting has no simple bound.
+/// Largest utilisation of a link for which waiting is judged: above, waiting has no simple bound.
 const BUSY: f64 = 0.6;
 
-/// Of two mean latencies of some hundred packets each, what chance makes of the way that they go.
+/// Factor by which two mean latencies of some hundred packets differ by chance, because packets take different routes.
 const CHANCE: f64 = 1.1;
 
 fn wrong(class: &str, words: String) -> Wrong {
     (class.to_owned(), format!("{class}: {}", words.chars().take(900).collect::<String>()))
 }
 
-/// The document with traffic at a load until a cycle, and time enough for all of it to arrive.
+/// The document with traffic at a load until a cycle, and enough time for all of it to arrive.
 fn ending(document: &Value, load: f64, cycles: u32) -> Value {
     let mut document = document.clone();
     document["traffic"]["load"] = json!(load);
@@ -44,7 +44,7 @@ fn ending(document: &Value, load: f64, cycles: u32) -> Value {
     document
 }
 
-/// Runs a document, if it is one; a deadlock where `verify` proves that there is none is wrong.
+/// Runs a document, if it is valid. A deadlock is wrong if `verify` proves that there is none.
 pub fn outcome(document: &Value, options: Options) -> Result<Result<Outcome, &'static str>, Wrong> {
     let Ok(scenario) = Scenario::from_value(document) else { return Ok(Err("refused when read")) };
     let start = Instant::now();
@@ -65,7 +65,7 @@ pub fn outcome(document: &Value, options: Options) -> Result<Result<Outcome, &'s
     }
 }
 
-/// Runs a document whose traffic ends: every packet arrives, or is lost over what broke.
+/// Runs a document whose traffic ends: every packet arrives, or is lost by a failure.
 fn arrives(document: &Value, options: Options) -> Result<Result<Outcome, &'static str>, Wrong> {
     let outcome = match outcome(document, options)? {
         Ok(outcome) => outcome,
@@ -79,8 +79,8 @@ fn arrives(document: &Value, options: Options) -> Result<Result<Outcome, &'stati
     }
 }
 
-/// Judges a scenario at a load far below saturation: everything arrives, in about the time that an empty network takes,
-/// and the same on any number of partitions.
+/// Judges a scenario at a load far below saturation. Everything arrives, in about the time of an empty network, and
+/// with equal results on any number of partitions.
 pub fn far_below_saturation(document: &Value, load: f64) -> Judged {
     let judged = ending(document, load, CYCLES);
     let measured = match arrives(&judged, Options::default())? {
@@ -95,7 +95,7 @@ pub fn far_below_saturation(document: &Value, load: f64) -> Judged {
         return Err(wrong("another result with three partitions", String::new()));
     }
     if document.pointer("/traffic/process/kind").or(document.pointer("/traffic/process")) == Some(&json!("on_off")) {
-        // A burst waits for itself.
+        // Packets of a burst wait for each other.
         return Ok("arrives");
     }
     let sparse = match arrives(&ending(document, load / 10.0, 10 * CYCLES), Options::default())? {
@@ -115,12 +115,12 @@ pub fn far_below_saturation(document: &Value, load: f64) -> Judged {
     }
 }
 
-/// Cycles that packets may wait in all, from how busy links were: at each link, of utilisation r, which takes s cycles
-/// for a packet, r s / (1 - r) on average. That is twice the wait of Poisson arrivals with one time of service
-/// (Pollaczek and Khinchine). `None` if some link was too busy for that.
+/// Cycles that packets may wait in total, computed from the links' utilisation. A link of utilisation r that takes s
+/// cycles for a packet adds r s / (1 - r) on average. This is twice the wait for Poisson arrivals with a constant
+/// service time (Pollaczek and Khinchine). `None` if some link was too busy for this bound.
 ///
-/// A link that takes a packet's virtual channel back only when all credits have come (atomic reuse) is busy until then,
-/// which is less than the time of a packet through an empty network.
+/// With atomic reuse, a link takes a packet's virtual channel back only when all credits have returned. It is busy
+/// until then, which is less than the time of a packet through an empty network.
 fn waiting(outcome: &Outcome, empty: f64) -> Option<f64> {
     let (summary, scenario) = (outcome.summary(), outcome.scenario().to_value());
     let links = &scenario["router"]["links"];
@@ -155,7 +155,7 @@ fn waiting(outcome: &Outcome, empty: f64) -> Option<f64> {
     Some(hops * most)
 }
 
-/// The largest of the packet sizes that a table of them names.
+/// The largest packet size in a table of sizes.
 fn largest(sizes: &Value) -> f64 {
     match sizes {
         Value::Object(table) => {
@@ -166,8 +166,8 @@ fn largest(sizes: &Value) -> f64 {
     }
 }
 
-/// Judges a program: it ends, no sooner than the links of endpoints carry what they have to, and the same on any number
-/// of partitions.
+/// Judges a program. It ends, but not before the links of endpoints can have carried their data. Results are equal on
+/// any number of partitions.
 pub fn program(document: &Value) -> Judged {
     let measured = match outcome(document, Options::default())? {
         Ok(measured) => measured,

@@ -1,9 +1,9 @@
 //! Answers that are possible, whatever options are combined.
 //!
-//! Scenarios are those of every kind with options as the schema declares them, some at random. Each is judged: far
-//! below saturation everything that is sent arrives, in about the time that an empty network takes; a network that is
-//! proved free of deadlock comes to none; and more of something never carries less. `make test` draws some dozens,
-//! `make fuzz MINUTES=n` draws for as long as it is told to.
+//! Scenarios are drawn from every kind, with some random options from the schema. Each is judged in three ways. Far
+//! below saturation, everything arrives in about the time of an empty network. A network that is proved free of
+//! deadlock has none. And more of a resource never carries less. `make test` draws some dozens of scenarios; `make fuzz
+//! MINUTES=n` draws for n minutes.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -25,14 +25,14 @@ use std::time::{Duration, Instant};
 /// Phits per endpoint and cycle: far below what saturates any of the networks.
 const LOAD: f64 = 0.05;
 
-/// Scenarios with which an option is tried until one is accepted.
+/// Most scenarios with which an option is tried until one is accepted.
 const TRIES: usize = 60;
 
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().filter(|text| !text.is_empty()).and_then(|text| text.parse().ok())
 }
 
-/// What became of many cases.
+/// The results of many cases.
 #[derive(Default)]
 struct Report {
     counts: BTreeMap<&'static str, u64>,
@@ -41,7 +41,7 @@ struct Report {
 }
 
 impl Report {
-    /// Judges a case; one that is wrong is made smaller for as long as it is wrong in the same way. True if it ran.
+    /// Judges a case. A wrong case is reduced while it is wrong in the same way. True if it ran.
     fn judge(&mut self, document: &Value, judge: &dyn Fn(&Value) -> Judged) -> bool {
         match judge(document) {
             Ok(how) => {
@@ -67,7 +67,8 @@ impl Report {
     }
 }
 
-/// Calls `case` with the random numbers of each case: so many in `make test`, as long as it is told to in `make fuzz`.
+/// Calls `case` with the random numbers of each case: `usual` cases in `make test`, or for the given time in `make
+/// fuzz`.
 fn draw_cases(usual: u64, mut case: impl FnMut(&mut Rng)) -> u64 {
     let minutes = number("PHIT_FUZZ_MINUTES");
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_secs());
@@ -100,10 +101,10 @@ fn what_is_sent_far_below_saturation_arrives_in_time() {
     report.close(seed);
 }
 
-/// Every option is accepted somewhere, each of its names too, and what is sent with it arrives.
+/// Every option, and each of its named values, is accepted somewhere, and the traffic with it arrives.
 #[test]
 fn every_option_is_judged() {
-    // In `make test` one of sixteen, others from time to time.
+    // In `make test`, one option in sixteen is tested.
     let part = if number("PHIT_FUZZ_MINUTES").is_some() { 1 } else { 16 };
     let corpus = Corpus::new();
     let mut rng = Rng::keyed(1, 1);

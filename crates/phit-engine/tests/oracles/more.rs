@@ -1,4 +1,4 @@
-//! More of something never carries less.
+//! More of a resource never carries less.
 
 use crate::draw::{Choice, one};
 use crate::judge::{Judged, outcome};
@@ -6,7 +6,7 @@ use phit_engine::engine::Rng;
 use phit_engine::run::Options;
 use serde_json::{Value, json};
 
-/// An option of which there is less and more.
+/// Options with a smaller and a larger value.
 const OPTIONS: [(&str, u64, u64); 16] = [
     ("/router/allocation_rounds", 1, 2),
     ("/router/allocation_rounds", 1, 4),
@@ -26,12 +26,12 @@ const OPTIONS: [(&str, u64, u64); 16] = [
     ("/planes/count", 1, 2),
 ];
 
-/// Mechanisms whose routes do not depend on the state of the network. The others judge by occupancies, which mean
-/// something else where there is more room.
+/// Mechanisms whose routes do not depend on the state of the network. The others use occupancies, whose meaning changes
+/// with the size of buffers.
 const OBLIVIOUS: [&str; 7] = ["minimal", "dimension_order", "valiant", "up_down", "dfsssp", "lash", "goal"];
 
-/// Of what is accepted, the least share that has to be accepted with more: arbiters that fall into step, and packets
-/// that spread otherwise, cost some per cent at saturation.
+/// Least accepted load with the larger value, as a share of the accepted load with the smaller. At saturation, some per
+/// cent are lost when arbiters fall into step, or when packets spread differently.
 const LEAST: f64 = 0.85;
 
 pub struct More {
@@ -57,12 +57,12 @@ impl More {
             let mut document = document.clone();
             Choice { pointer: self.pointer.into(), name: String::new(), value: json!(value) }.set(&mut document);
             document["traffic"]["load"] = json!(self.load);
-            // At saturation sources that inject faster take the links from packets on their way, and the network
-            // carries less, whatever it is made of.
+            // At saturation, sources that inject faster take links from packets in transit, and any network then
+            // carries less.
             document["router"]["transit_priority"] = json!(true);
             if self.pointer.ends_with("/bandwidth") {
-                // A link that is faster than the crossbar waits for a packet that it can send without a gap: the head
-                // comes later to the next router, and buffers are held longer.
+                // A link that is faster than the crossbar delays a packet until it can be sent without a gap. So its
+                // head arrives later at the next router, and buffers are occupied longer.
                 document["router"]["speedup"] = json!(2);
             }
             document["measure"] = json!({ "warmup": 300, "cycles": 600 });

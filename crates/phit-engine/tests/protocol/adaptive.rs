@@ -250,11 +250,11 @@ fn halves_that_overlap_are_not_proved() {
         assert_eq!(proved("overlapping", vcs), false, "{vcs} channels");
         assert_eq!(proved("dateline", vcs), true, "{vcs} channels");
     }
-    // Of an even number there is nothing in the middle.
+    // With an even number of channels, there is none in the middle.
     assert_same(&run(&torus("overlapping", 4), 1, 2), &run(&torus("dateline", 4), 1, 1), "halves of four channels");
 }
 
-/// What is charged against the channels of a port is the same where each has all of its memory to itself.
+/// Occupancies of a port's channels are equal if each channel has all of its memory to itself.
 #[test]
 fn a_memory_of_which_nothing_is_shared_is_compared_like_buffers() {
     let cases = [

@@ -77,7 +77,7 @@ fn random_requests(rng: &mut Rng) -> Vec<Request> {
     requests
 }
 
-/// Those that put the packet first that was generated first, and choose among equals in turn.
+/// Allocators that prefer the packet generated first, and choose among equals in turn.
 fn by_age() -> [Value; 6] {
     [
         json!({ "kind": "separable_input_first", "priority": "age" }),
@@ -130,8 +130,8 @@ fn grants_are_requests_at_most_one_per_input_and_output() {
     }
 }
 
-/// Where an allocator says whose turn it is at an input, the first request from that queue on and around stands for all
-/// of the input: the winners, and what the arbiters remember, are as if all had come.
+/// If an allocator tells whose turn it is at an input, only the first request from that queue on, in cyclic order,
+/// needs to be made. Winners, and the state of the arbiters, equal those with all requests.
 #[test]
 fn the_queue_whose_turn_it_is_stands_for_its_input() {
     let mut asked = 0;
@@ -160,9 +160,9 @@ fn the_queue_whose_turn_it_is_stands_for_its_input() {
     assert!(asked > 3000, "{asked} rounds");
 }
 
-/// The rounds of all routers at once leave out what needs no arbiter: the winners, and what the arbiters remember, are
-/// as if every router had a round of its own; so they are where those who share a port have been noted, and others
-/// besides.
+/// The common round of all routers leaves out requests that need no arbiter. Winners, and the state of the arbiters,
+/// equal those of separate rounds for every router. This also holds if routers with shared ports have been noted, and
+/// others besides.
 #[test]
 fn all_rounds_at_once_are_the_rounds_of_each_router() {
     for kind in all_kinds() {
@@ -244,7 +244,7 @@ fn islip_with_an_iteration_per_port_leaves_no_request_whose_ports_are_both_free(
 
 #[test]
 fn islip_desynchronises_its_pointers() {
-    // All inputs ask for all outputs all the time: after at most N rounds every round is a permutation, and every pair
+    // All inputs request all outputs all the time. After at most N rounds, every round is a permutation, and every pair
     // has its turn once in N rounds (McKeown 1999, section III).
     let context = AllocatorContext { ports: 2 * RADIX, radix: RADIX, queues: RADIX };
     let kind = AllocatorKind::from_value("", &json!({ "kind": "islip", "iterations": 1 })).unwrap();
@@ -309,7 +309,7 @@ fn age_prefers_the_oldest_packet() {
 
 #[test]
 fn a_priority_puts_the_oldest_packet_first_everywhere_and_arbiters_choose_among_equals() {
-    // Of many requests iSLIP keeps tables, of few it does not: the same with and without a request that is apart.
+    // iSLIP keeps tables for many requests, and none for few. Results are equal with and without a separate request.
     let others = [request(0, 0, 0), request(1, 0, 4), request(4, 0, 5)];
     let born = |mut request: Request, birth: u32| {
         request.birth = birth;
@@ -524,8 +524,8 @@ fn lots_are_fair_and_iterations_add_grants() {
         // Binomial with 3000 draws at 1/3: a standard deviation of 26.
         assert!((870..1130).contains(&share), "input {input}: {share}");
     }
-    // With all wanted by all, an output grants in vain if another grants the same input: after one iteration 1 - 1/e of
-    // the outputs (with six: 1 - (5/6)^6 = 0.665) are matched in the mean, after six all.
+    // If all inputs want all outputs, a grant is lost if another output grants the same input. After one iteration, 1 -
+    // 1/e of the outputs (with six: 1 - (5/6)^6 = 0.665) are matched on average, and after six iterations all.
     let all: Vec<Request> =
         (0..6).flat_map(|input| (0..6u16).map(move |output| (input, output))).map(|(i, o)| wide(i, o)).collect();
     let mean = |iterations: u8| {

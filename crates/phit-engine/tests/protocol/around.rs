@@ -82,9 +82,8 @@ fn base(topology: &Value, routing: &Value, seed: u64) -> Value {
     })
 }
 
-/// How packets move and what they ask for: whole packets; flits of which one packet takes up several buffers, with and
-/// without a stage that allocates channels; a queue for each destination at the source; requests that are answered,
-/// whole or in flits.
+/// Kinds of packets and switching: whole packets; packets whose flits occupy several buffers, with and without a stage
+/// that allocates channels; a queue for each destination at the source; requests and replies, whole or in flits.
 fn manners() -> Vec<Value> {
     let wormhole = |more: Value| {
         let links = json!({ "default": { "vcs": 24, "buffer": 4 } });
@@ -104,7 +103,7 @@ fn manners() -> Vec<Value> {
     ]
 }
 
-/// What a mechanism must have a whole packet in one buffer for.
+/// Mechanisms that need a whole packet in one buffer.
 fn fits(pair: &(Value, Value), manner: &Value) -> bool {
     run::prepare(&scenario(&with(base(&pair.0, &pair.1, 1), manner.clone()))).is_ok()
 }
@@ -116,8 +115,8 @@ fn fitting() -> Vec<(Value, Value)> {
     pairs.filter(|(network, mechanism)| run::prepare(&scenario(&base(network, mechanism, 1))).is_ok()).collect()
 }
 
-/// Faults by numbers: from the start, and three times later, repaired or not.
-/// With requests links alone fail, and what was lost is sent again.
+/// Faults by numbers: from the start, and three times later, repaired or not. With requests, only links fail, and lost
+/// packets are sent again.
 fn drawn(numbers: &[u32], routers: u32, endpoints: u32, requests: bool) -> Value {
     let mut numbers = numbers.iter().copied();
     let mut below = |n: u32| numbers.next().unwrap_or(0) % n;
@@ -157,7 +156,7 @@ fn is_even(outage: &Value) -> bool {
     outage["seed"].as_u64().is_some_and(|seed| seed % 2 == 0)
 }
 
-/// What came of a case.
+/// The result of a case.
 #[derive(Debug, Default, Clone, Copy)]
 struct Tally {
     runs: u64,
@@ -166,7 +165,7 @@ struct Tally {
     lost: u64,
 }
 
-/// Runs a network with faults; what is wrong, if anything.
+/// Runs a network with faults, and returns the first error.
 fn tried(value: &Value, tally: &mut Tally, audits: bool) -> Result<(), String> {
     let read = scenario(value);
     match run::prepare(&read) {

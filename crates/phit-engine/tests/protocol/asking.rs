@@ -1,4 +1,4 @@
-//! The ways in which a routing mechanism can ask to be asked: what it is told, and that its answers stay the same.
+//! The options by which a routing mechanism chooses when it is asked: its view is right, and its answers do not change.
 
 use crate::common::scenario;
 use phit_engine::engine::Tick;
@@ -13,7 +13,7 @@ use phit_engine::topology::{Hop, HopState, Leg, Peer, Topology};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 
-/// Dimension order on a mesh, asked in the ways that a mechanism can ask for. Checks what it is told.
+/// Dimension order on a mesh, with each of these options. Checks its view.
 struct Asked {
     wants: Wants,
     /// The packet at the head of each queue, by router, port and queue.

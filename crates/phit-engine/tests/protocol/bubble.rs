@@ -1,5 +1,5 @@
-//! The bubble family, in the packet-level node and in the input-queued router: no packet goes astray, rings keep their
-//! bubble, nothing deadlocks that must not, and what must is found out.
+//! The bubble family, in the packet-level node and in the input-queued router. No packet goes astray, and rings keep
+//! their bubble. Deadlocks occur only where they must, and are detected.
 
 use crate::common::{self, number, run, simulation, with};
 use phit_engine::fabric::packet_node::Network;
@@ -44,7 +44,7 @@ fn routings() -> Vec<Value> {
     ]
 }
 
-/// The same with credits in place of answers.
+/// The scenario with credits instead of answers.
 fn credited(value: Value) -> Value {
     with(value, json!({ "router": { "node": { "acceptance": "credits" } } }))
 }

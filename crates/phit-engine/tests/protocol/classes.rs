@@ -1,5 +1,5 @@
-//! Classes of packets: nothing is lost, no endpoint forgets what it has to send, the classes come to the whole; the
-//! same result however a run is executed; what cannot be is refused.
+//! Classes of packets: nothing is lost, no endpoint forgets a packet, and the classes add up to the whole. Results do
+//! not depend on execution, and unsupported combinations are refused.
 
 use crate::common::{assert_close, number, run_with, simulation, with};
 use phit_engine::run::{self, Options};
@@ -109,7 +109,7 @@ fn the_classes_come_to_the_whole_on_any_number_of_partitions_and_threads() {
     }
 }
 
-/// Of two classes at a switch: accepted loads and latencies.
+/// Accepted loads and latencies of two classes at a switch.
 fn at_a_switch(endpoints: u32, allocator: Value, classes: Value, load: f64, pattern: Value) -> (Vec<f64>, Vec<f64>) {
     let document = json!({
         "topology": { "kind": "single", "endpoints": endpoints },
@@ -138,8 +138,8 @@ fn a_higher_class_leaves_its_source_as_if_it_were_alone() {
 
 #[test]
 fn classes_of_equal_priority_share_the_link_of_their_endpoint_in_turn() {
-    // Packets of one phit and of four, flit by flit: where both have more than they can send, half of the link each; a
-    // class that asks for less than half has that.
+    // Packets of one phit and of four, flit by flit. If both classes have more than they can send, each has half of the
+    // link. A class that needs less than half gets all it needs.
     let classes =
         |light: f64| json!([{ "weight": 1.0 - light, "packet_size": 4 }, { "weight": light, "process": "periodic" }]);
     for (light, accepted) in [(0.25, [0.75, 0.25]), (0.5, [0.5, 0.5])] {
@@ -162,9 +162,9 @@ fn classes_of_equal_priority_share_the_link_of_their_endpoint_in_turn() {
 
 #[test]
 fn an_allocator_by_class_gives_a_full_output_to_the_higher_class_first() {
-    // Three endpoints send to the fourth more than its link carries, with room for a packet in each of 16 channels:
-    // those are full of the lower class, and a packet of the higher one takes the next that is free. In turn it then
-    // waits for the others; by class, for those of its own class at most.
+    // Three endpoints send to the fourth more than its link carries, with room for a packet in each of 16 channels. All
+    // channels are full of the lower class, and a packet of the higher class takes the next free one. In turn, it then
+    // waits for the others; by class, only for packets of its own class.
     let of = |priority: &str| {
         let document = json!({
             "topology": { "kind": "single", "endpoints": 4 },

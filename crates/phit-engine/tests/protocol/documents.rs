@@ -1,4 +1,5 @@
-//! A document means the same however it is written, and in full; and what it asks for is within what can be counted.
+//! A document means the same in each notation, and with all defaults; and its demands stay within the engine's
+//! counters.
 
 use crate::common::{number, run, scenario, with};
 use phit_engine::run::{Options, RunError, Simulation, needs};

@@ -45,8 +45,8 @@ fn nothing_is_lost_without_a_trace_and_nothing_hangs() {
                 collector.counters.flow.generated_packets,
                 "{routing}, {delay}"
             );
-            // One link of sixteen leads down to router 0, with a buffer of eight phits behind it and in front of it at
-            // most four buffers, before routing knows; and as much upwards.
+            // One link of sixteen leads down to router 0. It has a buffer of eight phits at its end, and at most four
+            // buffers in front of it, before routing knows. The same number applies upwards.
             assert!(
                 collector.counters.packets.lost <= 2 * (4 + 1 + 4) * 4 + delay / 2,
                 "{routing}: {}",
@@ -113,7 +113,7 @@ fn utilisation(value: &Value, router: u64, port: u64) -> f64 {
 
 #[test]
 fn nobody_takes_a_broken_link_that_routing_knows_of() {
-    // In a window that opens when what was on the link has arrived: router 0 sends over its other links alone.
+    // In a window that opens when everything on the link has arrived, router 0 sends over its other links only.
     let value = breaking(json!({ "measure": { "warmup": 320, "cycles": 1000, "links": true } }));
     assert_eq!((utilisation(&value, 0, 4), utilisation(&value, 4, 0)), (0.0, 0.0));
     // Three links carry what leaves router 0, 12 of 15 parts of its load, and what comes to it.
@@ -190,7 +190,7 @@ fn nothing_waits_where_no_way_is_left() {
     }
 }
 
-/// A torus in which links, a router and endpoints fail for a time, and sources send again what was lost.
+/// A torus in which links, a router and endpoints fail for a time, and sources send lost packets again.
 fn repeating(changes: Value) -> Value {
     with(
         json!({
@@ -251,8 +251,8 @@ fn what_is_sent_again_is_the_same_for_all_threads() {
     }
 }
 
-/// Ways in which packets are more than one flit, or more than one packet of a source waits: packets that take up
-/// several buffers, a queue for each destination, requests and replies.
+/// Scenarios with packets of several flits, or several waiting packets of a source: packets that occupy several
+/// buffers, a queue for each destination, requests and replies.
 fn otherwise() -> Vec<Value> {
     let wormhole = json!({ "router": {
         "switching": "wormhole", "flit_size": 2, "links": { "default": { "vcs": 6, "buffer": 4 } },
@@ -332,7 +332,7 @@ fn whatever_is_lost_in_part_is_the_same_for_all_threads() {
     }
 }
 
-/// Of a request that is given up its endpoint hears, and asks for something else: none is missing in the end.
+/// An endpoint learns of a request that is given up, and sends another one: none is missing in the end.
 #[test]
 fn a_request_that_is_given_up_makes_room_for_another() {
     let value = repeating(json!({

@@ -20,7 +20,7 @@ fn time(value: &Value, key: &str) -> f64 {
     value[key].as_f64().unwrap_or_else(|| panic!("{key} of {value}"))
 }
 
-/// Says what is wrong with the way of a packet that has arrived.
+/// The first error in the route of a packet that has arrived.
 fn wrong(graph: &dyn Topology, packet: &Value) -> Option<String> {
     let index = |value: &Value| value.as_u64().expect("a whole number") as u32;
     let visits = packet["visits"].as_array().expect("a list");
@@ -95,8 +95,8 @@ fn a_packet_alone_is_where_it_must_be() {
     assert_eq!((packet["source"].clone(), packet["number"].clone()), (json!(1), json!(2)));
     assert_eq!((packet["destination"].clone(), packet["size"].clone()), (json!(2), json!(4)));
     assert_eq!(sent, time(packet, "generated") + 1.0);
-    // Over the injection link, through a router in three cycles and over a link of five, and the same to the endpoint,
-    // where the tail comes four phits after the head.
+    // Over the injection link, through a router in three cycles and over a link of five; then likewise to the endpoint,
+    // where the tail arrives four phits after the head.
     let entered: Vec<f64> = packet["visits"].as_array().unwrap().iter().map(|visit| time(visit, "entered")).collect();
     assert_eq!(entered, [sent + 2.0, sent + 2.0 + 3.0 + 5.0]);
     assert_eq!(time(packet, "end"), sent + 10.0 + 3.0 + 2.0 + 4.0);

@@ -5,7 +5,7 @@ use crate::common::{run_with, scenario, with};
 use phit_engine::run::{Options, prepare};
 use serde_json::{Map, Value, json};
 
-/// What a run measures, without what it was asked and what it cost.
+/// The results of a run, without its scenario and its cost.
 fn measured(document: &Value, options: Options) -> (Map<String, Value>, Value) {
     let outcome = run_with(document, options);
     (outcome.summary(), json!(outcome.tables()))
@@ -76,7 +76,8 @@ fn counters_on_a_graph_as_a_function_are_those_of_the_engine() {
             "measure": { "warmup": 500, "cycles": 2000, "probes": ["counters"] },
         })
     };
-    // What is off the minimal routes the engine counts by length, and its own mechanism by the counter's say.
+    // The engine finds nonminimal packets by the lengths of their routes; its own mechanism finds them by the counter's
+    // decision.
     let found = |document: &Value, options: Options| {
         let (mut summary, tables) = measured(document, options);
         let misrouted = summary["misrouted"].as_f64();

@@ -87,10 +87,10 @@ fn mean_distance(topology: &dyn Topology) -> f64 {
     sum as f64 / (routers.len() * (routers.len() - 1)) as f64
 }
 
-/// A graph takes all shortest paths where a torus takes dimension order and a Dragonfly local, global, local: where two
-/// groups are joined by fewer links over a third, its routes are shorter. Each hop is a router of 2 cycles and a link
-/// of
-/// 3. At a low load what is left is queueing, of less than half a cycle in the mean, that differs by less than a tenth.
+/// A graph takes all shortest paths, where a torus takes dimension order and a Dragonfly local, global, local. If two
+/// groups are joined by fewer links over a third one, the graph's routes are shorter. Each hop is a router of 2 cycles
+/// and a link of 3. At a low load the rest is queueing, of less than half a cycle on average, which differs by less
+/// than a tenth.
 #[test]
 fn under_minimal_routing_a_graph_is_as_fast_as_the_native_network() {
     for topology in networks() {
@@ -129,9 +129,9 @@ fn families() -> Vec<Value> {
     ]
 }
 
-/// Packets so rare that none meets another: one cycle until it is sent, then for each of h + 1 routers 2 cycles, for
-/// each of h + 2 links 3, and the 4 phits of the packet over the last. Of all pairs of endpoints so many are h links
-/// apart as the distances say.
+/// Packets so rare that none meets another: one cycle until it is sent, 2 cycles for each of h + 1 routers, 3 for each
+/// of h + 2 links, and the 4 phits of the packet over the last link. The number of pairs of endpoints at each h follows
+/// from the distances.
 #[test]
 fn without_load_a_packet_in_a_family_takes_a_shortest_path() {
     for topology in families() {
@@ -280,8 +280,8 @@ fn mechanisms_for_any_network_deliver_everything_whatever_the_partitions() {
     }
 }
 
-/// All endpoints of a router of a Slim Fly send to those of one other: to one at a distance of 1 over the one minimal
-/// link. Polarized routing and PAR take the other ways, too.
+/// All endpoints of a router of a Slim Fly send to the endpoints of one other router. At a distance of 1, there is only
+/// one minimal link. Polarized routing and PAR take other routes, too.
 #[test]
 fn mechanisms_for_any_network_take_other_ways() {
     let topology = json!({ "kind": "slim_fly", "q": 5, "endpoints_per_router": 4 });

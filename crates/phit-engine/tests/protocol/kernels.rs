@@ -1,4 +1,4 @@
-//! What a kernel was compiled to know of a network makes it faster, and changes nothing.
+//! Kernels compiled for a known property of a network are faster, and give equal results.
 
 use crate::common::{self, CHOICES, random};
 use phit_engine::engine::Rng;

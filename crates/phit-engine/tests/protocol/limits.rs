@@ -1,4 +1,4 @@
-//! What does not fit in the engine's counters is refused, not wrapped around.
+//! Values that do not fit in the engine's counters are refused, and do not wrap around.
 
 use phit_engine::run::{Options, Simulation};
 use phit_engine::scenario::Scenario;
@@ -191,7 +191,7 @@ fn heads_that_ask_for_several_outputs_where_they_cannot() {
     };
     let mesh = json!({ "kind": "mesh", "dims": [4, 4] });
     let stage = json!({ "vc_allocation": "stage", "vc_allocator": "islip" });
-    // What is left out is chosen.
+    // Missing settings are chosen.
     for router in [stage.clone(), json!({}), json!({ "vc_allocation": "stage" })] {
         assert_eq!(with(mesh.clone(), router, "virtual_channels"), "accepted");
     }

@@ -1,4 +1,4 @@
-//! What is counted: windows, series, drains, priorities, as an observer from outside can check them.
+//! Measurement: windows, series, drains and priorities, as an observer from outside can check them.
 
 use crate::common::{histogram, number, run, run_with, scenario, with};
 use phit_engine::run::Options;
@@ -225,12 +225,12 @@ fn injection_queues_follow_their_rule() {
     };
     let load =
         |queue: &str, arbiter: &str, update: &str| number(&run(&value(queue, arbiter, update)), "/accepted_load");
-    // By destination no head blocks another; what is lost, the source's FIFO loses when one of the queues is full.
+    // By destination, no head blocks another. The only loss is at the source's FIFO, when one of the queues is full.
     assert!(load("destination", "round_robin", "grant") > 0.8);
-    // Otherwise an input arbiter that moves on grants only insists on one head until it has won; one that moves on
-    // every time asks for each queue's head in every fourth tick, like four switches in turn. Either way the queues are
-    // as good as one FIFO: 0.6553 for four ports. Only a random choice brings more, up to 1 - (1 - 1/4)^4 = 0.684 if
-    // the heads were independent.
+    // Otherwise, there are two kinds of input arbiters. One moves on grants only, and insists on one head until it has
+    // won. One moves on every time, and requests for each queue's head in every fourth tick, like four switches in
+    // turn. With both, the queues are as good as one FIFO: 0.6553 for four ports. Only a random choice gains more, up
+    // to 1 - (1 - 1/4)^4 = 0.684 if the heads were independent.
     for queue in ["round_robin", "least_occupied"] {
         for update in ["grant", "request"] {
             let in_turn = load(queue, "round_robin", update);

@@ -1,5 +1,5 @@
-//! Parallel planes: each packet goes over one of them, nothing passes between them, and what has to know of all of them
-//! is refused.
+//! Parallel planes: each packet takes one of them, and nothing passes between them. Features that need all of them
+//! together are refused.
 
 use crate::common::{CHOICES, number, random, run_with, scenario, simulation, with};
 use phit_engine::run::{self, Options};

@@ -1,4 +1,4 @@
-//! Answers that are possible: what a network far below saturation is offered, it accepts.
+//! Plausible results: a network far below saturation accepts the offered load.
 
 use crate::common::{number, run, scenario, simulation, with};
 use phit_engine::run::{Options, Simulation};
@@ -43,7 +43,7 @@ fn more_rounds_of_allocation_accept_what_one_accepts() {
                 let network = with(network.clone(), json!({ "router": change }));
                 let outcome = run(&network);
                 let (offered, accepted) = (number(&outcome, "/offered_load"), number(&outcome, "/accepted_load"));
-                // Of some thousand packets the network holds a few dozen.
+                // The network holds a few dozen of some thousand packets.
                 assert!((accepted / offered - 1.0).abs() < 0.03, "{accepted} of {offered}: {network}");
                 let mut simulation = simulation(&network, Options::default());
                 for tick in 1..=200 {

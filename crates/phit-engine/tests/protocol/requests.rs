@@ -154,11 +154,12 @@ fn proofs_follow_requests_and_replies_over_every_kind_of_route() {
         let channels = &run::verify(&scenario(&alone)).unwrap()["channels"];
         assert_eq!(apart["proved"], true, "{routing}: {apart}");
         assert_eq!(together["proved"], false, "{routing}: {together}");
-        // The same channels either way.
+        // The channels are equal in both cases.
         assert_eq!(&apart["channels"], channels, "{routing}");
     }
-    // Two routers with a channel each way in both networks: each follows the injection queue of its kind and router;
-    // those of requests lead to the injection queues of replies, as do injection queues of requests at the same router.
+    // Two routers with a channel in each direction, in both networks. Each channel depends on the injection queue of
+    // its kind and router. Channels of requests lead to the injection queues of replies, as do injection queues of
+    // requests at the same router.
     let line = json!({
         "topology": { "kind": "mesh", "dims": [2] }, "router": { "links": { "default": { "vcs": 2 } } },
         "traffic": { "load": 0.1, "requests": { "room": 1 } },

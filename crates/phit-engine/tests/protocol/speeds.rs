@@ -1,5 +1,5 @@
-//! Phits, loads and crossbars keep their meaning whatever bandwidths links have: a link that carries nothing changes
-//! nothing, the same network in other units gives the same results, and every port works at the rate of its own link.
+//! Phits, loads and crossbars keep their meaning at all bandwidths of links. An unused link has no effect, a network in
+//! other units gives equal results, and every port works at the rate of its own link.
 
 use super::common::{assert_close, number, run, with};
 use phit_engine::scenario::Scenario;
@@ -74,8 +74,8 @@ fn a_link_that_carries_nothing_changes_nothing() {
     for (name, way) in ways() {
         let at = |bandwidth: f64| summary(&with(with_spare(bandwidth), way.clone()));
         let expected = at(1.0);
-        // What a packet draws for ties follows from the tick of its generation: where links are so fast that a cycle
-        // has several ticks, other ways are drawn, and results are the same but for chance.
+        // A packet's random choice between equal routes depends on the tick of its generation. If links are so fast
+        // that a cycle has several ticks, other routes are drawn, and results are equal except for chance.
         let most = if name == "adaptive" { 8.0 } else { f64::INFINITY };
         for bandwidth in SPEEDS.into_iter().filter(|bandwidth| *bandwidth <= most) {
             assert_eq!(at(bandwidth), expected, "{name}, spare link of {bandwidth}");
@@ -96,7 +96,7 @@ fn over_trunk(bandwidth: f64, load: f64) -> Value {
     })
 }
 
-/// A trunk of B phits a cycle carries B: four endpoints get a quarter of it each, or what they offer.
+/// A trunk of B phits per cycle carries B: each of four endpoints gets a quarter of it, or its offered load.
 #[test]
 fn links_of_any_bandwidth_are_filled() {
     for (name, way) in ways().into_iter().filter(|(name, _)| *name != "adaptive") {
@@ -111,7 +111,7 @@ fn links_of_any_bandwidth_are_filled() {
     }
 }
 
-/// Under wormhole switching the flits of a packet follow one another however many of them a link could carry in a
+/// Under wormhole switching, the flits of a packet follow one another, however many of them a link could carry in a
 /// tick: from the endpoint into its router, and from router to router.
 #[test]
 fn flits_stay_in_order_on_fast_links() {
@@ -207,8 +207,8 @@ fn twice_the_rates_and_half_the_times_change_nothing() {
     assert_close(cycle / half, 2.0, 1e-9, "cycles");
 }
 
-/// The same in plain numbers: bandwidths of 2 and half as many cycles for everything. Packets are generated in cycles
-/// twice as long, so that results are the same but for that.
+/// The network without units: bandwidths of 2, and half as many cycles for everything. Packets are generated in cycles
+/// twice as long; apart from that, results are equal.
 #[test]
 fn bandwidths_in_plain_numbers_scale_all_that_moves() {
     let network = |bandwidth: f64, cycles: u32| {
@@ -228,7 +228,7 @@ fn bandwidths_in_plain_numbers_scale_all_that_moves() {
     assert_close(half / latency, 0.5, 0.02, "latency");
 }
 
-/// The same network in other units: shorter cycles and smaller phits give what the longest cycle gives.
+/// The network in other units: shorter cycles and smaller phits give the results of the longest cycle.
 #[test]
 fn other_units_give_the_same_results() {
     let chosen = run(&in_quantities(1.0, 1.0));

@@ -1,5 +1,5 @@
-//! What is told of the whole measured time is what is told of its parts, added up: for every column of a table that has
-//! parts of the time in its rows.
+//! Values for the whole measured time equal the sums of values for its parts: for every column of a table whose rows
+//! are parts of the time.
 
 use crate::common::{run, with};
 use serde_json::{Value, json};
@@ -51,7 +51,7 @@ fn batches_and_series_add_up_to_the_summary() {
             _ => dragonfly(routing),
         };
         agrees(&value, "batches", &["batch"]);
-        // Without a warm-up the whole run is what is measured.
+        // Without a warm-up, the whole run is measured.
         let series = with(value, json!({ "measure": { "series": { "by": "window", "bin": 50 } } }));
         agrees(&series, "series", &["cycle", "lost"]);
         let lost = column(&run(&series).tables()["series"], "lost");

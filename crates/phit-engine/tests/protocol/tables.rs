@@ -1,4 +1,4 @@
-//! Tables with layers: what the proof says of them is so, and packets do what the tables say.
+//! Tables with layers: statements of the proof are true, and packets follow the tables.
 
 use crate::common::{histogram, run, scenario, with};
 use phit_engine::run::{self, Options};
@@ -51,7 +51,7 @@ fn any_network() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Scenarios of one network share its tables; those of another link, endpoint, fault, root or mechanism do not.
+/// Scenarios of one network share its tables. Scenarios with another link, endpoint, fault, root or mechanism do not.
 #[test]
 fn tables_are_made_once_for_the_scenarios_of_a_network() {
     let ring = |links: Value, endpoints: u32, routing: Value| {
@@ -124,7 +124,7 @@ proptest! {
             match routes["layers"].as_u64() {
                 Some(1) => prop_assert_eq!(&report["proved"], true),
                 _ if kind == "dfsssp" => {
-                    // What was moved to a further layer had closed a circle.
+                    // Routes that were moved to a further layer had closed a cycle.
                     prop_assert_eq!(&report["proved"], false);
                     assert_circle(&merged, &report);
                 }
@@ -141,7 +141,7 @@ proptest! {
             _ => json!({ "kind": "up_down", "roots": roots }),
         };
         let value = base(topology, routing, 1);
-        // Of several roots not all need be joined.
+        // With several roots, they need not all be connected.
         prop_assume!(roots.len() == 1 || run::prepare(&scenario(&value)).is_ok());
         let graph = network(&value);
         let routers = graph.routers();
@@ -174,8 +174,8 @@ proptest! {
         }
     }
 
-    /// In trees of any numbers of leaves, endpoints and parallel links every route is as short as can be, one channel
-    /// is enough, and under `ftree` all routes to an endpoint come down over one link.
+    /// In trees with any numbers of leaves, endpoints and parallel links, every route is as short as possible, and one
+    /// channel is enough. Under `ftree`, all routes to an endpoint come down over one link.
     #[test]
     fn trees_are_routed_over_all_their_spines(tree in any_tree()) {
         for kind in ["minhop", "up_down", "ftree", "dfsssp"] {
@@ -259,7 +259,7 @@ fn a_spine_from_which_no_way_leads_down_to_a_leaf_is_no_root() {
     let report = verified(&value);
     let routes = &report["routes"];
     assert_eq!((&report["proved"], &routes["pairs"]), (&json!(true), &routes["reachable"]), "{report}");
-    // 26 endpoints are elsewhere, for which a leaf of 8 has two links; those of one root would carry more than 200.
+    // 26 endpoints are elsewhere, for which a leaf of 8 has two links. A single root's links would carry more than 200.
     let most = pairs(&routes["loads"]).map(|(load, _)| load).max().unwrap();
     assert!((104..120).contains(&most), "{routes}");
 }
@@ -348,9 +348,9 @@ fn dfsssp_of_a_torus_needs_layers_and_up_down_does_not() {
     assert_eq!((&report["proved"], &report["routes"]["layers"]), (&json!(true), &json!(1)));
 }
 
-/// All routes lead clockwise round a ring of n routers: h links for n pairs each, h from 1 to n - 1, so that
-/// n (n - 1) / 2 pairs share every link of that direction, and none those of the other. More than half of the way is
-/// not minimal.
+/// All routes lead clockwise round a ring of n routers. For each h from 1 to n - 1, n pairs are h links apart. So n (n
+/// - 1) / 2 pairs share every link of that direction, and none takes the other direction. Routes of more than half of
+/// the ring are not minimal.
 #[test]
 fn the_survey_of_a_ring_is_as_counted_by_hand() {
     let n = 6u32;
@@ -369,8 +369,8 @@ fn the_survey_of_a_ring_is_as_counted_by_hand() {
     assert_circle(&value, &report);
 }
 
-/// Packets so rare that none meets another: one cycle until it is sent, then for each of h + 1 routers 2 cycles, for
-/// each of h + 2 links 3, and the phits of the packet over the last.
+/// Packets so rare that none meets another: one cycle until it is sent, 2 cycles for each of h + 1 routers, 3 for each
+/// of h + 2 links, and the phits of the packet over the last link.
 #[test]
 fn without_load_a_packet_takes_its_routes_links() {
     let links = json!([[0, 1], [1, 2], [2, 3], [3, 4], [4, 0], [1, 3], [2, 5]]);
@@ -400,8 +400,8 @@ fn without_load_a_packet_takes_its_routes_links() {
 
 #[test]
 fn channels_may_follow_from_the_way_through_a_router() {
-    // Shortest routes in a ring of five: those that cross the link between routers 4 and 0 are in layer 1, which has
-    // channel 0 before it, and channel 1 on it and behind it, in both directions.
+    // Shortest routes in a ring of five. Routes that cross the link between routers 4 and 0 are in layer 1. It has
+    // channel 0 before that link, and channel 1 on it and behind it, in both directions.
     let n = 5u32;
     let crosses = |from: u32, to: u32| match (to + n - from) % n {
         1 | 2 => to < from,

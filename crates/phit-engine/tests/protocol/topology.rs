@@ -1,5 +1,5 @@
-//! What every topology promises: symmetric wiring, minimal routes of the promised length, and freedom from deadlock
-//! with the virtual channels that it asks for.
+//! Promises of every topology: symmetric wiring, minimal routes of the promised length, and freedom from deadlock with
+//! the virtual channels that it requires.
 
 use phit_engine::engine::{Rng, Stream};
 use phit_engine::proof::{Flaw, Legs, check};
@@ -365,7 +365,7 @@ fn folded_clos_networks_are_free_of_deadlock() {
         let proof = check(&*t, legs, &needed(&*t, legs));
         assert!(proof.is_ok(), "{kind:?}, {legs:?}: {proof:?}");
     }
-    // Of one channel, Valiant routes close circles: down to the stop, and up again.
+    // With one channel, Valiant routes close cycles: down to the stop, and up again.
     let t = kinds[0].build().unwrap();
     let merged = |_, hop: Hop, _| Hop { vc: 0, vcs: 1, ..hop };
     assert!(matches!(revised(kinds[0].clone(), Legs::ToRouter, merged), Err(Flaw::Cycle(_))));

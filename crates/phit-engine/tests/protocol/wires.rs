@@ -1,5 +1,5 @@
-//! Phits are counted as they are on the wire: no link ever carries more than it can, in any window, and in the end
-//! links have carried what packets took.
+//! Phits are counted on the wire. No link ever carries more than it can, in any window. At the end, links have carried
+//! the phits of all packets.
 
 use crate::common::{self, CHOICES, number, random, simulation, with};
 use phit_engine::measure::{Rate, Snapshot};
@@ -22,7 +22,7 @@ fn ports(simulation: &Simulation) -> Vec<(Rate, bool)> {
     of_plane.repeat(blueprint.planes.len().max(1))
 }
 
-/// What is wrong with what links have carried between two moments so many ticks apart, if anything.
+/// The first error in the phits that links have carried between two moments, `ticks` ticks apart.
 fn possible(simulation: &Simulation, before: &Snapshot, after: &Snapshot, ticks: u32) -> Result<(), String> {
     for (place, ((rate, _), (before, after))) in
         ports(simulation).iter().zip(before.ports().iter().zip(after.ports())).enumerate()
@@ -99,8 +99,8 @@ proptest! {
         prop_assert!(wrong.is_ok(), "{}\n{partitions} partitions of\n{value}", wrong.unwrap_err());
     }
 
-    /// What links have carried in the end is the phits of all flits that routers granted, and those to endpoints are
-    /// the phits delivered.
+    /// At the end, links have carried the phits of all flits that routers granted, and links to endpoints the phits
+    /// delivered.
     #[test]
     fn links_have_carried_what_was_granted(
         choices in prop::collection::vec(0u32..720_720, CHOICES),
@@ -135,7 +135,7 @@ proptest! {
         prop_assert!(flit == 3 || all == flits * flit + control, "{all}, {flits} of {flit}, {control}\n{value}");
     }
 
-    /// Nor does any buffer hold more than it has room for, whenever somebody looks.
+    /// At any time, no buffer holds more than it has room for.
     #[test]
     fn no_buffer_holds_more_than_it_can(choices in prop::collection::vec(0u32..720_720, CHOICES)) {
         let mut value = random(&choices);

@@ -1,4 +1,4 @@
-//! Collectives alone on a network without contention: what they take is what alpha and beta say.
+//! Collectives alone on a network without contention take the time given by alpha and beta.
 
 use crate::{common, completion};
 use phit_engine::run::Options;
@@ -71,8 +71,8 @@ fn collectives_take_what_alpha_and_beta_say() {
     }
 }
 
-/// The same bits whatever the threads and partitions, with several CPUs' worth of everything: rendezvous, chunks,
-/// calculations, on a network with contention.
+/// Results are equal to the bit for any threads and partitions, with several CPUs, rendezvous, chunks and calculations,
+/// on a network with contention.
 #[test]
 fn results_do_not_depend_on_partitions() {
     let mut scenario = json!({
@@ -163,7 +163,7 @@ fn steps_that_are_taken_at_once_change_nothing() {
     }
 }
 
-/// Nor where the programs of several jobs take such steps, one of which begins when the other is under way.
+/// Likewise if the programs of several jobs take such steps, one of which begins while the other is under way.
 #[test]
 fn steps_of_several_jobs_that_are_taken_at_once_change_nothing() {
     let job = |collective: &str, algorithm: &str, start: u32| {

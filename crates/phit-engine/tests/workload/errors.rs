@@ -1,4 +1,4 @@
-//! What cannot be executed is refused, or said to have no end.
+//! Programs that cannot be executed are refused, or reported to have no end.
 
 use crate::inline;
 use phit_engine::run::{self, Options};

@@ -61,7 +61,7 @@ fn times_are_those_of_loggopsim() {
     assert_eq!((compared, refused), (164, 20));
 }
 
-/// What a rank did, with one CPU, comes to its finish.
+/// With one CPU, the times of a rank's activities add up to its finish.
 #[test]
 fn the_times_of_a_rank_come_to_its_finish() {
     let goal = "num_ranks 2\nrank 0 {\na: calc 100\nb: send 40b to 1\nb requires a\nc: recv 8b from 1\n}\n\
@@ -103,8 +103,8 @@ fn zero_load_latencies_follow_the_route() {
     assert_eq!(numbers(&outcome, "messages", "last"), [first, first + 50]);
 }
 
-/// The link to an endpoint carries no more than it can: of messages that come at once the last is there when all of
-/// their phits can have come. A message that comes alone takes what it takes without a limit.
+/// The link to an endpoint carries no more than it can. Of messages that arrive at once, the last is complete when all
+/// of their phits can have arrived. A message that arrives alone takes the time without a limit.
 #[test]
 fn endpoints_take_in_what_their_links_carry() {
     let senders = 4;
@@ -158,10 +158,10 @@ fn rounds(ranks: u32, rounds: u32, bytes: impl Fn(u32, u32, u32) -> u32) -> Stri
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// With links of the endpoints that carry no more than they can, the ideal network takes no less than the busiest
-    /// endpoint needs for its bytes, in or out: a random program of rounds of messages whose hosts have no overhead, on
-    /// networks with and without contention inside. It takes no more than routers where no message waits for another;
-    /// elsewhere the order in which messages come may matter, too.
+    /// With limited links of endpoints, the ideal network takes at least the time that the busiest endpoint needs for
+    /// its bytes, in or out. The program is random: rounds of messages whose hosts have no overhead, on networks with
+    /// and without contention inside. Where no message waits for another, the ideal network takes no longer than
+    /// routers. Elsewhere, the order of arrival may matter, too.
     #[test]
     fn the_ideal_lies_between_the_busiest_endpoint_and_routers(
         sizes in prop::collection::vec(0u32..1500, 180),

@@ -72,7 +72,7 @@ fn disturbed(load: f64) -> [Value; 2] {
     ]
 }
 
-/// Traffic of a job goes to endpoints of the job alone; it begins when it is to, and loads what it says.
+/// Traffic of a job goes to endpoints of the job alone. It begins at its start, with its load.
 #[test]
 fn traffic_stays_within_its_job() {
     let mut jobs = disturbed(0.5);
@@ -106,7 +106,7 @@ fn traffic_stays_within_its_job() {
     assert!((offered - share).abs() < 0.02 * share, "{offered} offered, {share} accepted");
 }
 
-/// What an aggressor costs a program, and the same on any number of partitions and threads.
+/// The cost of an aggressor to a program, equal on any number of partitions and threads.
 #[test]
 fn traffic_is_in_the_way_of_a_program() {
     use phit_engine::run::Options;
@@ -168,7 +168,7 @@ fn jobs_have_percentiles_of_packets_and_messages() {
     value["measure"] = json!({ "messages": true });
     let outcome = crate::common::run(&value);
     let tables = outcome.tables();
-    // Those of the victim's messages are those of the table of messages.
+    // The victim's latencies are those in the table of messages.
     let (posted, last) = (numbers(&outcome, "messages", "posted"), numbers(&outcome, "messages", "last"));
     let mut took: Vec<u64> = posted.iter().zip(&last).map(|(posted, last)| last - posted).collect();
     took.sort_unstable();
@@ -184,7 +184,7 @@ fn jobs_have_percentiles_of_packets_and_messages() {
         let quantiles = ["latency_p50", "latency_p99", "latency_p999", "latency_max"].map(at);
         assert!(quantiles.is_sorted() && at("latency_mean") < quantiles[3], "{quantiles:?}");
     }
-    // Other packets of the aggressor meet those of the victim in each part.
+    // In each part, other packets of the aggressor meet the victim's packets.
     let parts = crate::common::run_with(&value, phit_engine::run::Options { threads: 2, partitions: Some(3) });
     assert_eq!(parts.tables()["jobs"], tables["jobs"]);
     value["measure"] = json!({ "histogram": false });

@@ -33,7 +33,7 @@ fn completion(outcome: &Outcome) -> u64 {
     outcome.summary()["completion"].as_u64().expect("a program has a completion")
 }
 
-/// A program that stands in the scenario, on a crossbar of so many endpoints.
+/// A program inside the scenario, on a crossbar of `endpoints` endpoints.
 fn inline(endpoints: u32, goal: &str) -> Value {
     json!({
         "units": { "phit": "1 B" },

@@ -57,7 +57,7 @@ fn phits(outcome: &Outcome) -> f64 {
     outcome.accepted_load() * f64::from(outcome.endpoints()) * common::number(outcome, "/cycles")
 }
 
-/// What is known of a program that was stopped is what happened until then in the whole run, and no more.
+/// The results of a stopped program cover everything up to then in the whole run, and no more.
 #[test]
 fn a_stopped_program_tells_what_was_done_until_then() {
     let program = json!({ "kind": "collective", "collective": "all_to_all", "algorithm": "direct", "bytes": 4000 });

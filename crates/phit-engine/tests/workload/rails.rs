@@ -35,7 +35,7 @@ fn line(sizes: &[u32]) -> String {
     format!("num_ranks 2\nrank 0 {{\n{sends}}}\nrank 1 {{\n{receives}}}\n")
 }
 
-/// Each of two ranks sends so many messages of 100 bytes to the other.
+/// Each of two ranks sends `messages` messages of 100 bytes to the other.
 fn exchange(messages: u32) -> String {
     let rank = |own: u32| {
         let one = format!("send 100b to {0}\nrecv 100b from {0}\n", 1 - own);
@@ -116,7 +116,7 @@ fn messages_of_one_tag_are_received_in_the_order_in_which_they_were_sent() {
 
 #[test]
 fn the_choice_says_which_rail_a_message_takes() {
-    // The endpoints of rank 0 are 0 to 2, those of rank 1 are 3 to 5.
+    // Rank 0 has endpoints 0 to 2, and rank 1 has endpoints 3 to 5.
     let of = |goal: &str, choice: &str| sent(&scenario(&json!({}), goal, json!({ "count": 3, "choice": choice }))).1;
     assert_eq!(of(&line(&[300, 10, 20, 30, 40]), "round_robin")[..3], [330, 50, 20]);
     // The first behind nothing; the others where least is left.

@@ -5,8 +5,8 @@ use phit_engine::run::{Options, Simulation};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// Messages between random ranks, so that no rank waits for a message that waits for it: what waits for something waits
-/// for what stands before it, in an order of all ranks in which a send stands before its receive.
+/// Messages between random ranks, without ranks that wait for each other. There is an order of all operations in which
+/// a send precedes its receive, and operations only wait for earlier ones.
 fn program(ranks: u32, messages: &[(u32, u32, u32, bool)]) -> String {
     let mut bodies = vec![String::new(); ranks as usize];
     let mut last: Vec<Option<usize>> = vec![None; ranks as usize];
@@ -125,13 +125,13 @@ proptest! {
             sent[from[i] as usize] += phits(bytes).max(1);
             let (injected, first) = (injected[i].unwrap(), first[i].unwrap());
             prop_assert!(posted < injected && injected < first && first <= last);
-            // The link to the endpoint carries a phit a cycle. Of packets of several flits the first phit's time is not
-            // known.
+            // The link to the endpoint carries a phit per cycle. For packets of several flits, the time of the first
+            // phit is not known.
             let time = last - first + 1.0;
             prop_assert!(choice == WORMHOLE || time >= phits(bytes).max(1) as f64, "{bytes} bytes: {first} to {last}");
         }
 
-        // What ranks have sent is what their endpoints have, and no link is used more than wholly.
+        // Phits sent by ranks equal phits sent by their endpoints, and no utilisation exceeds 1.
         let completion = completion(&outcome) as f64;
         let endpoints = numbers(&outcome, "ranks", "endpoint");
         let injected = column(&tables, "endpoints", "injected_load");
@@ -145,7 +145,7 @@ proptest! {
             prop_assert!(used.as_f64().unwrap() <= 1.0);
         }
 
-        // What a rank with one CPU did comes to its finish.
+        // With one CPU, the times of a rank's activities add up to its finish.
         let of = |name: &str| column(&tables, "ranks", name).iter().map(|v| v.as_f64().unwrap()).collect::<Vec<_>>();
         let parts = [of("calc"), of("overhead"), of("waiting"), of("blocked")];
         for (rank, finish) in of("finish").into_iter().enumerate() {
@@ -176,7 +176,7 @@ proptest! {
             prop_assert!((sum - part).abs() < 1e-9);
         }
 
-        // The same on any number of partitions.
+        // Results are equal on any number of partitions.
         let other = run(Options { threads: 2, partitions: Some(partitions) });
         prop_assert!(other.summary() == outcome.summary() && other.tables() == tables);
     }

@@ -1,4 +1,4 @@
-//! Programs that are read from traces: their times in cycles, and what is said of those that cannot be executed.
+//! Programs read from traces: their times in cycles, and errors for programs that cannot be executed.
 
 use crate::{column, completion, numbers};
 use phit_engine::run::{self, Options};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A folder of this test, without what was there.
+/// An empty folder for this test.
 fn folder(name: &str) -> PathBuf {
     let folder = std::env::temp_dir().join(format!("phit-traces-{}-{name}", std::process::id()));
     let _ = fs::remove_dir_all(&folder);
@@ -78,7 +78,7 @@ fn nanoseconds_become_cycles() {
         let outcome = crate::common::run(&document);
         assert_eq!(numbers(&outcome, "ranks", "finish"), [first, first + 10 + second], "{cycle}, {unit}");
     }
-    // The same of MPI: 900 ns between two calls.
+    // Likewise for MPI: 900 ns between two calls.
     let bytes =
         ["int count=100", "MPI_Datatype datatype=2 (MPI_CHAR)", "int tag=0", "MPI_Comm comm=2 (MPI_COMM_WORLD)"];
     let with = |peer| bytes.iter().copied().chain([peer]).collect::<Vec<_>>();

@@ -1,4 +1,4 @@
-//! What the tests of FBICM share: its lines as they can be seen from outside, and what must be true of them after every
+//! Shared by the tests of FBICM: its lines as seen from outside, and the conditions that they must satisfy after every
 //! tick.
 
 mod random;
@@ -14,7 +14,7 @@ pub fn parts(simulation: &Simulation) -> &[Partition] {
     simulation.kernel::<InputQueued>().expect("input-queued routers").parts().0
 }
 
-/// What a test sees of a line.
+/// A test's view of a line.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Seen {
     pub router: u32,
@@ -83,10 +83,10 @@ pub fn messages(trace: &mut Vec<[u32; 4]>, cycle: u32, sources: &[u32], destinat
     trace.sort_by_key(|message| message[0]);
 }
 
-/// The lines of a router agree with one another, `before` a tick and `now`, after it: a line of an input has
-/// destinations behind its output only, and at most one is found to be congested in a tick; one that is linked finds
-/// its line there, with a destination of its own, and is not given up while that is stopped; and none is taken for a
-/// root if the output knew better.
+/// The lines of a router agree with one another, `before` a tick and `now`, after it. A line of an input has
+/// destinations behind its output only, and at most one is newly found congested in a tick. A linked line finds its
+/// line at the output, with a destination of its own, and is not released while that one is stopped. No line is taken
+/// as a root if the output knew better.
 pub fn agree(simulation: &Simulation, before: &[Seen], now: &[Seen]) -> Result<(), String> {
     let table = simulation.blueprint().table.as_ref().unwrap();
     let one_channel = simulation.blueprint().links.vcs(simulation.blueprint().division).iter().all(|&vcs| vcs == 1);

@@ -91,7 +91,7 @@ fn stop_and_go_keep_the_sender_in_step() {
         let line = lines(&s).into_iter().find(|line| line.mapped).unwrap();
         // A packet may leave in the tick in which the message is sent.
         assert!(line.stopped && line.phits >= 8, "sent with the first stop: {line:?}");
-        // While it is stopped no more than what is on its way comes: the message takes a few cycles, packets four.
+        // While it is stopped, only packets under way arrive. The message takes a few cycles, packets four.
         let (mut most, mut stops, mut stopped) = (0, 0, true);
         while s.now() < 600 {
             let now = s.now();
@@ -147,8 +147,8 @@ fn congestion_information_goes_upstream_and_dissolves_from_there() {
         let copy = find(&lines(&s), 1, out_1, false).unwrap();
         assert_eq!((copy.hops, &copy.destinations[..], copy.stopped, copy.line), (1, &[8][..], true, root.line));
         assert!(told > 0 && find(&lines(&s), 2, at_2, true).unwrap().mapped);
-        // Its input ports isolate the destination when a packet for it meets the stopped line, linked to that line.
-        // Which of them come first depends on the traffic; here only that of router 0 sends anything.
+        // Its input ports isolate the destination when a packet for it meets the stopped line, linked to that line. The
+        // traffic decides which of them come first; here, only router 0's port sends anything.
         until(&mut s, 600, "a linked line at the input of router 1", |seen| {
             find(seen, 1, in_1, true).is_some_and(|l| l.next == Some(copy.line))
         });
@@ -213,7 +213,7 @@ fn new_destinations_follow_by_updates_and_full_lists_open_a_second_line() {
     messages(&mut trace, 150, &[3, 4, 5], 7, 400);
     messages(&mut trace, 400, &[3, 4, 5], 8, 400);
     let mut value = row("new");
-    // Notifications that reach the endpoints would hold back what is to be seen here.
+    // Notifications to the endpoints would stop the traffic that this test needs.
     value["queueing"] = json!({ "kind": "fbicm", "cfqs": 4, "destinations": 2, "detection": 8, "stop": 24, "go": 4 });
     let mut s = start(value, &trace);
     let of_input = |seen: &[Seen], port: u16| -> Vec<Seen> {
@@ -233,7 +233,7 @@ fn new_destinations_follow_by_updates_and_full_lists_open_a_second_line() {
 
 #[test]
 fn an_update_reaches_linked_lines_and_goes_on_from_there() {
-    // Four routers of two endpoints in a row; the link from router 2 to router 3 is congested, by packets for 6 first
+    // Four routers of two endpoints in a row. The link from router 2 to router 3 is congested: first by packets for 6,
     // and then also by some for 7, of which router 0 sends none.
     let mut trace = vec![];
     messages(&mut trace, 0, &[0, 2, 4, 5], 6, 600);
@@ -373,7 +373,7 @@ fn the_first_version_isolates_all_destinations_behind_the_output() {
 #[test]
 fn only_what_goes_over_the_output_is_isolated_before_it() {
     // Endpoints of leaves 0 and 1 of a tree send to endpoint 6 of leaf 2, more than the root between them can pass on.
-    // The root's way down leads to 7 and 8 as well, but leaf 0 reaches these over other roots: what it sends to them is
+    // The root's down-link also leads to 7 and 8, but leaf 0 reaches these over other roots, so its packets to them are
     // not held up there.
     let mut trace = vec![];
     messages(&mut trace, 0, &[0, 3], 6, 400);
@@ -394,10 +394,10 @@ fn only_what_goes_over_the_output_is_isolated_before_it() {
 
 #[test]
 fn figure_4_1() {
-    // Switch B (router 1) gets packets from four switches (here its endpoints and router 0) for green destinations (0
-    // to 2, behind one port) and red ones (6, 7 and 8, behind the congested port); lists hold two. The red ones take
-    // two lines. A green packet may be at the front by chance when congestion is detected, which post-processing mends:
-    // its line is soon given up, and nobody upstream hears of it.
+    // Switch B (router 1) receives packets from four switches (here its endpoints and router 0). Green destinations (0
+    // to 2) are behind one port, and red ones (6, 7 and 8) behind the congested port; lists hold two. The red ones take
+    // two lines. A green packet may be at the front by chance when congestion is detected. Post-processing corrects
+    // this: its line is soon released, and no port upstream learns of it.
     let mut trace = vec![];
     for (at, red) in [(0, 6), (20, 7), (40, 8)] {
         messages(&mut trace, at, &[0, 3, 4, 5], red, 200);
