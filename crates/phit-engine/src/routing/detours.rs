@@ -1,19 +1,20 @@
 //! Faults, for any mechanism: detours over virtual channels of their own.
 //!
-//! A mechanism goes on as it does, but a packet that stands before a link which routing knows to be broken takes a
-//! detour from there to its destination: up*/down* (M. D. Schroeder et al., "Autonet", IEEE Journal on Selected Areas
-//! in Communications 1991) over what is left of the network, in the last virtual channel of every link, of which the
-//! mechanism itself knows nothing. It keeps to these channels until it arrives. Packets of the mechanism may wait for
-//! those on detours, never the other way round; so there is no circle of waiting packets if there is none among those
-//! of the mechanism on the whole network, of whose hops it takes a part, and none among the detours.
+//! A mechanism works as usual. But a packet in front of a link that routing knows to be broken takes a detour from
+//! there to its destination. The detour is up*/down* (M. D. Schroeder et al., "Autonet", IEEE Journal on Selected Areas
+//! in Communications 1991) over the working network. It uses the last virtual channel of every link, which the
+//! mechanism itself cannot see, until the packet arrives.
 //!
-//! When something breaks or is repaired, packets on detours go on by the new tables. They are in one order of the
-//! routers as long as one can be found that suits all graphs, one after another: a packet that has gone down and would
-//! have to go up again is discarded, and so are all packets on detours where the order becomes another.
+//! Packets of the mechanism may wait for packets on detours, but never the other way round. So two proofs are enough:
+//! the mechanism on the intact network, because faults only remove hops, and the detours.
 //!
-//! A mechanism with tables and layers gets new ones, and needs no detours. A packet stays if its new route leads
-//! through the channel in which it stands, and is discarded if not: so all that are left are on routes of the new
-//! tables, among which there are no circles.
+//! After a failure or repair, packets on detours follow the new tables. They keep one order of the routers as long as a
+//! common order exists for all graphs, one after another. A packet that has gone down and would have to go up again is
+//! discarded. When the order changes, all packets on detours are discarded.
+//!
+//! A mechanism with tables and layers gets new tables, and needs no detours. A packet stays if its new route leads
+//! through its present channel, and is discarded otherwise. So all remaining packets are on routes of the new tables,
+//! which have no cycles.
 
 use super::layered::Destinations;
 use super::up_down::{self, Levels};
@@ -68,7 +69,7 @@ pub(crate) struct Plan {
 #[derive(Debug)]
 struct Phase {
     graph: Arc<dyn Topology>,
-    /// The same, for mechanisms that do not know of faults.
+    /// The working graph for mechanisms that do not know of faults.
     seen: Option<Faulty>,
     detours: Option<Detours>,
 }
@@ -145,8 +146,8 @@ impl Plan {
         self.phases.iter().any(|phase| phase.detours.is_some())
     }
 
-    /// The hops of packets on detours that hold the link of (router, port), in every graph in which they may come to
-    /// its end, for each order of routers: calls `see` with the number of the order, the link, and the next one.
+    /// The hops of packets on detours that hold the link of (router, port), in every graph in which they may reach its
+    /// end, for each order of routers. Calls `see` with the number of the order, the link, and the next link.
     pub(crate) fn follow(&self, see: &mut dyn FnMut(u32, (u32, u16), (u32, u16))) -> Result<(), Stray> {
         for (index, before) in self.phases.iter().enumerate() {
             let Some(detours) = &before.detours else { continue };
@@ -240,7 +241,7 @@ fn common_order(whole: &Wires, graphs: &[Arc<dyn Topology>]) -> Option<Vec<u32>>
     let all = bits(&|_| true);
     let steady = |router: &u32| whole.leaving(*router).filter(|(place, _)| working[*place as usize] == all).count();
     let mut roots: Vec<u32> = (0..whole.routers()).filter(|&router| there[router as usize] == all).collect();
-    // Those with most links come first.
+    // Routers with most links come first.
     roots.sort_by_key(|root| std::cmp::Reverse(steady(root)));
     roots.into_iter().take(ROOTS).find_map(|root| order_from(whole, &there, &working, root))
 }
@@ -270,7 +271,7 @@ fn order_from(whole: &Wires, there: &[u64], working: &[u64], root: u32) -> Optio
     there.iter().zip(&placed).all(|(&there, &placed)| there == 0 || placed).then_some(order)
 }
 
-/// A mechanism and the ways around what does not work.
+/// A mechanism, and the detours around faults.
 struct Around {
     mechanism: Mechanism,
     /// It takes the minimal routes that are left, as the topology gives them.
@@ -427,7 +428,7 @@ impl Rule {
         }
     }
 
-    /// What becomes of the decision of the mechanism about a packet.
+    /// The final decision about a packet, after the mechanism's decision.
     fn after(&self, view: &View<'_>, packet: &Packet, hop: Option<Hop>) -> Option<Hop> {
         let Phase { graph, detours: Some(detours), .. } = self.phase() else { return hop };
         let Some(faulty) = graph.faulty() else { return hop };
@@ -478,7 +479,7 @@ fn seen_graph(plan: &Plan, phase: usize, aware: bool) -> Option<&dyn Topology> {
     Some(graph)
 }
 
-/// What the mechanism sees of a router.
+/// The mechanism's view of a router.
 fn seen<'a>(plan: &'a Plan, phase: usize, aware: bool, at: RouterView<'a>) -> RouterView<'a> {
     match seen_graph(plan, phase, aware) {
         Some(topology) => RouterView { topology, known: &Known::Other, ..at },

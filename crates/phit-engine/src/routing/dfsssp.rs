@@ -12,16 +12,17 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Deadlock-free single-source-shortest-path routing, DFSSSP (J. Domke, T. Hoefler and W. E. Nagel, "Deadlock-free
-/// oblivious routing for arbitrary topologies", IPDPS 2011): shortest routes to one endpoint after another, of which
-/// each endpoint's take those links that the routes before use least (and up to a million routes are chosen in further
-/// rounds, with all others known). All begin in the first layer; as long as its dependencies have a circle, that
-/// dependency of the circle is cut that the fewest routes share. Then the links have an order, and the routes with a
-/// dependency against it move to the next layer, and so on with that. A layer is a virtual channel; there must be as
-/// many as the network takes.
+/// oblivious routing for arbitrary topologies", IPDPS 2011).
 ///
-/// Deterministic. A dependency that is cut takes its routes off the counts of the others; but where millions of routes
-/// are in a layer only one that many of them share does so. In the paper all routes of cut dependencies move, some of
-/// which the order allows to stay: it takes a few layers more.
+/// Shortest routes are chosen to one endpoint after another, over the links with the least load from earlier routes. Up
+/// to a million routes are chosen again in further rounds, with all others known. All routes begin in the first layer.
+/// As long as the layer's dependencies have a cycle, the dependency of the cycle that the fewest routes share is cut.
+/// Then the links have an order. Routes with a dependency against it move to the next layer, where this repeats. A
+/// layer is a virtual channel; there must be as many as the network needs.
+///
+/// Deterministic. When a dependency is cut, its routes no longer count for other dependencies; in a layer with millions
+/// of routes, this holds only for a dependency shared by many. In the paper, all routes of cut dependencies move,
+/// including some that the order would allow to stay, so it needs a few layers more.
 ///
 /// ```toml
 /// [routing]
@@ -38,13 +39,13 @@ pub struct Dfsssp {
 /// Routes of one layer that are many: their counts are followed less closely.
 const MANY: u64 = 1 << 22;
 
-/// A router on the routes to a destination. Those of one destination stand together, every one before those behind it:
-/// the destination, then each of the routers that send to it with all that send over that one.
+/// A router on the routes to a destination. The nodes of one destination are adjacent, each before the nodes behind it:
+/// the destination, then each router that sends to it, followed by all routers that send over that one.
 #[derive(Debug, Clone, Copy)]
 struct Node {
-    /// Of the link by which packets leave on the next link of their way; `NONE` if that is where they arrive.
+    /// The dependency of its outgoing link on the next link of the route; `NONE` if the packet arrives there.
     dependency: u32,
-    /// How many nodes before this one that of the next router is; 0 at the destination.
+    /// Distance, in nodes, back to the node of the next router; 0 at the destination.
     up: u16,
     /// The router, and the marks `WAITS` and `GONE`. A table has no more than 2^14 routers.
     router: u16,
@@ -67,7 +68,7 @@ struct Routes<'a> {
     shared: Vec<u32>,
     /// By destination, in the order of `trees`, then source.
     layers: Vec<u8>,
-    /// By router, for what is found out about the nodes of one destination.
+    /// By router: scratch memory for the nodes of one destination.
     places: Vec<u16>,
     counts: Vec<u32>,
 }
@@ -103,7 +104,7 @@ impl<'a> Routes<'a> {
         let root = Node { dependency: NONE, up: 0, router: to as u16 };
         self.nodes.resize(base + self.counts[to as usize] as usize, root);
         self.layers.resize(self.layers.len() + wires.routers() as usize, 0);
-        // What stands in `counts` of a router is from here on where the next one that sends to it goes.
+        // From here on, the `counts` entry of a router is the place of the next node that sends to it.
         self.places[to as usize] = 0;
         self.counts[to as usize] = 1;
         for router in passed() {
@@ -160,8 +161,8 @@ impl<'a> Routes<'a> {
         agrees
     }
 
-    /// Puts the routes all of whose dependencies agree into a layer, counts what the others share, and drops the
-    /// nodes that none of these comes through. The number of the others.
+    /// Puts the routes whose dependencies all agree into a layer, counts the dependencies of the others, and drops
+    /// nodes that no remaining route visits. Returns the number of remaining routes.
     fn sort(&mut self, agrees: &[u64], layer: Option<u8>) -> u64 {
         let Self { nodes, shared, layers, places, counts, .. } = self;
         let routers = places.len();
@@ -170,7 +171,7 @@ impl<'a> Routes<'a> {
         for (tree, layers) in self.trees.iter_mut().zip(layers.chunks_mut(routers)) {
             poll();
             let end = *tree;
-            // Of the nodes of this destination: 1 if all dependencies from here on agree.
+            // For the nodes of this destination: 1 if all dependencies from here on agree.
             places[0] = 1;
             counts[0] = 0;
             for at in 1..end - start {
@@ -221,8 +222,8 @@ impl<'a> Routes<'a> {
         waiting
     }
 
-    /// An order of links with which the dependencies agree that are left when all circles are opened, each at its
-    /// weakest one: a search in depth, which goes on from there. What it has left behind it reaches no circle.
+    /// An order of links that agrees with all dependencies left when every cycle is opened at its weakest dependency. A
+    /// depth-first search finds the cycles, and continues after each cut. Links that it has left reach no cycle.
     fn order(&mut self, waiting: u64) -> Vec<u32> {
         let wires = self.wires;
         let list = List::new(self, self.least(waiting));
@@ -298,9 +299,9 @@ impl<'a> Routes<'a> {
         order
     }
 
-    /// How many routes share a dependency at least whose routes are taken off the counts when it is cut. Where few
-    /// routes wait it is all of them; where there are many, they are some of many, and so are those of the others: to
-    /// follow each would take longer than all the rest, and the weakest ones are nearly the same.
+    /// Fewest routes of a dependency whose routes are subtracted from other counts when it is cut. With few waiting
+    /// routes, all are subtracted. With many, a weak dependency has a small part of them: to follow each would take
+    /// longer than everything else, and would hardly change the choice of the weakest ones.
     fn least(&self, waiting: u64) -> u32 {
         let some = self.shared.iter().filter(|&&shared| shared > 0).count() as u64;
         let all: u64 = self.shared.iter().map(|&shared| u64::from(shared)).sum();
@@ -378,11 +379,11 @@ impl<'a> Routes<'a> {
 struct Link {
     /// Its place on the way of the search, or `NEW` or `LEFT`.
     state: u32,
-    /// The dependency that is looked at next. What is before it leads to no circle any more.
+    /// The dependency to be checked next. Earlier ones lead to no cycle any more.
     next: u32,
     /// Where its dependencies end.
     end: u32,
-    /// What makes the place of the other link of a dependency's number.
+    /// Shift that gives the place of the other link from a dependency's number.
     shift: u32,
 }
 
@@ -409,13 +410,13 @@ impl Visit {
 
 /// The nodes that have each of some dependencies.
 struct List {
-    /// By dependency, where its nodes begin, and those of the next one.
+    /// By dependency: the first of its nodes, and the first of the next dependency's.
     starts: Vec<u32>,
     nodes: Vec<u32>,
 }
 
 impl List {
-    /// Those of the dependencies that so many routes share.
+    /// The nodes of the dependencies that at least `least` routes share.
     fn new(routes: &Routes<'_>, least: u32) -> Self {
         let listed = || {
             let all = (0..).zip(&routes.nodes).filter(|(_, node)| node.dependency != NONE);
@@ -599,7 +600,7 @@ mod tests {
         assert_eq!(waiting, 400 * 399);
         let least = routes.least(waiting);
         assert!((2..100).contains(&least), "{least}");
-        // Those of few routes are not listed, and so nothing is taken off.
+        // Dependencies of few routes are not listed, so nothing is subtracted for them.
         let list = List::new(&routes, least);
         let (few, many) =
             (0..routes.shared.len() as u32).partition::<Vec<_>, _>(|&at| routes.shared[at as usize] < least);

@@ -16,17 +16,18 @@ pub enum Rings {
     /// One for packets that will cross the wraparound link, the other for those that will not.
     #[default]
     Dateline,
-    /// The upper half for packets that will cross the wraparound link, the lower half for those that will cross the
-    /// middle of the line, either half, by chance, for those that will cross neither (BookSim's `dim_order_bal`): the
-    /// halves are used more evenly.
+    /// Packets that will cross the wraparound link take the upper half. Packets that will cross the middle of the line
+    /// take the lower half. Packets that will cross neither take a random half (BookSim's `dim_order_bal`). This
+    /// balances the halves.
     Balanced,
     /// As `dateline`, but of an odd number of virtual channels both halves have the one in the middle (BookSim's
     /// `dim_order`). There packets of both can wait for one another in a circle: the network is not free of deadlock.
     Overlapping,
-    /// No halves: any, but a packet that enters a ring, from an endpoint or another dimension, needs room in the
-    /// channel for one of the largest packets besides itself. So a ring always has room for a packet, and moves on
-    /// (Carrion, Beivide, Gregorio and Vallejo, "A flow control mechanism to avoid message deadlock in k-ary n-cube
-    /// networks", HiPC 1997; CAMINOS' `bubble`). It takes the channel with most room. Packets move as a whole.
+    /// No halves. A packet takes any channel. But to enter a ring, from an endpoint or another dimension, it needs room
+    /// in the channel for itself and for one more packet of the largest size. So a ring always has room for a packet,
+    /// and moves on (Carrion, Beivide, Gregorio and Vallejo, "A flow control mechanism to avoid message deadlock in
+    /// k-ary n-cube networks", HiPC 1997; CAMINOS' `bubble`). It takes the channel with most room. Packets move as a
+    /// whole.
     Bubble,
 }
 
@@ -164,7 +165,7 @@ impl Routing for Bubbled {
 struct Balanced;
 
 impl Balanced {
-    /// The halves, 0 and 1, that a packet to router `to` may take from `hop` at router `at` on; `None` if it has taken
+    /// The halves, 0 and 1, that a packet to router `to` may take from `hop` at router `at` on. `None` if it has taken
     /// one in this ring already, which the topology keeps.
     fn halves(topology: &dyn Topology, (at, to): (u32, u32), state: HopState, hop: Hop) -> Option<[bool; 2]> {
         if goes_on(topology, at, state, hop) {
@@ -174,7 +175,7 @@ impl Balanced {
         let (before, side) = topology.grid()?.split_at(usize::from(class) - 1);
         let (stride, side) = (before.iter().product::<u32>(), side[0]);
         let (x, y, middle) = (at / stride % side, to / stride % side, (side - 1) / 2);
-        // The ports of a dimension follow one another, that of the positive direction first.
+        // The ports of a dimension are adjacent, the positive direction first.
         let minus = topology.port(at, hop.port - 1).class == class;
         let (wraps, halfway) = match minus {
             false => (x > y, x <= middle && y > middle),
@@ -241,7 +242,7 @@ impl Routing for Overlapping {
     }
 }
 
-/// What is noted in a packet is its half in the ring where it is: 1 or 2, 0 for one from an endpoint.
+/// A packet's memory is its half in its present ring: 1 or 2, and 0 for a packet from an endpoint.
 impl Adaptive for Overlapping {
     fn steps(&self, topology: &dyn Topology, packet: &Standing, vcs: &[u8], out: &mut Vec<Step>) {
         let &Standing { at, to, came, hops, memo } = packet;
@@ -303,7 +304,7 @@ mod tests {
         assert_eq!([half(2, false), half(2, true)], [(0, 1), (1, 1)]);
         assert_eq!([half(3, false), half(3, true)], [(0, 2), (1, 2)]);
         assert_eq!([half(7, false), half(7, true)], [(0, 4), (3, 4)]);
-        // Of 4 x 3 routers, in the second dimension: from the last row to the first, and back.
+        // A torus of 4 x 3 routers, in the second dimension: from the last row to the first, and back.
         let torus = Torus { dims: vec![4, 3], endpoints_per_router: 1, faults: None }.build().unwrap();
         assert!(Overlapping::upper(&*torus, 2, 11, 3));
         assert!(!Overlapping::upper(&*torus, 2, 3, 11));

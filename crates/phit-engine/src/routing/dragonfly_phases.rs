@@ -12,24 +12,24 @@ use crate::topology::{Hop, Topology};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Minimal or UGAL routes of a Dragonfly on which the virtual channel is the number of the phase, that of the endpoint
-/// included (BookSim's `dragonflynew`).
+/// Minimal or UGAL routes of a Dragonfly whose virtual channel is the number of the phase, which the endpoint's link
+/// shares (BookSim's `dragonflynew`).
 ///
-/// Minimal routes have a phase before the global link and one from it on. With UGAL phase 0 leads to a random router,
-/// phase 1 from there (or from the source) to the last global link, and phase 2 is from that link on, or within a
-/// group. Local links before and after the global one share a channel in phase 0: packets could wait for one another in
-/// a circle, and no proof says that they do not.
+/// Minimal routes have a phase before the global link and a phase from it on. With UGAL, phase 0 leads to a random
+/// router, phase 1 from there (or from the source) to the last global link, and phase 2 is from that link on, or within
+/// a group. Local links before and after the global link share a channel in phase 0. So packets could wait for one
+/// another in a cycle, and no proof excludes it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DragonflyPhases {
     /// UGAL: a packet to another group is compared once, at its source router, with a route over a random router of the
     /// network, unless that is in its own group.
     pub adaptive: bool,
-    /// It goes minimally unless the phits in the first output's queues, of all virtual channels, are more than so many
-    /// times those of the other route's,
+    /// Factor of UGAL's comparison: a packet goes minimally unless the phits in the first output's queues, over all
+    /// virtual channels, exceed `factor` times the other route's phits plus `threshold`.
     #[schemars(range(max = 1024))]
     pub factor: u32,
-    /// and so many phits more than that.
+    /// Phits that the comparison adds to the other route's.
     #[schemars(range(max = 1_000_000))]
     #[schemars(extend("x-unit" = "phits"))]
     pub threshold: u32,
@@ -142,7 +142,7 @@ mod tests {
             let before = [false, true].map(|over_global| rule.last_phase(&at, over_global, within));
             at.hops.add(GLOBAL);
             let behind = rule.last_phase(&at, false, false);
-            // The second leg begins anew.
+            // The second leg begins here.
             at.leg_start = at.hops;
             [before[0], before[1], behind, rule.last_phase(&at, false, within)]
         };

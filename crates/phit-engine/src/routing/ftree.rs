@@ -11,14 +11,14 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 /// Fat-tree routing (E. Zahavi, G. Johnson, D. J. Kerbyson and M. Lang, "Optimized InfiniBand fat-tree routing for
-/// shift all-to-all communication patterns", Concurrency and Computation 2010), as OpenSM's `ftree`: routes go up and
-/// then down, and all routes to an endpoint come down over the same links, which are those that routes to the fewest
-/// other endpoints come down over. In a complete k-ary n-tree the up-ports are the digits of the destination: d-mod-k.
-/// Then packets of shifts do not share links.
+/// shift all-to-all communication patterns", Concurrency and Computation 2010), like OpenSM's `ftree`. Routes go up and
+/// then down. All routes to an endpoint come down over one set of links: those over which routes to the fewest other
+/// endpoints come down. In a complete k-ary n-tree, the up-ports are the digits of the destination (d-mod-k). Then
+/// packets of shifts do not share links.
 ///
-/// Deterministic, by tables with a port for each endpoint; one virtual channel is free of deadlock. In a tree that is
-/// not complete, a router from which no way leads over the endpoint's own links takes, of the shortest other ones, that
-/// of the link over which it reaches the fewest endpoints. Networks that are no trees are refused.
+/// Deterministic, by tables with a port for each endpoint; one virtual channel is free of deadlock. In an incomplete
+/// tree, some routers have no route over the endpoint's own links. Such a router takes the shortest other route; among
+/// several, the one over whose link it reaches the fewest endpoints. Networks that are not trees are refused.
 ///
 /// ```toml
 /// [routing]
@@ -28,8 +28,8 @@ use std::sync::Arc;
 #[serde(deny_unknown_fields, default)]
 pub struct Ftree {
     /// Routers at the roots. If left out, the routers that have nearly all endpoints at one distance. For an InfiniBand
-    /// fabric, in Python and on the command line, it may be the name of a file of GUIDs, one in a line, as OpenSM takes
-    /// them with `-a`.
+    /// fabric, in Python and on the command line, the value may be the name of a file of GUIDs, one per line, as for
+    /// OpenSM's option `-a`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub roots: Option<Vec<u32>>,
     #[serde(skip)]
@@ -38,7 +38,7 @@ pub struct Ftree {
 }
 
 impl Ftree {
-    /// The levels of a tree without faults; refuses what is none.
+    /// The levels of a tree without faults. Refuses a network that is not a tree.
     fn levels(&self, topology: &dyn Topology, wires: &Wires) -> Result<Levels, ScenarioError> {
         let levels = up_down::levels(topology, wires, self.said())?.ok_or_else(|| {
             let expected = "expected a fat tree: no routers have nearly all endpoints at one distance; `roots` names \
@@ -74,7 +74,7 @@ impl Ftree {
         refuse_one_way(&wires)?;
         let levels = match topology.faulty() {
             None => self.levels(topology, &wires)?,
-            // What faults leave of a tree is routed, whatever it is.
+            // The working part of a tree with faults is routed, whatever its shape.
             Some(faulty) => {
                 let whole = &**faulty.whole();
                 self.levels(whole, &Wires::new(whole))?;
@@ -139,8 +139,8 @@ impl<'a> Descents<'a> {
         }
     }
 
-    /// Chooses the own links of a group, from its router up to a root: those from where the way leads up highest, of
-    /// them those that lead to the fewest endpoints.
+    /// Chooses a group's own links, from its router up to a root: links from which routes lead up highest; among them,
+    /// links that lead to the fewest endpoints.
     fn own(&mut self, ascent: &Ascent<'_>, group: &Group) {
         let count = group.endpoints.len() as u32;
         self.own.fill(NONE);

@@ -14,11 +14,11 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HopCount {
-    /// Those of the routes.
+    /// The hops of the routes.
     #[default]
     Routes,
-    /// Those that the routes would have if global links were arranged consecutively, whatever their arrangement is, and
-    /// without the local hop to the intermediate router. Where a route leads through a group, an intermediate router is
+    /// The hops that the routes would have with a consecutive arrangement of global links, whatever their arrangement
+    /// is, and without the local hop to the intermediate router. For a route through a group, an intermediate router is
     /// drawn in it, for the count alone (FOGSim).
     Consecutive,
 }
@@ -29,7 +29,7 @@ impl HopCount {
         *self == Self::Routes
     }
 
-    /// What counts hops in another way than routes have them.
+    /// The alternative count of hops, if one is chosen.
     pub(super) fn counted(self, context: &RoutingContext) -> Option<Counted> {
         (self == Self::Consecutive).then(|| consecutive(context)).flatten().map(|network| Counted { network })
     }
@@ -40,11 +40,11 @@ pub(super) struct Counted {
     network: Arc<dyn Topology>,
 }
 
-/// Of the packet's streams, that which draws a router in its intermediate group.
+/// The number of the packet's stream that draws a router in its intermediate group.
 const ROUTER: u8 = 255;
 
 impl Counted {
-    /// Counts the hops of the two routes of `packet` anew.
+    /// Counts the hops of the two routes of `packet` again.
     pub(super) fn count(&self, view: &RouterView<'_>, packet: &Packet, minimal: &mut Route, valiant: &mut Route) {
         let (network, to) = (&*self.network, packet.destination_router);
         let stop = match packet.scratch {

@@ -53,7 +53,7 @@ pub(super) fn over(view: &RouterView<'_>, port: u16, packet: &Packet, hops: u32)
     Hop { port, vc, vcs }
 }
 
-/// The same for a proof.
+/// The step for a proof.
 pub(super) fn step(topology: &dyn Topology, packet: &Standing, port: u16, hops: u32, vcs: &[u8]) -> Hop {
     let class = usize::from(topology.port(packet.at, port).class);
     let (vc, vcs) = Ladder::channels(packet.hops.total(), hops, vcs[class]);

@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Layered shortest path routing, LASH (O. Lysne, T. Skeie, S.-A. Reinemo and I. Theiss, "Layered routing in irregular
-/// networks", IEEE Transactions on Parallel and Distributed Systems 2006): shortest routes between all routers, and for
-/// one pair of routers after another the first layer in which its route closes no circle of dependencies. A layer is a
-/// virtual channel; there must be as many as the network takes.
+/// networks", IEEE Transactions on Parallel and Distributed Systems 2006). It has shortest routes between all routers.
+/// One pair of routers after another gets the first layer in which its route closes no cycle of dependencies. A layer
+/// is a virtual channel; there must be as many as the network needs.
 ///
 /// Deterministic. The shortest paths are balanced over the links. Pairs come by their sources, then by their
 /// destinations, in the order of routers.
@@ -73,7 +73,7 @@ fn make(topology: &dyn Topology) -> Result<RouteTable, ScenarioError> {
 /// Layers of which a dependency has its standings in one word.
 const TOGETHER: usize = 16;
 
-/// What a dependency is to some layers, a bit each.
+/// The state of a dependency in some layers, a bit each.
 #[derive(Debug, Clone, Copy, Default)]
 struct Standing {
     /// It is there.
@@ -155,12 +155,12 @@ impl Route {
 
 /// A layer: its dependencies, and its links in an order that agrees with them.
 ///
-/// A dependency that agrees with the order needs no search. For another one a search goes on from both its ends by
-/// turns, among the links between them: it ends when they meet, which shows a circle, or when one of them has come to
-/// an end; then what it has found is moved to the other side of the other end, and the order agrees (B. Haeupler, T.
-/// Kavitha, R. Mathew, S. Sen and R. E. Tarjan, "Incremental cycle detection, topological ordering, and strong
-/// component maintenance", ACM Transactions on Algorithms 2012). Most circles need no search either: they lead through
-/// one of 64 marked links, and every link has a bit for each to which it leads, and for each that leads to it.
+/// A dependency that agrees with the order needs no search. For another one, a search proceeds from both its ends in
+/// turn, among the links between them. If the two meet, there is a cycle. If one of them is exhausted, the links that
+/// it has found are moved to the other side of the other end, and the order agrees (B. Haeupler, T. Kavitha, R. Mathew,
+/// S. Sen and R. E. Tarjan, "Incremental cycle detection, topological ordering, and strong component maintenance", ACM
+/// Transactions on Algorithms 2012). Most cycles need no search, either: they lead through one of 64 marked links.
+/// Every link has a bit for each marked link to which it leads, and for each that leads to it.
 struct Layer {
     /// By link, a number that rises along the order, and the links after and before it there.
     labels: Vec<u64>,
@@ -277,7 +277,7 @@ impl Layer {
         seen[then as usize] = ahead;
         seen[first as usize] = back;
         let set = |link: u32| link as usize * graph.words..(link as usize + 1) * graph.words;
-        // What each search has found, at which of it it is, and how far it has come.
+        // For each search: the links found, the position in them, and the progress at that link.
         let (mut behind_then, mut at_behind, mut ahead_work) = (vec![then], 0, 0);
         let (mut before_first, mut at_before, mut back_work) = (vec![first], 0, 0);
         let is_behind = loop {
@@ -365,7 +365,7 @@ impl Layer {
     }
 }
 
-/// Adds marks to those of a link, and of all around it that they are new to.
+/// Adds marks to a link, and to all reachable links that lack them.
 fn spread<I: Iterator<Item = u32>>(marks: &mut [u64], start: u32, new: u64, around: impl Fn(u32) -> I) {
     let mut told = vec![];
     if new & !marks[start as usize] != 0 {

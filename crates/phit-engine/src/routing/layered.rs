@@ -1,5 +1,5 @@
-//! What mechanisms with tables and layers have in common: the rule, the tables that have been made, and the trees of
-//! routes that are balanced over the links.
+//! Shared by mechanisms with tables and layers: the rule, a store of tables, and trees of routes that are balanced over
+//! the links.
 
 use super::{Injection, Proof, Routing, RoutingContext, RoutingParams, View};
 use crate::engine::{NONE, Tick, poll};
@@ -87,10 +87,10 @@ impl Routing for Rule {
 #[derive(Clone, Default)]
 pub(super) struct Made(Arc<Mutex<Option<Entry>>>);
 
-/// What tables were made of, as a hash, and the tables.
+/// A hash of everything that determines tables, and the tables.
 type Entry = (u64, Result<Arc<RouteTable>, ScenarioError>);
 
-/// Parameters are equal if what they say is.
+/// Parameters are equal whatever tables they have made.
 impl PartialEq for Made {
     fn eq(&self, _: &Self) -> bool {
         true
@@ -130,8 +130,8 @@ impl Made {
         }
     }
 
-    /// The same for tables that follow from the links alone, by the mechanism of this kind: those of scenarios before
-    /// serve, too.
+    /// The tables of a mechanism of this kind that depend on the links alone. Tables made for earlier scenarios are
+    /// reused.
     pub(super) fn of_links(
         &self,
         kind: &str,
@@ -178,7 +178,7 @@ impl Lately {
     }
 }
 
-/// What tables are made of, as a hash.
+/// A hash of everything that determines tables.
 fn key(topology: &dyn Topology, said: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     said.hash(&mut hasher);
@@ -250,7 +250,7 @@ pub(super) struct Group {
     pub(super) endpoints: Vec<u32>,
 }
 
-/// What routes lead to, in the order in which they are chosen.
+/// The destinations of routes, in the order in which their routes are chosen.
 #[derive(Debug)]
 pub(super) struct Destinations {
     groups: Vec<Group>,
@@ -266,9 +266,9 @@ impl Destinations {
         Self { groups: wires.hosts().map(group).collect(), of_routers: true }
     }
 
-    /// Every endpoint, those of one router one after another, as subnet managers have a way to every port: first those
-    /// of the routers with most endpoints. Where a table of them all would have more than `MOST_ENTRIES`, endpoints of
-    /// a router share ways, in turn, in so many groups as there is room for.
+    /// Every endpoint, the endpoints of one router one after another, like subnet managers, which have a route to every
+    /// port. Routers with most endpoints come first. If a table for all endpoints would have more than `MOST_ENTRIES`,
+    /// the endpoints of a router share routes in turn, in as many groups as there is room for.
     pub(super) fn endpoints(topology: &dyn Topology, wires: &Wires) -> Self {
         let mut attached = vec![Vec::new(); wires.routers() as usize];
         for endpoint in 0..topology.endpoints() {
@@ -301,7 +301,7 @@ impl Destinations {
     }
 }
 
-/// Most groups that a router may have whose endpoints these are, in a network of so many routers.
+/// Most groups for the endpoints of a router, in a network of `routers` routers with these endpoints.
 fn most_groups(endpoints: &[u32], routers: u32) -> u32 {
     let fits = |most: u32| {
         let columns: u64 = endpoints.iter().map(|&count| u64::from(count.min(most))).sum();
@@ -315,12 +315,12 @@ fn most_groups(endpoints: &[u32], routers: u32) -> u32 {
     fitting
 }
 
-/// Trees of routes towards one destination after another, each chosen by what the links carry already.
+/// Trees of routes towards one destination after another, chosen by the load that links carry already.
 pub(super) struct Balance<'a> {
     wires: &'a Wires,
     /// Pairs of endpoints whose route takes a link, by its place.
     loads: Vec<u64>,
-    /// Of the chosen way from each router, the sum of these.
+    /// Sum of the loads on the chosen route from each router.
     costs: Vec<u64>,
     /// By router, the place of the link of that way; all ones if there is none.
     chosen: Vec<u32>,
@@ -433,9 +433,9 @@ impl<'a> Balance<'a> {
         self.columns.into_table()
     }
 
-    /// Chooses the ways of all routers of `order` to its first one. The others follow in an order in which every router
-    /// stands behind all those to which `leads` lets it send packets; of these ways it takes the one that is least used
-    /// up to the end, and of equal ones that of the lowest port.
+    /// Chooses the routes of all routers in `order` to its first one. In `order`, every router comes after all routers
+    /// to which `leads` lets it send packets. It takes the route with the least load to the end; among equals, the one
+    /// with the lowest port.
     fn least(&mut self, order: &[u32], leads: impl Fn(u32, Wire) -> bool) {
         let Some((&to, others)) = order.split_first() else { return };
         self.costs[to as usize] = 0;
@@ -449,8 +449,8 @@ impl<'a> Balance<'a> {
         }
     }
 
-    /// The same, and counts at once what each router adds to the links: of its ways it takes the one whose links carry
-    /// the least sum of squares with it, so that those that carry much are left alone.
+    /// [`Self::least`], which also adds each router's own load to the links at once. A router takes the route with the
+    /// least sum of squared loads, including its own, so that heavily loaded links are spared.
     fn least_with_own(&mut self, order: &[u32], group: &Group, leads: impl Fn(u32, Wire) -> bool) {
         let Some((&to, others)) = order.split_first() else { return };
         for &router in others {
@@ -498,7 +498,7 @@ impl<'a> Balance<'a> {
         self.columns.add(group, ports)
     }
 
-    /// Changes what the links of the chosen ways carry, by the pairs of endpoints whose routes they are.
+    /// Changes the loads of the links on the chosen routes, by the pairs of endpoints on these routes.
     fn carry(&mut self, order: &[u32], group: &Group, change: impl Fn(&mut u64, u64)) {
         let Some((&to, others)) = order.split_first() else { return };
         for &router in others {
@@ -520,9 +520,9 @@ impl<'a> Balance<'a> {
         }
     }
 
-    /// Chooses all ways, and then those to one group after another again, now that it is known what links carry of all
-    /// the others: by group, the links that routers take. Of several rounds the one counts that leaves least on the
-    /// link that carries most.
+    /// Chooses all routes, and then chooses those to one group after another again, now that the loads of all others
+    /// are known. Returns, by group, the links that routers take. The round counts that leaves the least load on the
+    /// busiest link.
     fn refine(&mut self, destinations: &Destinations, ways: &mut impl Ways) -> Result<Vec<Vec<u32>>, ScenarioError> {
         let mut all: Vec<Vec<u32>> = vec![Vec::new(); destinations.groups.len()];
         let (mut best, mut since) = ((u64::MAX, Vec::new()), 0);
@@ -564,7 +564,7 @@ impl<'a> Balance<'a> {
 pub(super) trait Ways {
     /// Finds the ways to a router.
     fn find(&mut self, to: u32) -> Result<(), ScenarioError>;
-    /// The routers that have a way: first the one that was asked for, every other behind all to which it may send.
+    /// The routers that have a route: first the destination, then every other router after all to which it may send.
     fn order(&self) -> &[u32];
     /// True if a way of router `at` leads over this link of it.
     fn leads(&self, at: u32, wire: Wire) -> bool;
@@ -578,9 +578,9 @@ const IN_VAIN: usize = 3;
 /// up for those before.
 const CHOSEN_AGAIN: usize = 1 << 20;
 
-/// Routes from all routers to all destinations, balanced over the links: for one destination after another, of the ways
-/// that there are that which the routes before use least, and in networks that are not large, in further rounds, with
-/// all others known. The routes of each column of the table are shown to `each`.
+/// Routes from all routers to all destinations, balanced over the links. For one destination after another, the
+/// available route is taken that has the least load from earlier routes. In networks that are not large, further rounds
+/// choose again, with all other routes known. The routes of each column of the table are shown to `each`.
 pub(super) fn balanced(
     topology: &dyn Topology,
     wires: &Wires,
@@ -638,7 +638,8 @@ pub(super) struct Tree<'a> {
     pub(super) order: &'a [u32],
     /// By router, the place of the link that it takes.
     pub(super) chosen: &'a [u32],
-    /// By router, the endpoints whose packets come from it or go through it; those of the first router are left out.
+    /// By router: the number of endpoints whose packets come from it or pass through it, without those of the first
+    /// router.
     pub(super) passing: &'a [u64],
 }
 
@@ -681,8 +682,8 @@ pub(super) fn shortest(
         order.push(to);
         balance.costs[to as usize] = 0;
         let mut next = 0;
-        // All ways of a router lead to such as are nearer, which have their turn before it: when it comes, its own is
-        // chosen.
+        // All routes of a router lead to routers that are nearer, which have their turn before it. So its own route is
+        // chosen in its turn.
         while let Some(&router) = order.get(next) {
             let at = router as usize;
             next += 1;
@@ -712,11 +713,11 @@ pub(super) fn shortest(
     Ok(balance.into_table())
 }
 
-/// Dependencies of links on links, numbered: a packet that came over one link leaves over the next. Those of one link
-/// stand together, by the port of the other.
+/// Dependencies of links on links, numbered: a packet that came over one link leaves over the next. The dependencies of
+/// one link are adjacent, ordered by the port of the other link.
 #[derive(Debug)]
 pub(super) struct Dependencies {
-    /// By place: the number of the first one, and that of the next link's.
+    /// By place: the number of the link's first dependency, and of the next link's.
     ends: Vec<u32>,
     /// By place, what makes a number of a port of the far end.
     shifts: Vec<u32>,
@@ -750,7 +751,7 @@ impl Dependencies {
         self.ends.last().map_or(0, |&end| end as usize)
     }
 
-    /// Those of the link at a place.
+    /// The dependencies of the link at a place.
     #[inline]
     pub(super) fn of(&self, place: u32) -> Range<u32> {
         self.ends[place as usize]..self.ends[place as usize + 1]
@@ -761,7 +762,7 @@ impl Dependencies {
         self.ends.partition_point(|&end| end <= dependency) as u32 - 1
     }
 
-    /// That of the link at a place on the one that leaves its far end by a port.
+    /// The dependency of the link at a place on the link that leaves its far end by a port.
     #[inline]
     pub(super) fn on(&self, place: u32, port: u16) -> usize {
         self.shifts[place as usize].wrapping_add(port.into()) as usize
@@ -795,10 +796,10 @@ mod tests {
                 shortest(&*topology, &wires, &Destinations::endpoints(&*topology, &wires), true, |_| {}).unwrap();
             (0..topology.endpoints()).map(|endpoint| table.column(endpoint)).collect::<Vec<_>>()
         };
-        // Of routers that are linked to each other there is one shortest way.
+        // Between routers that are linked to each other there is one shortest route.
         let linked = json!({ "kind": "hyperx", "dims": [3], "endpoints_per_router": 3 });
         assert_eq!(columns(linked), [0, 0, 0, 1, 1, 1, 2, 2, 2]);
-        // Of two links between two routers each is the way to one of two endpoints, and one to the third again.
+        // Two links between two routers: each is the route to one of two endpoints, and one of them also to the third.
         let links = json!([[0, 1], [0, 1]]);
         let two = json!({ "kind": "graph", "routers": 2, "endpoints": [1, 3], "links": links });
         assert_eq!(columns(two), [2, 0, 1, 0]);

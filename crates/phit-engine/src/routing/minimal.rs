@@ -55,7 +55,7 @@ impl RoutingParams for Minimal {
     }
 }
 
-/// The same where hops are told ahead.
+/// Minimal routing whose hops are told ahead.
 struct Ahead;
 
 impl Routing for Ahead {

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 
-/// By what a packet chooses its order of dimensions.
+/// The rule by which a packet chooses its order of dimensions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Choice {
@@ -40,16 +40,16 @@ impl When {
     }
 }
 
-/// Minimal routing on a grid: a packet takes its dimensions in ascending order or in descending order, as it chooses at
-/// its source (Seo, Ali, Lim, Rafique and Thottethodi, "Near-optimal worst-case throughput routing for two-dimensional
-/// mesh networks", ISCA 2005).
+/// Minimal routing on a grid. Each packet chooses at its source whether it takes its dimensions in ascending or in
+/// descending order (Seo, Ali, Lim, Rafique and Thottethodi, "Near-optimal worst-case throughput routing for
+/// two-dimensional mesh networks", ISCA 2005).
 ///
 /// Each order has half of the virtual channels to itself, the ascending one the lower half, and is dimension order and
 /// free of deadlock there.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct O1turn {
-    /// By what a packet chooses its order.
+    /// The rule by which a packet chooses its order.
     pub choice: Choice,
     /// When it chooses by occupancy.
     #[serde(skip_serializing_if = "When::is_head")]
@@ -189,7 +189,7 @@ impl Routing for Rule {
     }
 }
 
-/// The hops of both orders, to be followed: what is noted in a packet is its order, from 1 on; 0 before it has chosen.
+/// The hops of both orders, for a proof to follow. A packet's memory is its order, from 1 on; 0 before it has chosen.
 struct Orders;
 
 impl Adaptive for Orders {

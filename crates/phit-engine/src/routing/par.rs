@@ -12,14 +12,14 @@ use crate::topology::{Hop, Topology};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// UGAL-L that a packet repeats in every router of its source group for as long as it has chosen the minimal route; the
-/// Valiant route, once chosen, stays (Jiang, Kim and Dally, ISCA 2009).
+/// Progressive UGAL-L: a packet decides in every router of its source group, as long as it has chosen the minimal
+/// route. The Valiant route, once chosen, stays (Jiang, Kim and Dally, ISCA 2009).
 ///
 /// A packet may so take two local hops in its source group: one more local channel than UGAL. For a Dragonfly.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Par {
-    /// What the Valiant route leads through.
+    /// Whether the Valiant route visits a router or a group.
     pub via: Via,
     /// Advantage of the minimal route, in packets of the largest size; negative: of the Valiant route.
     pub threshold: i32,

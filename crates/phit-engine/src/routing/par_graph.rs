@@ -28,7 +28,7 @@ pub struct ParGraph {
     pub threshold: i32,
     /// How queues are measured.
     pub queue: Queue,
-    /// What the two routes are judged by.
+    /// The cost by which the two routes are compared.
     pub cost: Cost,
 }
 
@@ -76,11 +76,11 @@ fn fits(topology: &dyn Topology, at: u32, stop: u32, to: u32, taken: u32, hops: 
     stop != at && taken + topology.distance(at, stop) + topology.distance(stop, to) <= hops
 }
 
-/// In what a proof keeps of a packet: nothing while it goes minimally, this when its stop is behind it, else the stop's
-/// number and 1.
+/// In a proof's memory of a packet: the packet's stop is behind it. 0 means that it goes minimally; other values are
+/// the stop's number plus 1.
 const ON_SECOND_LEG: u32 = NONE;
 
-/// What a proof follows: whatever the queues say.
+/// The steps for a proof, which hold for any queues.
 struct Followed(ParGraph);
 
 impl Adaptive for Followed {

@@ -1,5 +1,5 @@
-//! Source routing that chooses between a packet's minimal route and a Valiant route (UGAL and its kin): the routes,
-//! their channels, and what is known of their queues.
+//! Source routing that chooses between a packet's minimal route and a Valiant route (UGAL and its relatives): the
+//! routes, their channels, and the knowledge of their queues.
 
 use super::in_transit::DIRECT;
 use super::valiant::{self, SecondHalf, Stop, Via};
@@ -59,8 +59,8 @@ pub enum Queue {
     /// In phits.
     #[default]
     Phits,
-    /// As a share of its buffer, in phits of the largest buffer of any link class: the phits that are always under way
-    /// on long links, which have larger buffers, do not count as a queue.
+    /// As a share of its buffer, multiplied by the largest buffer of any link class, in phits. So the phits that are
+    /// always under way on long links, which have larger buffers, do not count as a queue.
     Share,
     /// In phits of all virtual channels of the output (the used credits of BookSim's UGAL).
     Port,
@@ -81,7 +81,7 @@ impl Queue {
     }
 }
 
-/// What is known of a route.
+/// The knowledge of a route.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Route {
     /// Its first hop.
@@ -105,7 +105,7 @@ pub(super) enum Sight {
     Global(Queue),
 }
 
-/// What a route is judged by.
+/// The cost of a route.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Cost {
@@ -122,7 +122,7 @@ impl Cost {
         self.of_queue(route.queue, route.hops)
     }
 
-    /// That of one with so many phits in the queues that are looked at, and so many hops.
+    /// The cost of a route with `queue` phits in its queues and `hops` hops.
     pub(super) fn of_queue(self, queue: u32, hops: u32) -> i64 {
         match self {
             Self::QueueHops => i64::from(queue) * i64::from(hops),
@@ -140,7 +140,7 @@ impl Cost {
 /// The routes that a mechanism compares: how many, through where, and how far it sees.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Candidates {
-    /// What Valiant routes lead through.
+    /// Whether Valiant routes visit a router or a group.
     pub via: Via,
     /// Where their stops may be.
     pub stop: Stop,
@@ -148,7 +148,7 @@ pub(super) struct Candidates {
     pub minimal: u8,
     /// Valiant routes, 1 or more.
     pub valiant: u8,
-    /// What is known of their queues.
+    /// The queues that are known.
     pub sight: Sight,
 }
 

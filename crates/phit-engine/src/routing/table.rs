@@ -1,4 +1,4 @@
-//! Table-based routing: deterministic, or adaptive for what is not isolated.
+//! Table-based routing: deterministic, or adaptive for packets that are not isolated.
 
 use super::layered::{self, MOST_LAYERS, Made, channels_needed, too_large};
 use super::{Routing, RoutingContext, RoutingParams, View, Wants};
@@ -15,13 +15,13 @@ use std::sync::Arc;
 /// are filled with minimal routes that are balanced over the links, in trees by the digits of the destination, and
 /// single entries can be replaced; `phit routes` prints them.
 ///
-/// All packets of a source and a destination take the same way, in one virtual channel of each link, unless `adaptive`
-/// says otherwise. The topology says which channel, by the hops that a packet has taken; with `layers` it is that of
-/// the route's layer all the way, and routes need not be minimal.
+/// All packets from a source to a destination take one route, in one virtual channel of each link, unless `adaptive` is
+/// set. The topology determines the channel from the number of hops that a packet has taken. With `layers`, it is the
+/// channel of the route's layer all the way, and routes need not be minimal.
 ///
-/// A tree that is a graph (from a file, or an InfiniBand fabric) has no levels for the topology to go by: a packet
-/// takes another channel for each hop, so that a tree of three levels needs four. `ftree`, `up_down` and `minhop` have
-/// tables for the same tree in one channel. With `adaptive = true` packets take any of the shortest paths, in the same
+/// A tree that is a graph (from a file, or an InfiniBand fabric) has no levels that the topology knows. A packet takes
+/// another channel for each hop, so a tree of three levels needs four channels. `ftree`, `up_down` and `minhop` have
+/// tables for such a tree in one channel. With `adaptive = true` packets take any of the shortest paths, in the same
 /// channels.
 ///
 /// ```toml
@@ -37,22 +37,22 @@ pub struct Table {
     /// the command line and in Python `file` names a CSV file of these columns instead.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub entries: Vec<[u32; 3]>,
-    /// Whether packets may leave the table's way: in every router those that no queue organisation has isolated take,
-    /// of all outputs on minimal routes, the one that can take a packet soonest, of several the least occupied, the
-    /// table's first. Isolated packets (`queueing.kind = "fbicm"`) keep to the table. Packets of a flow may then
-    /// overtake one another.
+    /// Whether packets may leave the table's route. In every router, packets that no queue organisation has isolated
+    /// take the output, of all outputs on minimal routes, that can accept a packet soonest; among several, the least
+    /// occupied; among these, the table's. Isolated packets (`queueing.kind = "fbicm"`) follow the table. Packets of a
+    /// flow may then overtake one another.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub adaptive: bool,
     /// The layers of routes: source, destination, layer. Routes that are not listed are in layer 0. On the command line
     /// and in Python it may be the name of a CSV file of these columns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub layers: Option<Vec<[u32; 3]>>,
-    /// The virtual channels of layers where they are not those of the same number: router, input port, output port, and
-    /// the channel of each layer, as SL-to-VL tables of InfiniBand say it.
+    /// The virtual channels of layers, where they differ from the layers' numbers: router, input port, output port, and
+    /// the channel of each layer, like SL-to-VL tables of InfiniBand.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub channels: Vec<(u32, u16, u16, Vec<u8>)>,
-    /// Virtual channels of each layer, with `layers`: a packet takes any of them. Those of layer l are the l-th so
-    /// many. 1 if left out, and with `channels`.
+    /// Number of virtual channels of each layer, with `layers`: a packet takes any of them. With n channels, layer l
+    /// has channels l n to l n + n - 1. 1 if left out, and with `channels`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 255))]
     pub layer_width: Option<u8>,
@@ -61,7 +61,7 @@ pub struct Table {
     made: Made,
 }
 
-/// What is said to those who have fewer channels than hops.
+/// A hint for scenarios with fewer channels than hops.
 const ONE_CHANNEL: &str = "; in one channel all the way routes stay with `layers`, and with routing.kind = \
                            \"up_down\", \"dfsssp\", \"lash\", or in a tree \"ftree\"";
 
@@ -288,8 +288,8 @@ struct Rule {
 }
 
 impl Rule {
-    /// The output, of those on minimal routes, that can take a packet soonest; of several the least occupied, and of
-    /// these the table's. If links have broken and no minimal route is left, it is lost on what was one.
+    /// The output on a minimal route that can accept a packet soonest; among several, the least occupied; among these,
+    /// the table's. If links have broken and no minimal route is left, the packet is lost on a former one.
     fn soonest(&mut self, view: &View<'_>, packet: &Packet) -> Hop {
         self.hops.clear();
         view.topology.minimal_hops(

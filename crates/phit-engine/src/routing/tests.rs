@@ -20,12 +20,12 @@ use std::sync::{Arc, Mutex};
 #[path = "../../tests/common/adaptive.rs"]
 mod scenarios;
 
-/// What a watched mechanism has told.
+/// The record of a watched mechanism.
 type Told = Arc<Mutex<Heads>>;
 
 #[derive(Debug, Default)]
 struct Heads {
-    /// What the head of each queue wants, by router, port and queue.
+    /// The wish of each queue's head, by router, port and queue.
     wishes: HashMap<(u32, u16, u16), Wish>,
     /// The transfers that began and have not all been forgotten.
     transfers: Vec<Crossed>,
@@ -187,7 +187,7 @@ fn watched(value: &Value, partitions: usize) -> (Simulation, Told) {
     (Simulation::new(&scenario, options).unwrap(), told)
 }
 
-/// What the mechanism says of `router`: (name, port or link) to value.
+/// The mechanism's observables for `router`: (name, port or link) to value.
 fn observed(partition: &Partition, router: u32) -> HashMap<(&'static str, u16), u32> {
     let mut seen = HashMap::new();
     partition.routing.observe(router, partition.now, &mut |quantity, at, value| {
@@ -225,7 +225,7 @@ fn heads_that_leave_in_turn_are_counted_until_their_turn() {
     }
 }
 
-/// Runs the mechanism in a small Dragonfly and compares its counters with what it was told.
+/// Runs the mechanism in a small Dragonfly and compares its counters with its record.
 fn check_counters(
     routing: &Value,
     load: f64,
@@ -269,7 +269,7 @@ fn check_counters(
             let links = told.held_up(|a, b| a.link.is_some() && a.link == b.link);
             links.iter().for_each(|it| want(it.from.0, "partial", it.wish.link.unwrap()));
         }
-        // Those that nothing holds up any longer hold nothing up either.
+        // Transfers that nothing delays any longer do not delay others, either.
         let first = told.transfers.iter().position(|transfer| !transfer.over).unwrap_or(told.transfers.len());
         told.transfers.drain(..first);
         for (router, seen) in &seen {

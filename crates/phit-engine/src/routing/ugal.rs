@@ -18,9 +18,9 @@ pub enum Decide {
     /// When it first stands at the head of its injection queue.
     #[default]
     Head,
-    /// When its endpoint begins to send it, by the queues as they were before that cycle: of those that are decided
-    /// about in one cycle none knows of another, nor of credits that come in it (BookSim, whose endpoints route ahead).
-    /// With `queue = "port"` and one candidate of each kind.
+    /// When its endpoint begins to send it, by the queues before that cycle. Decisions of one cycle do not know of each
+    /// other, nor of credits that arrive in it (BookSim, whose endpoints route ahead). With `queue = "port"` and one
+    /// candidate of each kind.
     Sending,
     /// Whenever it may ask for its output at the head of its injection queue, until it has been decided for the Valiant
     /// route: that is for good (FOGSim).
@@ -43,7 +43,7 @@ macro_rules! ugal {
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields, default)]
         pub struct $name {
-            /// What the Valiant route leads through.
+            /// Whether the Valiant route visits a router or a group.
             pub via: Via,
             /// Where its intermediate router (or group) may be.
             pub stop: Stop,
@@ -51,9 +51,10 @@ macro_rules! ugal {
             pub threshold: i32,
             /// How queues are measured.
             pub queue: Queue,
-            /// What the two routes are judged by.
+            /// The cost by which the two routes are compared.
             pub cost: Cost,
-            /// Which hops count. Others than those of the routes: in a Dragonfly, with one candidate of each kind.
+            /// The hops that count. Values other than the routes' hops: in a Dragonfly, with one candidate of each
+            /// kind.
             #[serde(skip_serializing_if = "HopCount::is_of_routes")]
             pub hop_count: HopCount,
             $(
@@ -147,19 +148,20 @@ macro_rules! ugal {
 }
 
 ugal! {
-    /// Source routing by the queues of the source router: minimally, unless `queue x hops` of the first minimal hop
-    /// exceeds that of the first hop of a random Valiant route by more than a threshold (Singh, 2005; on the Dragonfly
-    /// Kim et al., ISCA 2008).
+    /// Source routing by the queues of the source router. A packet goes minimally, unless `queue x hops` of the first
+    /// minimal hop exceeds that of the first hop of a random Valiant route by more than a threshold (Singh, 2005; on
+    /// the Dragonfly Kim et al., ISCA 2008).
     ///
-    /// A packet decides once, when it first stands at the head of its injection queue unless told otherwise. Of several
+    /// By default, a packet decides once, when it first reaches the head of its injection queue. Among several
+    /// candidates of a kind, as in the Cray Cascade, the cheapest counts.
     /// candidates of a kind, as in the Cray Cascade, the cheapest counts.
     UgalL, Sight::Local, reads_everything: false, threshold: 3, decide: Decide
 }
 
 ugal! {
     /// UGAL with the queues of all hops of both routes, in all routers, known at once (UGAL-G; Singh, 2005; on the
-    /// Dragonfly Kim et al., ISCA 2008): no router can know them, which makes it the ideal that others are measured
-    /// against. Otherwise as `ugal_l`.
+    /// Dragonfly Kim et al., ISCA 2008). No real router can know them, so it is the ideal against which others are
+    /// measured. Apart from that, it works like `ugal_l`.
     UgalG, Sight::Global, reads_everything: true, threshold: 0
 }
 
@@ -179,7 +181,7 @@ struct Rule {
     threshold: i64,
     /// The queues as they were, if packets are decided about when they are sent.
     before: Option<Before>,
-    /// What counts hops otherwise, if anything does.
+    /// An alternative count of hops, if one is chosen.
     counted: Option<Counted>,
     /// Packets that wait are decided about again until they are misrouted.
     again: bool,
@@ -188,7 +190,7 @@ struct Rule {
 /// The phits of all virtual channels of every output to a router, as they were when the latest tick had ended.
 pub(super) struct Before {
     routers: Routers,
-    /// By router of the partition, by port; those of endpoints stay empty.
+    /// By router of the partition, then by port; empty for endpoints' ports.
     phits: Vec<Vec<u32>>,
 }
 
@@ -204,7 +206,7 @@ impl Before {
         self.phits[self.routers.place(at.router)][usize::from(port)]
     }
 
-    /// The same route with its queue as it was.
+    /// This route with its earlier queue.
     fn seen(&self, at: &RouterView<'_>, route: source_adaptive::Route) -> source_adaptive::Route {
         source_adaptive::Route { queue: self.phits(at, route.first.port), ..route }
     }
@@ -284,7 +286,7 @@ impl Routing for Rule {
         if packet.came_by == 0 && self.before.is_none() && !decided {
             let other = self.decide(view, packet);
             if let Some(other) = other.filter(|_| self.again) {
-                // Of several candidates any may be the cheapest next time.
+                // With several candidates, another one may be the cheapest next time.
                 let single = self.candidates.minimal == 1 && self.candidates.valiant == 1;
                 view.watch_occupancy(if single { other..other + 1 } else { 0..view.ports() });
             }

@@ -9,12 +9,13 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Up*/down* routing on any network (M. D. Schroeder et al., "Autonet: a high-speed, self-configuring local area
-/// network using point-to-point links", IEEE Journal on Selected Areas in Communications 1991): every router has a
-/// level, its distance from the nearest root, and a link leads up to the router of the lower level, at equal levels to
-/// that of the lower number. A route goes up, if it must, and then down: so one virtual channel is free of deadlock.
+/// network using point-to-point links", IEEE Journal on Selected Areas in Communications 1991). Every router has a
+/// level, its distance from the nearest root. A link leads up to the router of the lower level, or, at equal levels, of
+/// the lower number. A route goes up, if it must, and then down. So one virtual channel is free of deadlock.
 ///
-/// Deterministic, by tables with a port for each endpoint: where some way leads down all along, the shortest such one,
-/// else up, on the shortest way that such tables have. Of several the one that is least used so far.
+/// Deterministic, by tables with a port for each endpoint. If a route leads down all the way, the shortest such route
+/// is taken. Otherwise the route goes up, by the shortest way that such tables allow. Among several, the least used one
+/// so far is taken.
 ///
 /// In a tree the roots are all of its spines, as OpenSM's `updn` finds them: the routers that have nearly all endpoints
 /// at one distance. Other networks have one root, and so have networks in which faults leave no way over the roots.
@@ -30,9 +31,9 @@ pub struct UpDown {
     /// Router at the root, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub root: Option<u32>,
-    /// Routers at the roots. If both keys are left out: in a tree the spines; else the router with the least sum of
-    /// distances to all others, of several the first. For an InfiniBand fabric, in Python and on the command line, it
-    /// may be the name of a file of GUIDs, one in a line, as OpenSM takes them with `-a`.
+    /// Routers at the roots. If both keys are left out: in a tree the spines; otherwise the router with the smallest
+    /// sum of distances to all others; among several, the first. For an InfiniBand fabric, in Python and on the command
+    /// line, the value may be the name of a file of GUIDs, one per line, as for OpenSM's option `-a`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub roots: Option<Vec<u32>>,
     #[serde(skip)]
@@ -135,12 +136,12 @@ pub(super) fn tables(
     balanced(topology, wires, destinations, &mut Ascent::new(wires, levels), |_| {})
 }
 
-/// The levels of a tree with all of its spines as roots; nothing if the network is none.
+/// The levels of a tree with all of its spines as roots; `None` if the network is not a tree.
 ///
-/// A spine has nearly all endpoints at one distance (OpenSM's rule: nine tenths at one, not a twentieth at any other),
-/// which is that of no other router less. A router that all links lead up to but that has no endpoints, as a spine that
-/// has lost some links, is put above its neighbours. A spine with endpoints of its own from which no way leads down to
-/// some others is no root, but stands below its neighbours.
+/// A spine has nearly all endpoints at one distance (OpenSM's rule: nine tenths at one distance, and less than a
+/// twentieth at any other). No other router's distance is smaller. A router without endpoints that all links lead up
+/// to, such as a spine that has lost some links, is put above its neighbours. A spine with its own endpoints, from
+/// which some others cannot be reached downwards, is not a root: it is put below its neighbours.
 fn spines(topology: &dyn Topology, wires: &Wires) -> Option<Levels> {
     let endpoints = |router: u32| u64::from(wires.endpoints(router));
     let (all, hosts) = (wires.hosts().map(endpoints).sum::<u64>(), wires.hosts().count() as u64);
@@ -242,8 +243,8 @@ impl Levels {
         Ok(())
     }
 
-    /// Of routers in an order, one of these on each level: the first is the root, and of every other some link leads
-    /// up.
+    /// Levels of routers in an order, one router per level. The first is the root, and every other router has a link
+    /// that leads up.
     pub(super) fn of(order: Vec<u32>, routers: u32) -> Self {
         let mut levels = vec![NONE; routers as usize];
         (0..).zip(&order).for_each(|(level, &router)| levels[router as usize] = level);
@@ -255,7 +256,7 @@ impl Levels {
         &self.levels
     }
 
-    /// The same levels, for these routers alone, in their order.
+    /// These levels for these routers alone, in their order.
     pub(super) fn among(&self, order: Vec<u32>) -> Self {
         Self { levels: self.levels.clone(), order }
     }
@@ -317,18 +318,18 @@ impl Ways for Ascent<'_> {
 /// By router the routers above it that it has links with, once for each link: a list that is gone through for every
 /// destination.
 struct Above {
-    /// Where the list of a router ends, and that of the next begins.
+    /// By router: the end of its list, and the end of the next one's.
     ends: Vec<u32>,
     above: Vec<u32>,
 }
 
 impl Above {
-    /// Those that have links to it.
+    /// For each router, the routers with links to it.
     fn senders(wires: &Wires, levels: &Levels) -> Self {
         Self::new(wires, levels, |router| wires.incoming(router).iter().map(|&place| wires.owner(place).0))
     }
 
-    /// Those to which it has links.
+    /// For each router, the routers to which it has links.
     fn receivers(wires: &Wires, levels: &Levels) -> Self {
         Self::new(wires, levels, |router| wires.leaving(router).map(|(_, wire)| wire.router))
     }
@@ -394,7 +395,7 @@ impl UpAndDown {
         self.sort();
     }
 
-    /// Sorts the routers by the lengths of their ways, which are small, those of one length as they stand.
+    /// Sorts the routers by the lengths of their routes, which are small. Equal lengths keep their order.
     fn sort(&mut self) {
         let Self { length, order, next, sorted, .. } = self;
         let most = order.iter().map(|&router| length[router as usize]).max().unwrap_or(0);

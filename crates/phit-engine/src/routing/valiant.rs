@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// What the first half of a Valiant route leads to.
+/// The intermediate destination of a Valiant route.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Via {
@@ -30,8 +30,8 @@ pub enum Stop {
     Elsewhere,
     /// Anywhere, the source's and the destination's routers included (Valiant's own rule).
     Anywhere,
-    /// In a mesh, torus or HyperX anywhere in the box that the routers of source and destination span: in dimensions in
-    /// which they agree the packet does not move (the flattened butterfly of Kim et al., ISCA 2007).
+    /// In a mesh, torus or HyperX: any router in the box spanned by the source's and the destination's router. In
+    /// dimensions in which they agree, the packet does not move (the flattened butterfly of Kim et al., ISCA 2007).
     Between,
     /// In a mesh on a minimal route: in every dimension anywhere from the source's position to the destination's, so
     /// that no packet goes farther than it must (ROMM: Nesson and Johnsson, "ROMM routing on mesh and torus networks",
@@ -46,13 +46,13 @@ pub enum Within {
     /// None.
     #[default]
     Nowhere,
-    /// Those whose destination is on the source's router.
+    /// Packets whose destination is on the source's router.
     Router,
-    /// Those whose destination is in the source's group.
+    /// Packets whose destination is in the source's group.
     Group,
 }
 
-/// What becomes of a packet that passes its destination's router before it has been at its intermediate one.
+/// The fate of a packet that passes its destination's router before it has visited its intermediate one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Passing {
@@ -73,18 +73,18 @@ impl Passing {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SecondHalf {
-    /// Those above the first half's.
+    /// The channels above the first half's.
     #[default]
     Above,
-    /// The next in the order local 0, global 0, local 1, local 2, global 1, local 3 of the longest route through a
-    /// router of a Dragonfly: a packet whose first global hop ends at its intermediate router goes on over local
-    /// channel 1, not 2 (fits FOGSim's numbers best). Channels still rise along every route, so none can wait in a
-    /// circle.
+    /// The next channel in the order local 0, global 0, local 1, local 2, global 1, local 3 of a Dragonfly's longest
+    /// route through a router. A packet whose first global hop ends at its intermediate router goes on over local
+    /// channel 1, not 2 (this fits FOGSim's numbers best). Channels still rise along every route, which prevents cycles
+    /// of waiting packets.
     Next,
 }
 
-/// Every packet goes minimally to a random router (or group), outside its source group unless told otherwise, and from
-/// there minimally to its destination (Valiant, 1982; on the Dragonfly Kim et al., ISCA 2008).
+/// Every packet goes minimally to a random router (or group), by default outside its source group, and from there
+/// minimally to its destination (Valiant, 1982; on the Dragonfly Kim et al., ISCA 2008).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Valiant {
@@ -96,7 +96,7 @@ pub struct Valiant {
     pub minimal_within: Within,
     /// Virtual channels of the second half.
     pub second_half: SecondHalf,
-    /// What becomes of a packet that passes its destination on the way.
+    /// The fate of a packet that passes its destination on its route.
     #[serde(skip_serializing_if = "Passing::goes_on")]
     pub passing: Passing,
 }
@@ -158,7 +158,7 @@ pub(super) fn check_stop(topology: &dyn Topology, via: Via, stop: Stop) -> Resul
     }
 }
 
-/// True if routers along a side stand in a line: where two are the most, those of a HyperX do.
+/// True if routers along a side form a line. With sides of at most two, a HyperX counts as one, too.
 fn is_mesh(topology: &dyn Topology, sides: &[u32]) -> bool {
     !topology.wraps() && topology.diameter() == sides.iter().map(|side| side - 1).sum::<u32>()
 }

@@ -10,9 +10,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Adaptive bubble routing (ABR) on a torus or mesh: fully minimal adaptive queues first, the one with most free slots;
-/// where they are full, dimension order through escape queues, which a packet may enter from elsewhere only if it
-/// leaves a free slot there (Puente et al., "The Adaptive Bubble Router", JPDC 2001).
+/// Adaptive bubble routing (ABR) on a torus or mesh. A packet prefers the minimal adaptive queue with most free slots.
+/// If these queues are full, it takes dimension order through escape queues. It may enter an escape queue from
+/// elsewhere only if it leaves a free slot there (Puente et al., "The Adaptive Bubble Router", JPDC 2001).
 ///
 /// ```toml
 /// [routing]

@@ -10,10 +10,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// GOAL on a torus: in every dimension a new packet goes the shorter way round with the probability that balances the
-/// ring's links, (k - distance) / k, and the longer way otherwise; within the orthant that it has drawn it travels as
-/// under adaptive bubble routing (Singh, Dally, Gupta and Towles, "GOAL: a load-balanced adaptive routing algorithm for
-/// torus networks", ISCA 2003; its deadlock avoidance is another one).
+/// GOAL on a torus. In every dimension, a new packet goes the shorter way round with the probability that balances the
+/// ring's links, (k - distance) / k, and the longer way otherwise. Within this orthant, it travels as under adaptive
+/// bubble routing (Singh, Dally, Gupta and Towles, "GOAL: a load-balanced adaptive routing algorithm for torus
+/// networks", ISCA 2003; its deadlock avoidance differs).
 ///
 /// ```toml
 /// [routing]

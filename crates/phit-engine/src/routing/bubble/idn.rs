@@ -4,7 +4,7 @@ use super::lattice::{Lattice, MOST_DIMENSIONS, Offsets, Position, directions, le
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What lies in the middle between two positions of a ring.
+/// The midpoint between two positions of a ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
@@ -12,8 +12,8 @@ pub enum Midpoint {
     /// The middle of the shorter arc (the paper's figures).
     #[default]
     ShortArc,
-    /// The author's simulator: half the sum of the coordinates, or of the sum's remainder if they are more than half a
-    /// ring apart, which lies on the longer arc if the sum is less than the side.
+    /// The author's simulator: half the sum of the coordinates. If they are more than half a ring apart, half the
+    /// remainder of the sum, which is on the longer arc if the sum is less than the side.
     Folded,
 }
 
@@ -64,7 +64,7 @@ impl Idns {
     }
 
     /// Calls `see` with the OIDNs of a packet from `s` to `t`, `delta` outside the minimal orthant (section 3.1.2): in
-    /// the order of Example 2, and continued to any number of dimensions. Those beyond the edge of a mesh are left out.
+    /// the order of Example 2, continued to any number of dimensions. OIDNs beyond the edge of a mesh are left out.
     #[inline]
     pub(super) fn outflanking(
         &self,
@@ -119,7 +119,7 @@ impl Idns {
         }
     }
 
-    /// Calls `see` with the WIDNs of a packet from `s` to `t` (equation 1), that of the minimal orthant among them; the
+    /// Calls `see` with the WIDNs of a packet from `s` to `t` (equation 1), including that of the minimal orthant. The
     /// last dimension changes fastest.
     #[inline]
     pub(super) fn wrapping(&self, s: &Position, t: &Position, way: &Offsets, mut see: impl FnMut(&Position)) {

@@ -1,7 +1,8 @@
 //! The bubble family on tori and meshes: adaptive bubble routing (ABR), Pick Orthant routing (POR), OutFlank routing
 //! (OFR), GOAL.
 //!
-//! One file per member. What they have in common, and what each decides, is the seam [`crate::fabric::seams::bubble`].
+//! One file per member. The common rules, and the decision in which members differ, are the seam
+//! [`crate::fabric::seams::bubble`].
 
 use crate::error::ScenarioError;
 use crate::topology::Topology;

@@ -11,11 +11,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// OutFlank routing (OFR) on a torus or mesh: a new packet that finds its minimal links congested is sent through an
+/// OutFlank routing (OFR) on a torus or mesh. A new packet that finds its minimal links congested is sent through an
 /// intermediate destination (IDN), chosen by a profit that weighs the queues at the source against the dilation of the
-/// way. OutFlank IDNs lie a few hops outside the minimal orthant and lengthen the way by a constant at most; wraparound
-/// IDNs lie in the other orthants (F. Versaci, "OutFlank Routing: Increasing Throughput in Toroidal Interconnection
-/// Networks", ICPADS 2013).
+/// route. OutFlank IDNs are a few hops outside the minimal orthant and lengthen the route by at most a constant.
+/// Wraparound IDNs are in the other orthants (F. Versaci, "OutFlank Routing: Increasing Throughput in Toroidal
+/// Interconnection Networks", ICPADS 2013).
 ///
 /// ```toml
 /// [routing]
@@ -39,15 +39,15 @@ pub struct Outflank {
     pub idns: Considered,
     /// Packets with a shorter way than this, in hops, are not derouted.
     pub least_distance: u32,
-    /// What lies in the middle between two positions of a ring.
+    /// The midpoint between two positions of a ring.
     pub midpoint: Midpoint,
     /// The OutFlank IDNs of two nodes that differ in one dimension only.
     pub collinear: Collinear,
-    /// By what the free slots of the queues towards an IDN are divided for their mean.
+    /// Divisor of the free slots in the queues towards an IDN, which gives their mean.
     pub mean: IdnMean,
-    /// What the congestion term is if some adaptive queue of the source is empty.
+    /// The congestion term if some adaptive queue of the source is empty.
     pub empty_queue: EmptyQueue,
-    /// What a way is worth whose queues have no free slot.
+    /// The profit of a route whose queues have no free slot.
     pub full_way: FullWay,
     /// Which way round a packet goes that is half a ring from its target.
     pub half_way: HalfWay,
@@ -71,7 +71,7 @@ pub enum Considered {
     Wraparound,
 }
 
-/// By what the free slots of the queues towards an IDN are divided for their mean.
+/// Divisor of the free slots in the queues towards an IDN, which gives their mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]

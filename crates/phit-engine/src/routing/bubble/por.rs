@@ -10,9 +10,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Pick Orthant routing (POR) on a torus: a new packet chooses one of the 2^n orthants around its source by OutFlank
-/// routing's profit, and travels within it as under adaptive bubble routing. Stands for the GAL, GOAL and CQR policies
-/// in F. Versaci, "OutFlank Routing" (ICPADS 2013, section 3.2, remark 3).
+/// Pick Orthant routing (POR) on a torus. A new packet chooses one of the 2^n orthants around its source by OutFlank
+/// routing's profit, and travels within it as under adaptive bubble routing. It represents the GAL, GOAL and CQR
+/// policies in F. Versaci, "OutFlank Routing" (ICPADS 2013, section 3.2, remark 3).
 ///
 /// ```toml
 /// [routing]
@@ -27,11 +27,11 @@ pub struct Por {
     pub eta: f64,
     /// Packets with a shorter way than this, in hops, are not derouted.
     pub least_distance: u32,
-    /// By what the free slots of an orthant's queues are divided for their mean.
+    /// Divisor of the free slots in an orthant's queues, which gives their mean.
     pub mean: OrthantMean,
-    /// What the congestion term is if some adaptive queue of the source is empty.
+    /// The congestion term if some adaptive queue of the source is empty.
     pub empty_queue: EmptyQueue,
-    /// What a way is worth whose queues have no free slot.
+    /// The profit of a route whose queues have no free slot.
     pub full_way: FullWay,
     /// Which way round a packet goes that is half a ring from its target.
     pub half_way: HalfWay,
@@ -39,7 +39,7 @@ pub struct Por {
     pub bubble: u16,
 }
 
-/// By what the free slots of an orthant's queues are divided for their mean.
+/// Divisor of the free slots in an orthant's queues, which gives their mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]

@@ -250,9 +250,9 @@ fn an_outflank_idn_wins_a_tie_with_a_wraparound_idn() {
 fn the_authors_mean_counts_the_second_legs_directions() {
     let own = Outflank { eta: 0.0, idns: Considered::Outflank, ..Outflank::default() };
     let second = Outflank { mean: IdnMean::SecondLeg, ..own.clone() };
-    // From (0,0,0) to (4,1,0), u* = 2, minimal 2 / 4. To the OIDN (2,0,2), the middle in y being the source's own, lead
-    // x+ and z+ with 12 free, from there x+, y+ and z-: a mean of 6, 2 / 2, or of 4, 2 / 4, which is no more than the
-    // minimal way's.
+    // From (0,0,0) to (4,1,0), u* = 2, minimal 2 / 4. The OIDN is (2,0,2); the midpoint in y is the source's own. x+
+    // and z+ lead to it with 12 free slots; x+, y+ and z- lead on. The mean is 6, which gives 2 / 2; or it is 4, which
+    // gives 2 / 4, no more than the minimal route's.
     let free = [6, 0, 2, 0, 6, 0];
     let torus = [16, 16, 16];
     assert_eq!(plan(&deroute(&own, &torus), 0, 4 + 16, free).via, Some(2 + 256 * 2));

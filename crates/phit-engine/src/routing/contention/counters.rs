@@ -6,8 +6,9 @@ use crate::topology::Routers;
 /// One counter for each of some things that heads can want (output ports, say) in each router of a partition, and what
 /// each input queue has counted.
 ///
-/// A counter goes up when a packet that wants the thing comes to the front of its input queue, and down when the
-/// packet's tail has left the queue, wherever it went (contention paper, section III-B). So a queue adds at most one.
+/// A counter goes up when a packet that wants the thing reaches the front of its input queue. It goes down when the
+/// packet's tail has left the queue, whatever output it took (contention paper, section III-B). So a queue adds at most
+/// one.
 #[derive(Debug, Clone)]
 pub struct Counters {
     routers: Routers,
@@ -15,7 +16,7 @@ pub struct Counters {
     counts: Vec<u16>,
     radix: usize,
     widest: usize,
-    /// What the head of each queue wants; `NOTHING` if it has none that counts.
+    /// The thing that each queue's head wants; `NOTHING` if it has no counted head.
     wanted: Vec<u16>,
 }
 
@@ -77,14 +78,14 @@ impl Counters {
         &self.counts[first..first + self.per_router]
     }
 
-    /// What the head of a queue wants, if it has been counted.
+    /// The thing that a queue's head wants, if it has been counted.
     #[inline]
     pub fn wanted(&self, at: &RouterView<'_>, port: u16, queue: u16) -> Option<u16> {
         Some(self.wanted[self.queue(at.local, port, queue)]).filter(|thing| *thing != NOTHING)
     }
 
-    /// The head of a queue wants `thing` now, if anything, and no longer what it wanted before: for mechanisms whose
-    /// heads change their minds.
+    /// A queue's head now wants `thing`, if anything, instead of its former wish. For mechanisms whose heads change
+    /// their minds.
     pub fn choose(&mut self, at: &RouterView<'_>, port: u16, queue: u16, thing: Option<u16>) {
         let (place, first) = (self.queue(at.local, port, queue), self.place(at.local, 0));
         let before = std::mem::replace(&mut self.wanted[place], thing.unwrap_or(NOTHING));
@@ -108,14 +109,14 @@ impl Counters {
         *count
     }
 
-    /// The tail of the head that was counted has left the queue. Returns what it wanted and the new count.
+    /// The tail of the counted head has left the queue. Returns the thing that it wanted, and the new count.
     #[inline]
     pub fn left(&mut self, site: &Site<'_>, port: u16, queue: u16) -> Option<(u16, u16)> {
         let thing = self.gone(site, port, queue)?;
         Some((thing, self.fewer(site, thing)))
     }
 
-    /// The same, but that it still counts. Returns what it wanted.
+    /// The tail of the counted head has left the queue, but the head still counts. Returns the thing that it wanted.
     #[inline]
     pub(super) fn gone(&mut self, site: &Site<'_>, port: u16, queue: u16) -> Option<u16> {
         let place = self.queue(site.local, port, queue);

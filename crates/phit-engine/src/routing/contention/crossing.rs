@@ -14,9 +14,9 @@ pub enum Crossing {
     /// Until its tail has left its queue (the paper's text, section III-B).
     #[default]
     Tail,
-    /// Until its tail has left its queue, and so have the tails of those that are counted for the same output and began
-    /// to cross before it: a packet that is still arriving holds up shorter transfers behind it (FOGSim, and so the
-    /// paper's figures).
+    /// Until its tail has left its queue, and the tails of all heads have left that are counted for this output and
+    /// began to cross before it. So a packet that is still arriving holds up shorter transfers behind it (FOGSim, and
+    /// therefore the paper's figures).
     Fifo,
 }
 
@@ -56,8 +56,8 @@ impl Leave for Alone {
     }
 }
 
-/// [`Crossing::Fifo`]: the transfers of counted heads in the order in which they began, a list for each counter. Of
-/// those that begin in one round of allocation the ones to lower outputs come first.
+/// [`Crossing::Fifo`]: the transfers of counted heads in the order in which they began, a list for each counter.
+/// Transfers that begin in one round of allocation are ordered by output.
 ///
 /// A transfer that is over leaves the list. If another began before it, it still counts until that one counts no
 /// longer, as one of its followers. So each queue has one transfer in a list at most.

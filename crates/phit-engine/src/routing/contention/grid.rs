@@ -82,7 +82,7 @@ impl RoutingParams for Grid {
 #[derive(Debug, Clone)]
 struct Ways {
     alternatives: Alternatives,
-    /// Virtual channels per link class, and those of the escape.
+    /// Virtual channels per link class, and the escape channels among them.
     vcs: Vec<u8>,
     escape: Vec<u8>,
 }
@@ -97,7 +97,7 @@ impl Ways {
     fn dimension_order(&self, packet: &Place<'_>, out: &mut Vec<Hop>) {
         let &Place { topology, at, to, came: (came_by, came_in) } = packet;
         let mut leg_hops = Hops::default();
-        // A packet that comes from an adaptive channel enters the dimension anew.
+        // A packet from an adaptive channel enters the dimension for the first time.
         let came_by = if came_in >= self.escape[usize::from(came_by)] { 0 } else { came_by };
         leg_hops.add(came_by);
         topology.minimal_hops(at, to, DIRECT, HopState { came_by, came_in, leg_hops }, &self.escape, out);
@@ -157,7 +157,7 @@ impl<'t> Place<'t> {
     }
 }
 
-/// What a proof follows: whatever the counters say.
+/// The steps for a proof, which hold for any counters.
 struct AnyCounters(Alternatives);
 
 impl Adaptive for AnyCounters {

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Candidates {
-    /// Those that few heads want, as in Base.
+    /// The outputs that few heads want, as in Base.
     #[default]
     Counter,
     /// All (FOGSim).
@@ -36,7 +36,7 @@ pub struct Hybrid {
     pub threshold: Threshold,
     /// Whether the threshold itself triggers.
     pub comparison: Comparison,
-    /// What a counter over the threshold does.
+    /// The effect of a counter over the threshold.
     pub trigger: Statistics,
     /// Until when a head that is crossing the crossbar is counted.
     #[serde(skip_serializing_if = "Crossing::is_tail")]

@@ -21,7 +21,7 @@ pub use grid::Grid;
 pub use hybrid::Hybrid;
 pub use threshold::{Comparison, Limit, Threshold};
 
-/// What every mechanism of the family tells probes.
+/// The common observable of the family.
 pub const CONTENTION: Observable = Observable {
     name: "contention",
     words: "contention counter",

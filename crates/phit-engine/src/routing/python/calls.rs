@@ -1,18 +1,18 @@
-//! What a function can ask of a router.
+//! The calls of a function about a router.
 //!
-//! Nothing here panics, because a panic must not leave a C function: what a number stands for is looked up before it is
-//! used, and what is not there is -1.
+//! Nothing here panics, because a panic must not leave a C function. Every number is checked before it is used, and a
+//! number without meaning gives -1.
 
 use crate::engine::Rng;
 use crate::foreign::{RouterCalls, RouterSeen};
 use crate::packet::Packet;
 use crate::routing::{RouterView, ladder};
 
-/// What the calls look at.
+/// The view behind the calls.
 #[allow(unsafe_code)]
 fn view<'a>(seen: *const RouterSeen<'a>) -> &'a RouterView<'a> {
-    // SAFETY: a function may hand over the pointer that it was given and no other (`foreign::register`). That is one to
-    // a `RouterSeen` on the stack of the caller, made by `super::seen` with the address of a `RouterView` that lives
+    // SAFETY: a function may pass on only the pointer that it was given (`foreign::register`). This pointer leads to a
+    // `RouterSeen` on the stack of the caller, made by `super::seen` with the address of a `RouterView` that lives
     // until the function has returned. Both are only read.
     unsafe { &*(*seen).view().cast::<RouterView<'a>>() }
 }
@@ -115,8 +115,8 @@ extern "C" fn routers(seen: *const RouterSeen<'_>) -> i64 {
 /// The packet that a function hands over.
 #[allow(unsafe_code)]
 fn handed<'a>(packet: *const Packet) -> &'a Packet {
-    // SAFETY: a function may hand over the packet that it was given and no other (`foreign::register`). That is a
-    // reference of its caller's, which outlives the function's run and through which nobody writes meanwhile.
+    // SAFETY: a function may pass on only the packet that it was given (`foreign::register`). It is a reference of its
+    // caller's, which outlives the function's run and through which nothing is written meanwhile.
     unsafe { &*packet }
 }
 

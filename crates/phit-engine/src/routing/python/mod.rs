@@ -11,7 +11,7 @@ use crate::foreign::RouterSeen;
 use crate::routing::RouterView;
 use crate::routing::contention::Counters;
 
-/// What functions see of a router.
+/// The functions' view of a router.
 #[inline]
 fn seen<'a>(view: &'a RouterView<'_>, counters: &'a Counters, parameters: &'a [f64]) -> RouterSeen<'a> {
     let at = std::ptr::from_ref(view).cast();

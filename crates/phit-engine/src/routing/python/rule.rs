@@ -14,23 +14,23 @@ use crate::topology::{Hop, Topology};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// In-transit adaptive routing whose rule is a Python function, compiled by `numba`: at every router it says over which
-/// port a packet goes on. On any network whose links lead both ways.
+/// In-transit adaptive routing whose rule is a Python function, compiled by `numba`: at every router it returns the
+/// port over which a packet goes on. On any network whose links lead both ways.
 ///
-/// The virtual channel of a hop is the number of hops taken before it, so that channels rise along every route,
-/// whatever the function says. On the command line and in Python `file` names the file of the function; only what the
-/// function needs is taken from there. It is executed with consent only (`--trust-python`).
+/// The virtual channel of a hop is the number of hops taken before it, so channels rise along every route, whatever the
+/// function returns. On the command line and in Python, `file` names the file of the function. Phit takes only the code
+/// that the function needs from it. The file is executed only with consent (`--trust-python`).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PythonRule {
     /// Name of the function, which is decorated by `phit.rule`.
     pub function: String,
-    /// Source text of the function and of what it needs, line by line.
+    /// Source text, line by line, of the function and the code that it needs.
     pub source: Vec<String>,
     /// Numbers for its parameters, by their names; the others take their defaults.
     pub parameters: Parameters,
-    /// Links of the longest route: a packet takes no hop after which a minimal route would be longer. By default twice
-    /// those of the longest minimal route.
+    /// Links of the longest route: a packet takes no hop after which a minimal route would exceed it. By default, twice
+    /// the longest minimal route.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub hops: Option<u32>,
@@ -100,13 +100,13 @@ impl Rule {
         let left = self.hops.saturating_sub(packet.hops.total() + 1);
         let View { at, rng, .. } = view;
         let seen = seen(at, &self.counters, &self.parameters).of_head(minimal, port, queue).of_route(left, rng);
-        // SAFETY: who registered the function has promised that it can be called with a pointer to a `RouterSeen` and
-        // one to a `Packet` (`foreign::register`). What they point to is borrowed until the end of the call.
+        // SAFETY: whoever registered the function has promised that it can be called with a pointer to a `RouterSeen`
+        // and one to a `Packet` (`foreign::register`). Both are borrowed until the end of the call.
         let said = unsafe { decides(&seen, packet) };
         if said < 0 {
             return None;
         }
-        // The function is compiled with a check of what it returns, which ends the run; this keeps channels in order.
+        // The compiled function checks its own result, and an error ends the run. This check keeps channels in order.
         let permitted = u16::try_from(said).ok().filter(|port| *port < at.ports() && may_take(at, packet, *port, left));
         Some(permitted.unwrap_or(minimal))
     }

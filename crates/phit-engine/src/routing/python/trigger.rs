@@ -16,15 +16,15 @@ use serde::{Deserialize, Serialize};
 /// In-transit adaptive routing whose trigger is a Python function, compiled by `numba`: it says when a packet leaves
 /// its minimal route, and another one which outputs it may take instead.
 ///
-/// Where and over which channels is as in OLM. For a Dragonfly. On the command line and in Python `file` names the file
-/// of the function; only what the function needs is taken from there. It is executed with consent only
+/// Outputs and channels are as in OLM. For a Dragonfly. On the command line and in Python, `file` names the file of the
+/// function. Phit takes only the code that the function needs from it. The file is executed only with consent
 /// (`--trust-python`).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PythonTrigger {
     /// Name of the function, which is decorated by `phit.trigger`.
     pub function: String,
-    /// Source text of the function and of what it needs, line by line.
+    /// Source text, line by line, of the function and the code that it needs.
     pub source: Vec<String>,
     /// Numbers for its parameters, by their names; the others take their defaults.
     pub parameters: Parameters,
@@ -82,7 +82,7 @@ struct Rule {
 }
 
 impl Rule {
-    /// What the functions see for a head's decision.
+    /// The functions' view for a head's decision.
     #[inline]
     fn seen_by<'a>(&'a self, view: &'a RouterView<'_>, head: &Candidate<'_>) -> RouterSeen<'a> {
         seen(view, &self.counters, &self.parameters).of_head(head.minimal.port, head.port, head.queue)
@@ -94,8 +94,8 @@ impl Rule {
     fn tell(&self, at: &mut Site<'_>, port: u16, higher: u16) {
         let minded = self.functions.minds.is_none_or(|minds| {
             let seen = seen(at, &self.counters, &self.parameters);
-            // SAFETY: who registered the function has promised that it can be called with a pointer to a `RouterSeen`
-            // (`foreign::register`). What that points to is borrowed by `seen`, which lives until the end of the call.
+            // SAFETY: whoever registered the function has promised that it can be called with a pointer to a
+            // `RouterSeen` (`foreign::register`). The references in `seen` live until the end of the call.
             unsafe { minds(&seen, port.into(), higher.into()) != 0 }
         });
         if minded {

@@ -40,7 +40,7 @@ fn candidates(sight: Sight, minimal: u8, valiant: u8) -> Candidates {
     Candidates { via: Via::Router, stop: Stop::Anywhere, minimal, valiant, sight }
 }
 
-/// Calls `see` with what is seen of router 0.
+/// Calls `see` with the view of router 0.
 pub(in crate::routing) fn at_source<T>(network: &mut Simulation, see: impl FnOnce(&RouterView<'_>) -> T) -> T {
     let partition = &network.parts_mut()[0];
     see(&router_view!(partition, 0u32))

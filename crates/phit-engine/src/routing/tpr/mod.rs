@@ -21,7 +21,7 @@ use std::sync::Arc;
 pub(super) use regions::Table;
 pub(super) use windows::{WindowKind, Windows};
 
-/// What is counted of the packets that a router's own endpoints send.
+/// The destinations for which packets of a router's own endpoints are counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Destinations {
@@ -35,16 +35,16 @@ pub enum Destinations {
 /// Source routing that infers the traffic pattern from two kinds of counters and biases UGAL-L accordingly (TPR;
 /// Faizian et al., HOTI 2016).
 ///
-/// Each router counts, over a window of `window` cycles, the packets that its endpoints have sent to each destination
-/// router, and those from other routers that it has sent on over each port. For a packet, the *local impact* is the
-/// counter of its destination per cycle, the *global impact* that of its minimal port. Two thresholds each tell benign,
-/// mixed and adversarial traffic apart, and so nine regions, in which packets go minimally, by UGAL-L with an offset of
-/// the region, or by Valiant routes. A packet is counted when it leaves its input queue; its own counts come too late
-/// for its own decision.
+/// Each router keeps two kinds of counters over a window of `window` cycles: packets that its endpoints have sent to
+/// each destination router, and packets from other routers that it has forwarded over each port. For a packet, the
+/// *local impact* is the counter of its destination per cycle, and the *global impact* that of its minimal port. Two
+/// thresholds each distinguish benign, mixed and adversarial traffic, which gives nine regions. In a region, packets go
+/// minimally, by UGAL-L with an offset of the region, or by Valiant routes. A packet is counted when it leaves its
+/// input queue, which is too late for its own decision.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Tpr {
-    /// What Valiant routes lead through.
+    /// Whether Valiant routes visit a router or a group.
     pub via: Via,
     /// Where their intermediate routers (or groups) may be.
     pub stop: Stop,
@@ -56,13 +56,13 @@ pub struct Tpr {
     /// Random Valiant routes of which the cheaper is considered.
     #[schemars(range(min = 1, max = MOST_CANDIDATES))]
     pub valiant_candidates: u8,
-    /// What the counters of sent packets tell apart.
+    /// The destinations that the counters of sent packets distinguish.
     pub destinations: Destinations,
     /// Length of the counters' window in cycles, at least 1.
     #[schemars(range(min = 1))]
     #[schemars(extend("x-unit" = "cycles"))]
     pub window: u32,
-    /// What a window is.
+    /// Whether windows slide or follow one another.
     pub window_kind: WindowKind,
     /// Local impact, in packets per cycle, below which local traffic is benign (the paper's low_l).
     #[schemars(range(min = 0))]
@@ -77,9 +77,9 @@ pub struct Tpr {
     /// Sum of both impacts below which packets of a region with `minimal_or` go minimally (the paper gives no value).
     #[schemars(range(min = 0))]
     pub thr: f64,
-    /// What is done in the regions: rows for benign, mixed and adversarial global traffic, columns for local traffic. A
-    /// number is the offset T of UGAL-L, in packets of the largest size; `{ minimal_or = T }` goes minimally below
-    /// `thr`; `"minimal"` and `"valiant"` take the cheapest route of that kind, a Valiant one by its queue alone.
+    /// The actions of the regions: rows for benign, mixed and adversarial global traffic, columns for local traffic. A
+    /// number is the offset T of UGAL-L, in packets of the largest size. `{ minimal_or = T }` goes minimally below
+    /// `thr`. `"minimal"` and `"valiant"` take the cheapest route of that kind, a Valiant one by its queue alone.
     pub regions: Table,
 }
 
@@ -115,7 +115,7 @@ impl Tpr {
     }
 }
 
-/// What it tells probes of sent packets.
+/// The observable of sent packets.
 const SENT: Observable = Observable {
     name: "sent",
     words: "counter of sent packets",
@@ -198,7 +198,7 @@ struct Counted {
     /// The partition's routers.
     routers: Routers,
     by: Destinations,
-    /// Counters of sent packets in each router; those of ports come after them.
+    /// Counters of sent packets in each router, which precede those of ports.
     sent: usize,
     topology: Arc<dyn Topology>,
 }

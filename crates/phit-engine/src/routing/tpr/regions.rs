@@ -4,7 +4,7 @@ use crate::error::ScenarioError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What an impact stands for.
+/// The kind of traffic that an impact indicates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Traffic {
     /// Below the low threshold.
@@ -57,7 +57,7 @@ pub enum Only {
     Valiant,
 }
 
-/// What a packet does.
+/// The action of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mechanism {
     /// Goes minimally.
@@ -87,7 +87,7 @@ pub(super) struct Regions {
     pub global: (f64, f64),
     /// Where [`Region::Depends`] changes over.
     pub thr: f64,
-    /// What is done.
+    /// The actions of the regions.
     pub table: Table,
 }
 
@@ -104,7 +104,7 @@ impl Regions {
         Ok(())
     }
 
-    /// What a packet of these impacts does.
+    /// The action of a packet with these impacts.
     pub(super) fn mechanism(&self, local: f64, global: f64) -> Mechanism {
         let row = Traffic::of(global, self.global.0, self.global.1) as usize;
         let column = Traffic::of(local, self.local.0, self.local.1) as usize;

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// What a window is.
+/// The kind of a window.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WindowKind {
@@ -17,7 +17,8 @@ pub enum WindowKind {
     Tumbling,
 }
 
-/// Counters in each of some routers of what has happened within a window: a number of things each, counted from 0.
+/// Counters in each of some routers, for events within a window. Each router counts a number of things, numbered from
+/// 0.
 #[derive(Debug)]
 pub(crate) struct Windows {
     per_router: usize,
@@ -31,7 +32,7 @@ pub(crate) struct Windows {
 enum Counters {
     Sliding {
         counts: Vec<u32>,
-        /// What is counted, in order of time.
+        /// The counted events, in order of time.
         events: VecDeque<(Tick, u16)>,
     },
     Tumbling {
@@ -96,7 +97,7 @@ impl Windows {
         }
     }
 
-    /// The counter of `thing` for a decision at tick `now`: what was counted in ticks before it, within its window.
+    /// The counter of `thing` for a decision at tick `now`: events in ticks before it, within its window.
     #[inline]
     pub(crate) fn of(&mut self, router: usize, thing: usize, now: Tick) -> u32 {
         let counters = &mut self.routers[router];
@@ -130,7 +131,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What has been counted in ticks `from..to`.
+    /// The number of events in ticks `from..to`.
     fn recount(events: &[(Tick, usize)], thing: usize, from: Tick, to: Tick) -> u32 {
         events.iter().filter(|&&(at, what)| what == thing && (from..to).contains(&at)).count() as u32
     }

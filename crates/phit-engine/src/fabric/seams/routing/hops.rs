@@ -1,10 +1,10 @@
-//! What kernels and mechanisms alike do with a packet that comes to the front of a queue.
+//! Shared by kernels and mechanisms: the handling of a packet that reaches the front of a queue.
 
 use crate::engine::{NONE, Rng};
 use crate::packet::{GROUP, HopState, Packet};
 use crate::topology::{Hop, Leg, Topology};
 
-/// In [`Hop::port`]: the packet is discarded where it stands, because no way is left.
+/// In [`Hop::port`]: the packet is discarded where it is, because no route is left.
 pub(crate) const DISCARD: u16 = u16::MAX;
 
 /// The next hop of a packet that takes the topology's minimal route to its destination.
@@ -14,7 +14,7 @@ pub fn minimal_hop(topology: &dyn Topology, at: u32, packet: &Packet, vcs: &[u8]
     topology.minimal_hop(at, packet.destination_router, LEG, packet.hop_state(), vcs, rng)
 }
 
-/// The hop that a packet will take at router `at` by [`minimal_hop`], or takes now: where hops are told ahead, every
+/// The hop that a packet will take at router `at` by [`minimal_hop`], or takes now. If hops are told ahead, every
 /// router breaks its ties by the packet's own stream.
 #[inline]
 pub(crate) fn told_ahead(topology: &dyn Topology, at: u32, packet: &Packet, state: HopState, vcs: &[u8]) -> Hop {
@@ -38,8 +38,8 @@ pub(crate) fn advance_leg(topology: &dyn Topology, router: u32, packet: &mut Pac
     }
 }
 
-/// The hop of `packet` at `router` over `port`, in the one virtual channel that all packets of its source and
-/// destination take there: the first that the topology permits. `hops` is for scratch.
+/// The hop of `packet` at `router` over `port`, in the only virtual channel that packets from its source to its
+/// destination take there: the first that the topology permits. `hops` is scratch memory.
 #[inline]
 pub(crate) fn one_channel(
     topology: &dyn Topology,

@@ -1,8 +1,8 @@
-//! The buffers between the crossbar and the links: which of them have room, and when the others are worth asking again.
+//! The buffers between the crossbar and the links: which of them have room, and when to check the others again.
 //!
-//! A flit takes its room when its output is granted and gives it back once it has started on the link. Where it follows
-//! from the time for which a link is taken how much stands in front of it, nothing else is kept; elsewhere the starts
-//! and sizes of a buffer's flits stand in a ring.
+//! A flit takes its room when its output is granted, and returns it once it has started on the link. If the time for
+//! which a link is taken determines the contents of the buffer in front of it, nothing else is stored. Otherwise, the
+//! starts and sizes of a buffer's flits are stored in a ring.
 
 use super::Output;
 use crate::engine::{Bytes, Table, Tick, bytes_of};
@@ -24,11 +24,11 @@ struct Content {
 pub(crate) struct OutputBuffers {
     /// Phits of a buffer; more than any run has if they are unlimited.
     capacity: u32,
-    /// It follows from the time for which its link is taken whether a buffer has room.
+    /// True if the time for which its link is taken determines whether a buffer has room.
     by_time: bool,
-    /// By class, if so: it is full while its link is taken for so many ticks.
+    /// If so, by class: a buffer is full while its link is taken for at least this many ticks.
     backlog: [Tick; MOST_CLASSES],
-    /// By class, if so: in this tick it is full if its link is free from then on or later.
+    /// If so, by class: in this tick, a buffer is full if its link becomes free in that tick or later.
     full_from: [Tick; MOST_CLASSES],
     /// By port; without entries if buffers are known by time.
     contents: Table<Content>,
@@ -74,19 +74,20 @@ impl OutputBuffers {
         self.phits.fetch();
     }
 
-    /// True if the time for which its link is taken tells whether a buffer has room.
+    /// True if the time for which its link is taken determines whether a buffer has room.
     #[inline(always)]
     pub(crate) fn by_time(&self) -> bool {
         self.by_time
     }
 
-    /// The tick `now` begins, where buffers are known by time.
+    /// Tick `now` begins, for buffers known by time.
     #[inline(always)]
     pub(crate) fn begin(&mut self, now: Tick) {
         self.full_from = self.backlog.map(|backlog| now.saturating_add(backlog));
     }
 
-    /// Buffers to links of `class` are full if their link is free in this tick or later; `None` if time does not tell.
+    /// Buffers to links of `class` are full if their link becomes free in this tick or later; `None` if time is not
+    /// enough.
     #[inline(always)]
     pub(crate) fn full_from(&self, class: usize) -> Option<Tick> {
         self.by_time.then(|| self.full_from[class % MOST_CLASSES])
@@ -114,8 +115,8 @@ impl OutputBuffers {
         self.contents[index].held + size <= self.capacity || self.remaining(index, now).0.held + size <= self.capacity
     }
 
-    /// `None` if the buffer of output `index` has room for `size` phits in tick `now`; if not, the first tick in which
-    /// it has more, where its ring tells. Room of flits that have left is given back when it is wanted.
+    /// `None` if the buffer of output `index` has room for `size` phits in tick `now`. Otherwise, the first tick in
+    /// which it has more room, if its ring tells. Room of departed flits is returned when it is needed.
     #[inline(always)]
     pub(crate) fn more_from(&mut self, index: u32, size: u32, now: Tick) -> Option<Tick> {
         if self.contents[index].held + size <= self.capacity {
@@ -126,8 +127,8 @@ impl OutputBuffers {
         oldest.filter(|_| content.held + size > self.capacity).map(|start| start + 1)
     }
 
-    /// What is left of the buffer of output `index` without the flits that started on the link before tick `now`, and
-    /// the start of the oldest of them.
+    /// The occupancy of output `index`'s buffer without flits that started on the link before tick `now`, and the start
+    /// of the oldest remaining flit.
     #[inline(always)]
     fn remaining(&self, index: u32, now: Tick) -> (Content, Option<Tick>) {
         let base = index * self.ring;

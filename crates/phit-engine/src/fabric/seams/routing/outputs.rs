@@ -1,4 +1,4 @@
-//! What a router keeps of its outputs: what the views read.
+//! A router's state of its outputs, which the views read.
 
 use super::OutputBuffers;
 use crate::engine::{Bytes, Table, Tick, bytes_of};
@@ -15,13 +15,13 @@ pub(crate) struct Output {
     pub busy: Tick,
     /// First tick at which its link is free.
     pub free: Tick,
-    /// Tick of the latest wake-up filed for those who wait for it.
+    /// Tick of the latest wake-up filed for the queues that wait for it.
     pub wake: Tick,
     /// First virtual channel of the output.
     pub vc: u32,
     /// Router of the output.
     pub router: u32,
-    /// Partition at the far end, or what the kernel has in its place where no router is.
+    /// Partition at the far end, or the kernel's substitute if there is no router.
     pub far_partition: u32,
     /// First queue of the input port at the far end.
     pub far_queue: u32,
@@ -29,7 +29,7 @@ pub(crate) struct Output {
     pub vcs: u16,
     /// Link class.
     pub class: u8,
-    /// The lowest bits of the tick of the latest request for it; those of the 256th tick before the first, at first.
+    /// The lowest bits of the tick of the latest request for it; initially, of the 256th tick before the first.
     pub asked: u8,
 }
 
@@ -60,20 +60,20 @@ pub(crate) struct OutputTables {
     pub first_port: Table<u32>,
     /// By port.
     pub outputs: Table<Output>,
-    /// Those of the outputs, and after them those of the endpoints.
+    /// Channels of the outputs, followed by channels of the endpoints.
     pub channels: Table<OutputVc>,
-    /// By channel, the phits charged against it, where its credits do not tell: where channels share a buffer. Without
-    /// entries elsewhere.
+    /// By channel: the phits charged against it, if channels share a buffer, so that its credits do not tell. Empty
+    /// otherwise.
     pub charged: Table<u32>,
-    /// The queue that holds each channel until its packet's tail is granted; `NONE` if free. Without entries if no
-    /// channel is ever held.
+    /// The queue that holds each channel until its packet's tail is granted; `NONE` if free. Empty if no channel is
+    /// ever held.
     pub owners: Table<u32>,
     /// Their buffers, between crossbar and link.
     pub buffers: OutputBuffers,
-    /// By port, the first tick in which a transfer to it can start, as far as its side of the crossbar and its buffer
-    /// go; without entries unless the mechanism decides for all heads of a router at once, and that time is known.
+    /// By port: the first tick in which a transfer to it can start, as far as its side of the crossbar and its buffer
+    /// are concerned. Empty unless the mechanism decides for all heads of a router at once, and that time is known.
     pub ready: Table<Tick>,
-    /// By port, its latest grant; without entries if there is one round of allocation in a tick.
+    /// By port: its latest grant. Empty if there is one round of allocation in a tick.
     pub granted: Table<Granted>,
     /// The round of allocation of this tick, from 0 on.
     pub round: u32,

@@ -1,28 +1,29 @@
-//! What a routing mechanism says of its packets' routes, so that [`crate::proof`] can prove them free of deadlock.
+//! A routing mechanism's description of its packets' routes, with which [`crate::proof`] can prove them free of
+//! deadlock.
 
 use crate::fabric::seams::bubble::Escape;
 use crate::topology::{Hop, Hops, Leg, Topology};
 
 /// Why the packets of a routing mechanism cannot wait for one another for ever.
 pub enum Proof {
-    /// Each packet takes a route of one of these kinds, and no channels wait for one another in a circle
+    /// Each packet takes a route of one of these kinds, and channels do not wait for one another in a cycle
     /// (`proof/cdg.rs`).
     Order(Vec<Routes>),
-    /// Packets take such steps, and no channels wait for one another in a circle (`proof/escape.rs`).
+    /// Packets take such steps, and channels do not wait for one another in a cycle (`proof/escape.rs`).
     Steps(Box<dyn Adaptive>),
-    /// Virtual channels are numbered by the hops taken before, and no channels wait for one another in a circle
+    /// Virtual channels are numbered by the hops taken before, and channels do not wait for one another in a cycle
     /// (`proof/ladder.rs`).
     Ladder(Ladder),
     /// Every packet can always escape, under virtual cut-through or store-and-forward (`proof/escape.rs`).
     Escape(Box<dyn Adaptive>),
-    /// Packets enter a ring only if they leave room in it, and no rings wait for one another in a circle
+    /// Packets enter a ring only if they leave room in it, and rings do not wait for one another in a cycle
     /// (`proof/bubble.rs`).
     Bubble(Escape),
-    /// Packets go in dimension order and enter a ring only if they leave room in it, in whichever channel
+    /// Packets go in dimension order, and enter a ring only if they leave room in any of its channels
     /// (`proof/bubble.rs`).
     Rings,
-    /// Packets follow the mechanism's tables, each in the layer of its route, and no channels wait for one another in a
-    /// circle (`proof/tables.rs`).
+    /// Packets follow the mechanism's tables, each in the layer of its route, and channels do not wait for one another
+    /// in a cycle (`proof/tables.rs`).
     Tables,
     /// The routes cannot be followed.
     Unknown,
@@ -31,18 +32,18 @@ pub enum Proof {
 /// Links of the longest route on a network.
 pub type Longest = Box<dyn Fn(&dyn Topology) -> u32 + Send>;
 
-/// Routes in which a packet takes any hop after which a minimal route fits into the hops that are left.
+/// Routes in which a packet takes any hop after which a minimal route fits into the remaining hops.
 pub struct Ladder {
     /// Links of the longest route on a network.
     pub longest: Longest,
-    /// The mechanism's own steps, a part of these. They are followed where the ladder alone has a circle: that happens
+    /// The mechanism's own steps, a subset of these. They are followed if the ladder alone has a cycle, which happens
     /// with fewer virtual channels than hops.
     pub steps: Option<Box<dyn Adaptive>>,
 }
 
 impl Ladder {
-    /// The virtual channels of the hop after `taken` others, of `vcs` that are divided among `hops`, as (first,
-    /// number).
+    /// The virtual channels of the hop after `taken` others, if `vcs` channels are divided among `hops` hops, as
+    /// (first, number).
     pub(crate) fn channels(taken: u32, hops: u32, vcs: u8) -> (u8, u8) {
         /// A packet counts its hops in a byte.
         const MOST: u32 = u8::MAX as u32;
@@ -89,7 +90,7 @@ impl Legs {
         matches!(self, Self::ToRouter | Self::ToGroup)
     }
 
-    /// The leg of these routes with this index, as a topology is told of it.
+    /// The leg of these routes with this index, as an argument of a topology.
     pub fn leg(self, index: u8) -> Leg {
         Leg { index, of: if self.are_valiant() { 2 } else { 1 }, to_group: self == Self::ToGroup }
     }
@@ -104,24 +105,23 @@ impl Legs {
     }
 }
 
-/// Which channels routes take on their legs.
+/// The channels of routes on their legs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Channels {
-    /// Those that the topology gives each leg.
+    /// The channels that the topology gives each leg.
     OfLegs,
-    /// Those that the topology gives each leg, but a packet of a Dragonfly whose first leg ended with a global hop goes
-    /// on over local channel 1 (`second_half = "next"` of Valiant routing).
+    /// The channels that the topology gives each leg, with one exception: a packet of a Dragonfly whose first leg ended
+    /// with a global hop goes on over local channel 1 (`second_half = "next"` of Valiant routing).
     Next,
-    /// Those of progressive adaptive routing in a Dragonfly (`par`): local channel 0 for
-    /// the first hop of a packet that may still choose the second leg, one more than the topology's for all other local
-    /// hops.
+    /// The channels of progressive adaptive routing in a Dragonfly (`par`). The first hop of a packet that may still
+    /// choose the second leg takes local channel 0. All other local hops take one channel above the topology's.
     Progressive,
 }
 
 /// Routes and their channels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Routes {
-    /// Where the routes lead.
+    /// The destinations of the legs.
     pub legs: Legs,
     /// The channels that they take.
     pub channels: Channels,
@@ -133,7 +133,7 @@ impl From<Legs> for Routes {
     }
 }
 
-/// A packet on its way, as far as its next hop depends on it.
+/// A packet under way: the parts of its state that determine its next hop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Standing {
     /// Router where its head is.
@@ -144,7 +144,7 @@ pub struct Standing {
     pub came: (u8, u8),
     /// Hops taken so far.
     pub hops: Hops,
-    /// What the mechanism has noted in the packet.
+    /// The mechanism's memory in the packet.
     pub memo: u32,
 }
 
@@ -153,7 +153,7 @@ pub struct Standing {
 pub struct Step {
     /// The hop.
     pub hop: Hop,
-    /// What the mechanism notes in the packet that takes it.
+    /// The mechanism's memory in a packet that takes it.
     pub memo: u32,
     /// The packet may always wait for this hop.
     pub escape: bool,
@@ -163,20 +163,19 @@ pub struct Step {
 pub trait Adaptive: Send {
     /// All hops that a packet may take with `vcs` virtual channels per link class, appended to `out`.
     fn steps(&self, topology: &dyn Topology, packet: &Standing, vcs: &[u8], out: &mut Vec<Step>);
-    /// True if it is ejected where it stands.
+    /// True if it is ejected where it is.
     fn has_arrived(&self, packet: &Standing) -> bool {
         packet.at == packet.to
     }
     /// Links on its longest route.
     fn longest(&self, topology: &dyn Topology) -> u32;
-    /// True if a packet that has taken an escape hop takes none but these from there on: a flit of it never waits, in a
-    /// channel of these, for one that is none of these, so that packets may stand in several channels (Duato, IEEE TPDS
-    /// 1993).
+    /// True if a packet that has taken an escape hop only takes escape hops from there on. Then no flit of it waits, in
+    /// an escape channel, for another channel, so packets may occupy several channels (Duato, IEEE TPDS 1993).
     fn stays_in_escape(&self) -> bool {
         false
     }
-    /// False if no step depends on the number of hops taken, and every step leads nearer to the destination. A proof
-    /// then follows packets by their places alone.
+    /// False if no step depends on the number of hops taken, and every step leads nearer to the destination. Then a
+    /// proof follows packets by their positions alone.
     fn counts_hops(&self) -> bool {
         true
     }
