@@ -14,11 +14,11 @@ use std::sync::Arc;
 /// Deadlock-free single-source-shortest-path routing, DFSSSP (J. Domke, T. Hoefler and W. E. Nagel, "Deadlock-free
 /// oblivious routing for arbitrary topologies", IPDPS 2011).
 ///
-/// Shortest routes are chosen to one endpoint after another, over the links with the least load from earlier routes. Up
-/// to a million routes are chosen again in further rounds, with all others known. All routes begin in the first layer.
-/// As long as the layer's dependencies have a cycle, the dependency of the cycle that the fewest routes share is cut.
-/// Then the links have an order. Routes with a dependency against it move to the next layer, where this repeats. A
-/// layer is a virtual channel; there must be as many as the network needs.
+/// Shortest routes are chosen to one endpoint after another, over the links with the least load from earlier routes. In
+/// networks of up to a million routes, further rounds choose them again, with all others known. All routes begin in the
+/// first layer. As long as the layer's dependencies have a cycle, the dependency of the cycle that the fewest routes
+/// share is cut. Then the links have an order. Routes with a dependency against it move to the next layer, where this
+/// repeats. A layer is a virtual channel; there must be as many as the network needs.
 ///
 /// Deterministic. When a dependency is cut, its routes no longer count for other dependencies; in a layer with millions
 /// of routes, this holds only for a dependency shared by many. In the paper, all routes of cut dependencies move,

@@ -12,8 +12,8 @@ use crate::topology::{Hop, Topology};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Minimal or UGAL routes of a Dragonfly whose virtual channel is the number of the phase, which the endpoint's link
-/// shares (BookSim's `dragonflynew`).
+/// Minimal or UGAL routes of a Dragonfly whose virtual channel is the number of the phase, also on the link to the
+/// endpoint (BookSim's `dragonflynew`).
 ///
 /// Minimal routes have a phase before the global link and a phase from it on. With UGAL, phase 0 leads to a random
 /// router, phase 1 from there (or from the source) to the last global link, and phase 2 is from that link on, or within

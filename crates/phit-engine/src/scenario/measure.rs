@@ -52,7 +52,7 @@ pub struct MeasureParams {
     /// Whether the loads of every endpoint are part of the result.
     pub endpoints: bool,
     /// Whether to count the packets that arrive out of order. The summary's `out_of_order` counts, since the start of
-    /// the run, the packets that are delivered after a later one from the same source to the same destination.
+    /// the run, the packets delivered after a later-generated one from the same source to the same destination.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub order: bool,
     /// Whether all messages of a workload are part of the result.
