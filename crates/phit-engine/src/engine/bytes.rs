@@ -44,7 +44,7 @@ macro_rules! bytes_of {
 }
 pub(crate) use bytes_of;
 
-/// [`bytes_of`] table by table: pairs of the name and the bytes of every field that holds memory.
+/// `bytes_of` table by table: pairs of the name and the bytes of every field that holds memory.
 macro_rules! tables_of {
     ($this:expr, $type:ident { $($counted:ident),+ $(,)?; $($other:ident),* $(,)? }) => {{
         let $type { $($counted,)+ $($other: _,)* } = $this;

@@ -321,7 +321,7 @@ impl<const KINDS: usize> Calendar<KINDS> {
         Some(Run { kind, tick: self.tick, before: key(self.tick, u32::MAX) })
     }
 
-    /// [`Self::next`] if some kinds have no fixed order within a tick.
+    /// [`Self::next_run`] if some kinds have no fixed order within a tick.
     #[inline(never)]
     fn next_run_of_any(&mut self) -> Option<Run> {
         let (mut first, mut place) = (Key::MAX, MOST);
@@ -397,7 +397,7 @@ impl<const KINDS: usize> Calendar<KINDS> {
         Some((event.target, event.data))
     }
 
-    /// [`Self::take`] at the end of a chunk.
+    /// [`Self::next`] at the end of a chunk.
     #[inline(never)]
     fn next_of_chunk(&mut self, kind: usize, reader: &mut Reader) -> Option<(u32, u32)> {
         let line = &mut self.lines[kind];

@@ -19,7 +19,7 @@ impl Network {
         }
     }
 
-    /// [`Self::arrived`], for callers that rarely need it.
+    /// [`Self::arrive`] for a packet out of order, which is rare.
     #[inline(never)]
     pub(super) fn arrive_out_of_order(&mut self, back: u32, word: Word) {
         self.arrive(back, word);
