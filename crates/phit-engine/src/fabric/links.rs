@@ -159,7 +159,7 @@ impl Default for LinkParams {
     }
 }
 
-/// Links by class; `default` describes the classes that are not listed.
+/// Links by class; `default` stands for the classes that are not listed.
 pub(super) type LinkTable = BTreeMap<String, LinkParams>;
 
 /// The links of `class`.

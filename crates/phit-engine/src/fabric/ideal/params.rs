@@ -25,7 +25,7 @@ pub struct Ideal {
     #[schemars(range(max = LONGEST))]
     #[schemars(extend("x-unit" = "cycles"))]
     pub latency: u32,
-    /// Links by class; `default` describes the classes that are not listed.
+    /// Links by class; `default` stands for the classes that are not listed.
     pub links: LinkTable,
 }
 

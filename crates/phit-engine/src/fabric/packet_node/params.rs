@@ -89,7 +89,7 @@ pub struct PacketNode {
     /// The only accepted value, which describes this router. It may be left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub switching: Option<Stated>,
-    /// Links by class; `default` describes the classes that are not listed.
+    /// Links by class; `default` stands for the classes that are not listed.
     pub links: LinkTable,
     /// With this table, the packet-level node replaces the input-queued router.
     pub node: NodeParams,

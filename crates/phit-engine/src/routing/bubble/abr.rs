@@ -21,7 +21,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Abr {
-    /// Which way round a packet goes that is half a ring from its target.
+    /// The direction of a packet that is half a ring from its target.
     pub half_way: HalfWay,
     /// Slots that a packet leaves free in an escape queue that it enters from elsewhere; 0 breaks the bubble rule.
     pub bubble: u16,

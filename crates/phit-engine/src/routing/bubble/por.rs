@@ -33,7 +33,7 @@ pub struct Por {
     pub empty_queue: EmptyQueue,
     /// The profit of a route whose queues have no free slot.
     pub full_way: FullWay,
-    /// Which way round a packet goes that is half a ring from its target.
+    /// The direction of a packet that is half a ring from its target.
     pub half_way: HalfWay,
     /// Slots that a packet leaves free in an escape queue that it enters from elsewhere; 0 breaks the bubble rule.
     pub bubble: u16,

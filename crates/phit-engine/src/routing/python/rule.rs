@@ -27,7 +27,7 @@ pub struct PythonRule {
     pub function: String,
     /// Source text, line by line, of the function and the code that it needs.
     pub source: Vec<String>,
-    /// Numbers for its parameters, by their names; the others take their defaults.
+    /// Numbers for its parameters, by their names. Other parameters take their defaults.
     pub parameters: Parameters,
     /// Links of the longest route: a packet takes no hop after which a minimal route would exceed it. By default, twice
     /// the longest minimal route.

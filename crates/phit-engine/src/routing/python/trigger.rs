@@ -26,7 +26,7 @@ pub struct PythonTrigger {
     pub function: String,
     /// Source text, line by line, of the function and the code that it needs.
     pub source: Vec<String>,
-    /// Numbers for its parameters, by their names; the others take their defaults.
+    /// Numbers for its parameters, by their names. Other parameters take their defaults.
     pub parameters: Parameters,
 }
 
