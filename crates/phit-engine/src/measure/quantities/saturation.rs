@@ -16,7 +16,7 @@ impl Counts for Saturation {
     const QUANTITIES: &'static [Quantity] = &[Quantity {
         name: "saturated",
         words: "saturated",
-        about: "Whether the accepted load is less than 0.97 of the offered load, in the measured time.",
+        about: "Whether the accepted load is less than a share of 0.97 of the load offered in the measured time.",
         shape: Shape::Flag,
         rank: Some(16),
         heading: Some("saturated"),
