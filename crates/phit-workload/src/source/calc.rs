@@ -12,7 +12,7 @@ use std::sync::Arc;
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub struct CalcParams {
-    /// Duration.
+    /// Duration of the calculation.
     #[schemars(extend("x-unit" = "units of time"))]
     pub time: u64,
 }
