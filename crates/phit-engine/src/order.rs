@@ -8,6 +8,24 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// Uses that go upwards all the same in the kernel of input-queued routers, as (module, what it uses). The list may
+/// only become shorter.
+const EXCEPTIONS: &[(&str, &str)] = &[
+    ("allocation::connections", "partition::Partition"),
+    ("allocation::paths", "partition::Partition"),
+    ("endpoints::admittance", "partition::Partition"),
+    ("endpoints::endpoint", "partition::Partition"),
+    ("endpoints::exchange", "partition::Partition"),
+    ("endpoints::hosted", "partition::Partition"),
+    ("endpoints::repeats", "partition::Partition"),
+    ("endpoints::streams", "partition::Partition"),
+    ("faults::breakdown", "partition::Partition"),
+    ("faults::severed", "partition::Partition"),
+    ("state::pools", "partition::Partition"),
+    ("waiting::at_outputs", "partition::Partition"),
+    ("waiting::wait_lists", "partition::Partition"),
+];
+
 /// Source text without comments and without its test modules, which stand last in a file.
 fn code(text: &str) -> String {
     let opens = |at: &usize| text[*at..].lines().nth(1).is_some_and(|line| line.ends_with('{'));
@@ -170,9 +188,16 @@ fn no_module_uses_one_that_comes_after_it() {
     let ordered: Vec<&(Vec<String>, String)> =
         sources.iter().filter(|(_, text)| text.contains("stand in order")).collect();
     assert!(ordered.len() >= 2, "an order is stated in lib.rs and in fabric/mod.rs");
-    let wrong: Vec<String> =
-        ordered.iter().flat_map(|(parent, declared)| upwards(parent, declared, &sources)).collect();
+    let found = ordered.iter().flat_map(|(parent, declared)| upwards(parent, declared, &sources));
+    let excepted: BTreeSet<String> = EXCEPTIONS
+        .iter()
+        .map(|(from, to)| format!("fabric::input_queued::{from} uses crate::fabric::input_queued::{to}"))
+        .collect();
+    let (known, wrong): (BTreeSet<String>, BTreeSet<String>) = found.partition(|found| excepted.contains(found));
+    let wrong: Vec<String> = wrong.into_iter().collect();
     assert!(wrong.is_empty(), "these uses go upwards in the order of modules:\n{}", wrong.join("\n"));
+    let gone: Vec<&String> = excepted.difference(&known).collect();
+    assert!(gone.is_empty(), "these exceptions are no longer needed: {gone:?}");
 }
 
 #[test]

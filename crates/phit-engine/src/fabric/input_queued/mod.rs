@@ -2,64 +2,42 @@
 //!
 //! A [`Partition`] holds a set of routers with their endpoints and everything that moves in them. Partitions interact
 //! by messages over links only, so each can run ahead by the shortest latency between them.
+//!
+//! Modules stand in order here, too.
 
-mod admittance;
-mod again;
-mod alternatives;
-mod at_outputs;
-mod audit;
-mod blocks;
-mod breakdown;
-mod build;
-mod candidates;
-mod carriage;
-mod channels;
-mod check;
-mod config;
-mod connections;
-mod control;
-mod cut;
-mod endpoint;
-mod events;
-mod exchange;
-mod follow;
-mod heads;
-mod hosted;
-mod kernel;
-mod layout;
-mod lone;
-mod mail;
-mod managed;
-mod needs;
-mod network;
-mod observe;
-mod pace;
-mod params;
-mod partition;
-mod paths;
-mod pools;
-mod ports;
-mod rates;
-mod rounds;
-mod settings;
-mod severed;
-mod snapshot;
-mod speculation;
+mod options;
+
+mod wiring;
+
 mod state;
-mod step;
-mod streams;
-mod stuck;
-mod transfer;
-mod vc_allocation;
-mod wait_lists;
 
-pub use follow::{Ended, Follower, Journey, Visit, Wait};
-pub use mail::Mail;
-pub use network::InputQueued;
-pub(crate) use params::{RouterParams, Switching};
+mod waiting;
+
+mod allocation;
+
+mod endpoints;
+
+mod faults;
+
+mod post;
+
+mod partition;
+
+mod cycle;
+
+mod watching;
+
+mod partitions;
+
+mod seam;
+
+pub(crate) use options::params::{RouterParams, Switching};
 pub use partition::Partition;
+pub use partitions::network::InputQueued;
+pub use post::mail::Mail;
+pub use watching::follow::{Ended, Follower, Journey, Visit, Wait};
 #[cfg(test)]
-pub(crate) use {control::router_view, events::kind, kernel::General, state::TAIL_PENDING};
+pub(crate) use {cycle::control::router_view, options::kernel::General, state::kind, state::records::TAIL_PENDING};
 
 #[cfg(test)]
 mod tests;

@@ -1,35 +1,35 @@
 //! A partition: its state, its events, its clock.
 
-use super::admittance::Admittance;
-use super::again::Repeats;
-use super::at_outputs::AtOutputs;
-use super::breakdown::Outage;
-use super::candidates::{Candidates, Members};
-use super::config::Config;
-use super::connections::Connections;
-use super::control::Message;
-use super::endpoint::Endpoint;
-use super::events::kind;
-use super::exchange::Exchange;
-use super::hosted::Hosted;
-use super::kernel::{
-    Adaptive, AdaptiveAlike, Batched, BatchedAlike, Compiled, Fixed, General, Kernel, Listed, ListedBare, Lone,
-    Managed, Plain, Single, Speculative, Staged, StagedExtras,
-};
-use super::mail::{Mail, SLICES, Slice, Slices, Timed};
-use super::paths::Paths;
-use super::pools::Pools;
-use super::rates::PortRates;
-use super::settings::{Settings, Times};
-use super::severed::Severed;
-use super::state::{Input, OutputTables, Progress, Queue, TAIL_PENDING};
-use super::streams::Streams;
-use super::vc_allocation::{VcAllocator, Waiting};
-use super::wait_lists::WaitLists;
 use crate::engine::Bytes;
 use crate::engine::parallel::{Outbox, Runs};
 use crate::engine::tables_of;
 use crate::engine::{NONE, Rng, Table, Tick, Wheel};
+use crate::fabric::input_queued::allocation::connections::Connections;
+use crate::fabric::input_queued::allocation::paths::Paths;
+use crate::fabric::input_queued::allocation::vc_allocation::{VcAllocator, Waiting};
+use crate::fabric::input_queued::endpoints::admittance::Admittance;
+use crate::fabric::input_queued::endpoints::endpoint::Endpoint;
+use crate::fabric::input_queued::endpoints::exchange::Exchange;
+use crate::fabric::input_queued::endpoints::hosted::Hosted;
+use crate::fabric::input_queued::endpoints::repeats::Repeats;
+use crate::fabric::input_queued::endpoints::streams::Streams;
+use crate::fabric::input_queued::faults::breakdown::Outage;
+use crate::fabric::input_queued::faults::severed::Severed;
+use crate::fabric::input_queued::options::config::Config;
+use crate::fabric::input_queued::options::kernel::{
+    Adaptive, AdaptiveAlike, Batched, BatchedAlike, Compiled, Fixed, General, Kernel, Listed, ListedBare, Lone,
+    Managed, Plain, Single, Speculative, Staged, StagedExtras,
+};
+use crate::fabric::input_queued::options::settings::{Settings, Times};
+use crate::fabric::input_queued::post::mail::{Mail, SLICES, Slice, Slices, Timed};
+use crate::fabric::input_queued::post::messages::Message;
+use crate::fabric::input_queued::state::kind;
+use crate::fabric::input_queued::state::pools::Pools;
+use crate::fabric::input_queued::state::records::{Input, OutputTables, Progress, Queue, TAIL_PENDING};
+use crate::fabric::input_queued::waiting::at_outputs::AtOutputs;
+use crate::fabric::input_queued::waiting::candidates::{Candidates, Members};
+use crate::fabric::input_queued::waiting::wait_lists::WaitLists;
+use crate::fabric::input_queued::wiring::rates::PortRates;
 use crate::fabric::seams::allocator::{Allocator, Request, Scratch};
 use crate::fabric::seams::probe::Probes;
 use crate::fabric::seams::queueing::{Branch, Manager, Queueing};
@@ -253,7 +253,7 @@ impl Runs for Partition {
 
 impl Partition {
     /// Draws the first packet of every endpoint, and sends what can be sent at once.
-    pub(super) fn start(&mut self) {
+    pub(crate) fn start(&mut self) {
         in_kernel!(self, start_sources());
     }
 
@@ -299,12 +299,12 @@ impl Partition {
     }
 
     /// Packets that have come by mail and have not been taken in.
-    pub(super) fn packets_coming(&self) -> usize {
+    pub(crate) fn packets_coming(&self) -> usize {
         self.coming.iter().flatten().map(Slice::packets).sum()
     }
 
     /// True if something has come by mail and has not been taken in.
-    pub(super) fn expects(&self) -> bool {
+    pub(crate) fn expects(&self) -> bool {
         self.coming.iter().any(|there| !there.is_empty())
     }
 
@@ -366,7 +366,7 @@ impl Partition {
 
     /// True if some queue is to be looked at at the next look.
     #[inline(always)]
-    pub(super) fn has_candidates<K: Kernel>(&self) -> bool {
+    pub(crate) fn has_candidates<K: Kernel>(&self) -> bool {
         !self.candidates.is_empty()
             || (K::APART || K::EXTRAS) && !self.holders.is_empty()
             || (K::EXTRAS || self.settings.at_outputs::<K>()) && !self.at_outputs.due.is_empty()

@@ -1,9 +1,9 @@
 //! Networks with a routing mechanism that deadlocks, and the order of packets.
 
 use crate::engine::{NONE, Rng, Stream};
-use crate::fabric::input_queued::events::kind;
-use crate::fabric::input_queued::settings::{Policies, Settings};
-use crate::fabric::input_queued::stuck::find_cycle;
+use crate::fabric::input_queued::InputQueued;
+use crate::fabric::input_queued::options::settings::{Policies, Settings};
+use crate::fabric::input_queued::state::kind;
 use crate::packet::Packet;
 use crate::routing::{Routing, View};
 use crate::run::{Options, RunError, Simulation};
@@ -85,7 +85,8 @@ fn a_ring_without_a_dateline_deadlocks_and_the_watchdog_names_the_circle() {
                 stuck.advance_to(tick);
                 stuck.fabric().audit().unwrap();
             }
-            let cycle = find_cycle(stuck.kernel().unwrap()).expect("every buffer of the ring waits for the next");
+            let cycle =
+                stuck.kernel::<InputQueued>().unwrap().circle().expect("every buffer of the ring waits for the next");
             let mut routers: Vec<u32> = cycle.iter().map(|w| w.router).collect();
             routers.sort_unstable();
             assert_eq!(routers, [0, 1, 2, 3]);
@@ -112,7 +113,7 @@ fn a_ring_with_a_dateline_does_not() {
         let mut simulation = simulation(&ring(switching), 2);
         for tick in 1..3000 {
             simulation.advance_to(tick);
-            assert_eq!(find_cycle(simulation.kernel().unwrap()), None, "tick {tick}");
+            assert_eq!(simulation.kernel::<InputQueued>().unwrap().circle(), None, "tick {tick}");
         }
         assert!(simulation.run(&mut |_, _| true).is_ok());
     }

@@ -1,0 +1,158 @@
+//! Several paths between a port and the crossbar: input and output speedup.
+//!
+//! Elsewhere a port has one path, and the tick from which on it is free stands with the port ([`Input::busy`],
+//! [`Output::busy`]). Here a port is free when one of its paths is, the queues of an input are dealt out among its
+//! paths in turn, and the inputs of a router among those of each output. To the allocator every path is a port.
+//!
+//! [`Input::busy`]: crate::fabric::input_queued::state::records::Input::busy
+//! [`Output::busy`]: crate::fabric::input_queued::state::records::Output::busy
+
+use crate::engine::{Table, Tick};
+use crate::fabric::input_queued::options::kernel::Kernel;
+use crate::fabric::input_queued::partition::Partition;
+use crate::fabric::seams::allocator::Request;
+
+/// The paths of one partition's ports.
+#[derive(Debug)]
+pub(crate) struct Paths {
+    /// Paths of each input port.
+    inputs: u32,
+    /// Paths of each output port.
+    outputs: u32,
+    /// First tick at which each is free, port by port.
+    input_busy: Table<Tick>,
+    output_busy: Table<Tick>,
+    /// By input port: tick of the latest grant, and that in which the credits of its flits are sent.
+    credits: Table<(Tick, Tick)>,
+    /// Requests as the allocator sees them, with their places.
+    expanded: Vec<(Request, u32)>,
+    asked: Vec<Request>,
+}
+
+impl Paths {
+    /// Of `ports` ports with so many paths each.
+    pub(crate) fn new(inputs: u32, outputs: u32, ports: u32) -> Self {
+        Self {
+            inputs,
+            outputs,
+            input_busy: vec![0; (inputs * ports) as usize].into(),
+            output_busy: vec![0; (outputs * ports) as usize].into(),
+            credits: vec![(Tick::MAX, 0); ports as usize].into(),
+            expanded: Vec::new(),
+            asked: Vec::new(),
+        }
+    }
+
+    /// The path of the queue with number `lane` of an input port.
+    #[inline]
+    fn from(&self, port: u32, lane: u32) -> u32 {
+        port * self.inputs + lane % self.inputs
+    }
+
+    /// The path of input number `input` of a router to an output port.
+    #[inline]
+    fn to(&self, output: u32, input: u16) -> u32 {
+        output * self.outputs + u32::from(input) % self.outputs
+    }
+
+    /// First tick at which the path of a queue is free.
+    #[inline]
+    pub(crate) fn input_busy(&self, port: u32, lane: u32) -> Tick {
+        self.input_busy[self.from(port, lane)]
+    }
+
+    /// First tick at which the path from an input to an output is free.
+    #[inline]
+    pub(crate) fn output_busy(&self, output: u32, input: u16) -> Tick {
+        self.output_busy[self.to(output, input)]
+    }
+
+    /// First tick at which path `to` of an output port is free, as [`Self::to`] numbers them.
+    pub(crate) fn path_busy(&self, to: u32) -> Tick {
+        self.output_busy[to]
+    }
+
+    /// The paths of `grant` are taken until `occupied` and `held`; the first ticks at which its ports have a free one.
+    pub(crate) fn take(&mut self, grant: &Request, occupied: Tick, held: Tick) -> (Tick, Tick) {
+        let (from, to) = (self.from(grant.port, grant.lane.into()), self.to(grant.output, grant.input));
+        self.input_busy[from] = occupied;
+        self.output_busy[to] = held;
+        let first = |table: &Table<Tick>, port: u32, paths: u32| {
+            (port * paths..(port + 1) * paths).map(|path| table[path]).min().unwrap_or(0)
+        };
+        (first(&self.input_busy, grant.port, self.inputs), first(&self.output_busy, grant.output, self.outputs))
+    }
+
+    /// The tick in which the credit of a flit is sent that leaves input `port` now, where credits wait for their turn
+    /// and `at` is that of this flit alone: flits that are granted in one tick send theirs at once.
+    pub(crate) fn credit_at(&mut self, port: u32, now: Tick, at: impl FnOnce() -> Tick) -> Tick {
+        if self.credits[port].0 != now {
+            self.credits[port] = (now, at());
+        }
+        self.credits[port].1
+    }
+
+    /// Puts the requests as the allocator sees them into `asked`: in order of paths, with their places in `requests`.
+    fn expand(&mut self, requests: &[Request]) {
+        // Ports are numbered alike on both sides.
+        let most = self.inputs.max(self.outputs);
+        let path = |request: &Request| {
+            let first = (request.port - u32::from(request.input)) * most;
+            let input = u32::from(request.input) * most + u32::from(request.lane) % self.inputs;
+            let output = (request.output * most) + u32::from(request.input) % self.outputs;
+            Request { port: first + input, input: input as u16, output, granted: false, ..*request }
+        };
+        self.expanded.extend(requests.iter().map(path).zip(0..));
+        self.expanded.sort_by_key(|(request, _)| (request.port, request.lane));
+        self.asked.extend(self.expanded.iter().map(|(request, _)| *request));
+    }
+
+    /// Bytes held.
+    pub(crate) fn bytes(&self) -> usize {
+        self.input_busy.bytes()
+            + self.output_busy.bytes()
+            + self.credits.bytes()
+            + self.expanded.capacity() * size_of::<(Request, u32)>()
+            + self.asked.capacity() * size_of::<Request>()
+    }
+}
+
+impl Partition {
+    /// First tick at which the paths of input `port` are free for queue number `lane`.
+    #[cold]
+    pub(crate) fn input_path_busy(&self, port: u32, lane: u32) -> Tick {
+        self.paths.as_ref().map_or(self.inputs[port].busy, |paths| paths.input_busy(port, lane))
+    }
+
+    /// First tick at which `output` is free for input number `input` of its router.
+    pub(crate) fn output_path_busy(&self, output: u32, input: u16) -> Tick {
+        self.paths.as_ref().map_or(self.tables.outputs[output].busy, |paths| paths.output_busy(output, input))
+    }
+
+    /// Allocates paths. Several flits may be granted for one output, and there may not be room for all: in turn.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn grant_paths<K: Kernel>(&mut self, requests: &mut [Request]) {
+        let Some(mut paths) = self.paths.take() else { return };
+        paths.expand(requests);
+        let mut asked = std::mem::take(&mut paths.asked);
+        self.allocator.allocate_all(self.now, &mut self.rngs, &mut asked, &mut self.scratch);
+        let won = asked.iter().zip(&paths.expanded).filter(|(asked, _)| asked.granted);
+        won.for_each(|(_, (_, place))| requests[*place as usize].granted = true);
+        asked.clear();
+        paths.expanded.clear();
+        paths.asked = asked;
+        self.paths = Some(paths);
+        for run in requests.chunk_by_mut(|a, b| a.router == b.router) {
+            let turn = (self.now / self.settings.fine) as usize % run.len();
+            for place in (turn..run.len()).chain(0..turn) {
+                if run[place].granted {
+                    run[place].granted = self.still_fits(&run[place]);
+                    if run[place].granted {
+                        self.transfer::<K>(&run[place]);
+                    }
+                }
+            }
+        }
+    }
+}

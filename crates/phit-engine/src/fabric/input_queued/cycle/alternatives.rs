@@ -1,0 +1,95 @@
+//! Heads that ask for virtual channels of several outputs at once, and take whichever they get.
+//!
+//! Such a head stands several times among those that wait for the stage, once for each of its hops. The output that it
+//! has been routed to is one of them; when it has got a channel, it is the one of that channel.
+
+use super::control::router_view;
+use crate::engine::bits::for_each_member;
+use crate::engine::{NONE, Tick};
+use crate::fabric::input_queued::allocation::vc_allocation::Waiting;
+use crate::fabric::input_queued::options::kernel::General;
+use crate::fabric::input_queued::partition::Partition;
+use crate::fabric::input_queued::state::records::Output;
+use crate::fabric::seams::allocator::Request;
+use crate::fabric::seams::routing::{Alternative, RouterView};
+use crate::packet::MOST_CLASSES;
+
+/// In [`Waiting::class`]: after the head's other requests.
+pub(crate) const AFTER: u8 = MOST_CLASSES as u8;
+
+impl Partition {
+    /// Lets the head of `queue`, of a flit of `size` phits, ask for the free channels of all its hops. Where it
+    /// speculates, which it does if all of them are over one output, it also asks for the crossbar if one of its hops
+    /// has a free channel with room; that is in vain unless each has one. Returns the place of that request, `NONE` if
+    /// there is none.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn ask_of_several(
+        &mut self,
+        requests: &mut Vec<Request>,
+        queue: u32,
+        (size, birth): (u32, Tick),
+    ) -> u32 {
+        let (waiting, speculates) = (self.waiting.len(), self.settings.speculates);
+        let (mut asked, mut each) = (NONE, true);
+        let q = &self.queues[queue];
+        let packet = q.first;
+        let router = self.inputs[q.port].router;
+        let number = self.turn_of::<General>(q.port, queue);
+        let mut alternatives = std::mem::take(&mut self.alternatives);
+        let at = router_view!(self, router);
+        self.routing.alternatives(&at, &self.packets[packet], &mut alternatives);
+        for Alternative { hop, after } in alternatives.drain(..) {
+            let place = u32::from(hop.port);
+            let output = &self.tables.outputs[self.tables.first_port[router] + place];
+            let (first, class) = (output.vc + u32::from(hop.vc), output.class);
+            let free = self.askable(first, hop.vcs.into(), (output.class, size));
+            if speculates {
+                let mut room = false;
+                for_each_member(free, 64, |place| {
+                    room |= self.tables.channels[first + place].credits >= size as i32;
+                });
+                each &= room;
+                if room && asked == NONE {
+                    asked = self.speculate::<General>(requests, queue, (first, free), (size, birth));
+                }
+            }
+            if free != 0 {
+                let class = if after { class | AFTER } else { class };
+                let (count, output, request) = (hop.vcs, (place % 64) as u8, NONE);
+                let waiting = Waiting { queue, packet, router, first, free, request, number, count, output, class };
+                self.waiting.push(waiting);
+            }
+        }
+        self.alternatives = alternatives;
+        if each && asked != NONE {
+            self.waiting[waiting..].iter_mut().for_each(|head| head.request = asked);
+        }
+        asked
+    }
+
+    /// Of those that have got a channel, notes of which output it is.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn settle_alternatives(&mut self) {
+        for &Waiting { queue, router, first, free, .. } in &self.waiting {
+            let mut won = None;
+            for_each_member(free, 64, |place| {
+                if self.tables.owners[first + place] == queue {
+                    won = Some(first + place);
+                }
+            });
+            let Some(channel) = won else { continue };
+            let ports = self.tables.first_port[router]..self.tables.first_port[router + 1];
+            let of_channel = |port: &u32| {
+                let &Output { vc, vcs, .. } = &self.tables.outputs[*port];
+                (vc..vc + u32::from(vcs)).contains(&channel)
+            };
+            if let Some(output) = ports.into_iter().find(of_channel) {
+                let q = &mut self.queues[queue];
+                q.output = output;
+                q.vc = (channel - self.tables.outputs[output].vc) as u16;
+            }
+        }
+    }
+}

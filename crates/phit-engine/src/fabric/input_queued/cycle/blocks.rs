@@ -1,0 +1,87 @@
+//! One tick of the routers in blocks: a few routers are looked at, matched and done with before the next.
+//!
+//! What is read of them is then in the first-level cache until they are done with. Nothing but what travels leads from
+//! one router to another, so that the result is that of all at once. Heads that hold a channel are listed apart, where
+//! no others ask for the crossbar.
+
+use crate::fabric::input_queued::options::kernel::Kernel;
+use crate::fabric::input_queued::partition::Partition;
+use crate::fabric::input_queued::state::records::Input;
+use crate::fabric::seams::allocator::Request;
+use std::ops::Range;
+
+/// Queues after which the router that has them is the last of a block: what its routers read and write for the flits of
+/// a tick fits into the first-level cache.
+const BLOCK: u32 = 128;
+
+/// Where the queues of each block of routers end: of `count` in all, in the order of `inputs`, of which every router
+/// has those from its first port to the first of the next.
+pub(crate) fn blocks(first_port: &[u32], inputs: &[Input], count: u32) -> Vec<u32> {
+    let mut blocks = Vec::new();
+    for port in first_port.iter().skip(1) {
+        let end = inputs.get(*port as usize).map_or(count, |input| input.queues);
+        let queues = end - blocks.last().copied().unwrap_or(0);
+        if queues >= BLOCK || queues > 0 && end == count {
+            blocks.push(end);
+        }
+    }
+    blocks
+}
+
+impl Partition {
+    /// Everything that the routers do in this tick after the arrivals, for a few routers at a time.
+    #[inline(always)]
+    pub(crate) fn step_in_blocks<K: Kernel>(&mut self) {
+        // What one block does makes candidates of the next tick.
+        std::mem::swap(&mut self.candidates, &mut self.present);
+        std::mem::swap(&mut self.holders, &mut self.holding);
+        let mut requests = std::mem::take(&mut self.requests);
+        let mut start = 0;
+        for block in 0..self.blocks.len() {
+            let range = start..self.blocks[block];
+            start = range.end;
+            self.look_at_block::<K>(range.clone(), &mut requests);
+            if K::APART && !self.waiting.is_empty() {
+                self.allocate_channels::<K>(&mut requests);
+            }
+            if K::APART {
+                self.look_at_holders::<K>(range, &mut requests);
+            }
+            if !requests.is_empty() || !self.waiting.is_empty() {
+                self.finish_block::<K>(&mut requests);
+            }
+        }
+        self.requests = requests;
+        while let Some(queue) = self.again.pop() {
+            self.offer::<K>(self.queues[queue].port, queue);
+        }
+        self.present.forget();
+        self.holding.forget();
+    }
+
+    /// Looks at the candidates among the queues `range`.
+    #[inline(never)]
+    fn look_at_block<K: Kernel>(&mut self, range: Range<u32>, requests: &mut Vec<Request>) {
+        let mut present = std::mem::take(&mut self.present);
+        present.drain_range(range, |queue| self.look_at::<K, false>(queue, requests));
+        self.present = present;
+    }
+
+    /// Looks at those queues among `range` whose heads hold a channel.
+    #[inline(never)]
+    fn look_at_holders<K: Kernel>(&mut self, range: Range<u32>, requests: &mut Vec<Request>) {
+        let mut holding = std::mem::take(&mut self.holding);
+        holding.drain_range(range, |queue| self.look_at::<K, true>(queue, requests));
+        self.holding = holding;
+    }
+
+    /// Allocates what the routers of a block have requested, and carries out what is granted.
+    #[inline(never)]
+    fn finish_block<K: Kernel>(&mut self, requests: &mut Vec<Request>) {
+        let mut losers = std::mem::take(&mut self.losers);
+        self.allocate::<K>(requests, &mut losers);
+        losers.drain(..).for_each(|loser| self.try_again::<K>(&loser));
+        self.losers = losers;
+        requests.clear();
+    }
+}

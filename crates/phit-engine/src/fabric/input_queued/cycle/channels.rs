@@ -1,0 +1,131 @@
+//! Virtual channels that are given to packets in a stage of their own.
+
+use super::alternatives::AFTER;
+use crate::engine::NONE;
+use crate::fabric::input_queued::allocation::vc_allocation::{VcAllocator, Waiting};
+use crate::fabric::input_queued::options::kernel::Kernel;
+use crate::fabric::input_queued::options::settings::AFTER_ALL;
+use crate::fabric::input_queued::partition::Partition;
+use crate::fabric::input_queued::state::pools::is_empty;
+use crate::fabric::input_queued::state::records::Input;
+use crate::fabric::seams::allocator::Request;
+use crate::packet::MOST_CLASSES;
+
+impl Partition {
+    /// True if `channel` of an output of `class`, which no packet holds, may be given to one.
+    pub(crate) fn reusable(&self, channel: u32, class: u8) -> bool {
+        let full = self.settings.full[class as usize % MOST_CLASSES];
+        !self.settings.reuse_when_empty || is_empty(self.pools.as_deref(), &self.tables.channels, channel, full)
+    }
+
+    /// The number of a queue of input `port` among those whose heads wait for the stage: the order in which they have
+    /// their turn.
+    #[inline(always)]
+    pub(crate) fn turn_of<K: Kernel>(&self, port: u32, queue: u32) -> u16 {
+        let &Input { queues, number, .. } = &self.inputs[port];
+        let turn = match self.settings.turns {
+            ports if K::EXTRAS && ports > 0 => (queue - queues) * ports + u32::from(number),
+            _ => u32::from(number) * self.widest + queue - queues,
+        };
+        turn as u16
+    }
+
+    /// Which of `count` channels from `first` on nobody holds: a set of their places.
+    #[inline(always)]
+    pub(crate) fn free_channels(&self, first: u32, count: u16) -> u64 {
+        let free = |place: u32| u64::from(self.tables.owners[first + place] == NONE) << place;
+        (0..count.into()).map(free).fold(0, |all, one| all | one)
+    }
+
+    /// Which of `count` channels from `first` on, of an output of `class`, a head of `size` phits may ask for: their
+    /// places.
+    pub(crate) fn askable(&self, first: u32, count: u16, (class, size): (u8, u32)) -> u64 {
+        let mut free = self.free_channels(first, count);
+        if self.settings.reuse_when_empty {
+            free &= self.reusable_channels(first, count, class);
+        }
+        if self.settings.full_is_taken {
+            free &= self.channels_with_room(first, count, size);
+        }
+        free
+    }
+
+    /// Which of `count` channels from `first` on, of an output of `class`, may be given to a packet: their places.
+    #[cold]
+    fn reusable_channels(&self, first: u32, count: u16, class: u8) -> u64 {
+        let empty = |place: u32| u64::from(self.reusable(first + place, class)) << place;
+        (0..count.into()).map(empty).fold(0, |all, one| all | one)
+    }
+
+    /// Which of `count` channels from `first` on have room for `size` phits: their places.
+    #[cold]
+    fn channels_with_room(&self, first: u32, count: u16, size: u32) -> u64 {
+        let room = |place: u32| u64::from(self.tables.channels[first + place].credits >= size as i32) << place;
+        (0..count.into()).map(room).fold(0, |all, one| all | one)
+    }
+
+    /// The VC allocation stage of the routers whose heads wait: winners hold their channel and request the crossbar
+    /// from the next tick on. Of those that speculate, the requests that they have made among `requests` get it.
+    #[inline(never)]
+    pub(crate) fn allocate_channels<K: Kernel>(&mut self, requests: &mut [Request]) {
+        let Some(allocator) = &mut self.vc_allocator else { return };
+        let (queues, owners, outputs) = (&mut self.queues, &mut self.tables.owners, &self.tables.outputs);
+        let (packets, rngs, now) = (&self.packets, &mut self.rngs, self.now);
+        let (channels, settings, pools) = (&self.tables.channels, &self.settings, self.pools.as_deref());
+        let (first_port, holders, again) = (&self.tables.first_port, &mut self.holders, &mut self.again);
+        let first_channel = |router: u32| outputs[first_port[router]].vc;
+        let mut won = |head: &Waiting, channel: u32| {
+            let q = &mut queues[head.queue];
+            // Of one that has asked at several outputs it is said afterwards.
+            q.vc = channel.wrapping_sub(outputs[q.output].vc) as u16;
+            q.vcs = 0;
+            owners[channel] = head.queue;
+            if K::APART {
+                holders.insert(head.queue);
+            }
+            if settings.speculates::<K>()
+                && let Some(request) = requests.get_mut(head.request as usize)
+                && channels[channel].credits >= i32::from(request.size)
+            {
+                request.vc = q.vc;
+            }
+        };
+        match allocator {
+            VcAllocator::Arbiters(arbiters) => {
+                let lost = |head: &Waiting| {
+                    if K::APART {
+                        again.push(head.queue);
+                    }
+                };
+                arbiters.allocate(&self.waiting, first_channel, won, lost);
+            }
+            VcAllocator::Asked(asked) => {
+                let birth = |head: &Waiting| match (settings.ranked.1, &self.streams) {
+                    (true, Some(streams)) => streams.rank(&packets[head.packet]),
+                    _ => packets[head.packet].birth,
+                };
+                let class = |head: &Waiting, channel: u32| {
+                    let full = settings.full[head.class as usize % MOST_CLASSES];
+                    let after = settings.prefers_empty && !is_empty(pools, channels, channel, full);
+                    if after || head.class & AFTER != 0 { AFTER_ALL } else { 0 }
+                };
+                for waiting in self.waiting.chunk_by(|a, b| a.router == b.router) {
+                    let router = waiting[0].router;
+                    let round = (now, &mut rngs[router], first_channel(router));
+                    asked.allocate(round, waiting, (birth, class), &mut won);
+                }
+                if K::APART {
+                    let losers = self.waiting.iter().filter(|head| queues[head.queue].vcs != 0);
+                    again.extend(losers.map(|head| head.queue));
+                }
+            }
+        }
+        if K::EXTRAS && settings.wants.alternatives {
+            self.settle_alternatives();
+        }
+        if K::EXTRAS && self.settings.shares {
+            self.open_in_pools();
+        }
+        self.waiting.clear();
+    }
+}

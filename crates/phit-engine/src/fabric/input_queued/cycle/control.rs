@@ -1,0 +1,223 @@
+//! What mechanisms learn besides the heads that they decide about: heads and tails, periods, changed occupancies, and
+//! control messages from neighbours.
+
+use crate::engine::{NONE, Tick};
+use crate::fabric::input_queued::options::kernel::General;
+use crate::fabric::input_queued::partition::Partition;
+use crate::fabric::input_queued::post::messages::{Message, Party};
+use crate::fabric::input_queued::state::kind;
+use crate::fabric::input_queued::state::records::BROKEN;
+use crate::fabric::seams::routing::{Outgoing, RouterView, Routing, Site, advance_leg};
+use crate::packet::MOST_CLASSES;
+use crate::topology::{Hop, Peer};
+
+/// What is read of a router: a macro, because it borrows single fields of the partition.
+macro_rules! router_view {
+    ($self:ident, $router:expr) => {
+        RouterView {
+            topology: &*$self.topology,
+            known: &$self.known,
+            router: $self.routers.number($router),
+            now: $self.now,
+            local: $router,
+            tables: &$self.tables,
+            network: 0,
+        }
+    };
+}
+pub(crate) use router_view;
+
+impl Partition {
+    /// Lets the mechanism do something at `router` of the partition, and carries out what it asks for.
+    #[inline]
+    fn visit(&mut self, router: u32, visit: impl FnOnce(&mut dyn Routing, &mut Site<'_>)) {
+        let at = router_view!(self, router);
+        visit(&mut *self.routing, &mut Site { at, wakes: &mut self.wakes, outgoing: &mut self.outgoing });
+        self.carry_out(router);
+    }
+
+    /// Does what the mechanism has asked for at `router`: wakes heads and sends messages.
+    #[inline]
+    fn carry_out(&mut self, router: u32) {
+        while let Some(output) = self.wakes.pop() {
+            match () {
+                () if self.settings.lists => self.output_free_listed(output),
+                () if self.settings.at_outputs => self.rouse_output::<General>(output),
+                () => self.wake::<General>(output),
+            }
+        }
+        if !self.outgoing.is_empty() {
+            self.send_messages(router);
+        }
+    }
+
+    /// Everything that mechanisms are told in this tick after its arrivals.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn control(&mut self) {
+        if self.now == self.next_period {
+            self.next_period += self.settings.wants.period * self.config.links.ticks_per_cycle;
+            for router in 0..self.routers.len() as u32 {
+                self.visit(router, |routing, site| routing.period(site));
+            }
+        }
+        if !self.changed.is_empty() && !self.settings.wants.after_grants {
+            self.tell_changes();
+        }
+        if !self.reviews.is_empty() {
+            self.review();
+        }
+    }
+
+    /// The mechanism hears of changed occupancies.
+    #[inline(never)]
+    pub(crate) fn tell_changes(&mut self) {
+        let mut changed = std::mem::take(&mut self.changing);
+        self.changed.drain_into(&mut changed);
+        for &router in &*changed {
+            self.visit(router, |routing, site| routing.occupancy_changed(site));
+        }
+        self.changing = changed;
+    }
+
+    /// The endpoint at `router` begins to send `packet`.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn announce_sending(&mut self, router: u32, packet: u32) {
+        let at = router_view!(self, router);
+        self.routing.sends(&at, &mut self.packets[packet]);
+    }
+
+    /// The head of `packet` enters `queue`.
+    #[inline(never)]
+    pub(crate) fn announce_arrival(&mut self, queue: u32, packet: u32) {
+        let at = router_view!(self, self.inputs[self.queues[queue].port].router);
+        self.routing.arrives(&at, &mut self.packets[packet]);
+    }
+
+    /// The packet at the front of `queue` has come there.
+    #[inline(never)]
+    pub(crate) fn announce_head(&mut self, queue: u32) {
+        self.announce(queue, false);
+    }
+
+    /// The tail of the packet that was at the front of `queue` has left it (`tail`), and the packet that is there now,
+    /// if any, has come there.
+    #[inline(always)]
+    pub(crate) fn announce(&mut self, queue: u32, tail: bool) {
+        let q = &self.queues[queue];
+        let (input, first) = (&self.inputs[q.port], q.first);
+        let (router, port, lane) = (input.router, input.number, (queue - input.queues) as u16);
+        let at = router_view!(self, router);
+        let mut site = Site { at, wakes: &mut self.wakes, outgoing: &mut self.outgoing };
+        if tail {
+            self.routing.tail_left(&mut site, port, lane);
+        }
+        if first != NONE {
+            let packet = &mut self.packets[first];
+            advance_leg(&*self.topology, self.routers.number(router), packet);
+            self.routing.head_arrived(&mut site, port, lane, packet);
+        }
+        self.carry_out(router);
+    }
+
+    /// The head of `queue` leaves over `output`, in virtual channel `vc`.
+    #[inline(always)]
+    pub(crate) fn announce_departure(&mut self, queue: u32, output: u32, vc: u16) {
+        if self.tables.outputs[output].class == 0 {
+            return;
+        }
+        let q = &self.queues[queue];
+        let (input, packet) = (&self.inputs[q.port], q.first);
+        let vc = match self.settings.networks {
+            1 => vc,
+            _ => self.within(packet, self.tables.outputs[output].class, vc),
+        };
+        let hop = Hop { port: (output - self.tables.first_port[input.router]) as u16, vc: vc as u8, vcs: 1 };
+        let at = router_view!(self, input.router);
+        let lane = (queue - input.queues) as u16;
+        self.routing.departs(&at, input.number, lane, hop, &mut self.packets[packet]);
+    }
+
+    /// Sends what the mechanism has handed over at `router`.
+    #[inline(never)]
+    fn send_messages(&mut self, router: u32) {
+        let mut outgoing = std::mem::take(&mut self.outgoing);
+        for Outgoing { port, payload, phits } in outgoing.drain(..) {
+            let index = self.tables.first_port[router] + u32::from(port);
+            let Peer::Router { router: to, port } = self.topology.port(self.routers.number(router), port).peer else {
+                continue;
+            };
+            if self.tables.outputs[index].far_partition == BROKEN {
+                continue;
+            }
+            let leaves = self.put_on_link(index, phits);
+            let output = &self.tables.outputs[index];
+            let at = leaves + self.settings.latency[output.class as usize % MOST_CLASSES].max(1);
+            let far = output.far_partition;
+            self.dispatch(far, at, Message { party: Party::Routing, router: to, port, payload });
+        }
+        self.outgoing = outgoing;
+    }
+
+    /// Puts a control message of `phits` phits on the link of output `index`, after what has been granted before;
+    /// returns the tick at which it is on it. Without phits it needs no link.
+    pub(crate) fn put_on_link(&mut self, index: u32, phits: u32) -> Tick {
+        self.collector.counters.control.messages += 1;
+        if phits == 0 {
+            return self.now;
+        }
+        let time = self.link_time(index, phits);
+        let output = &mut self.tables.outputs[index];
+        let class = output.class as usize % MOST_CLASSES;
+        let free = match &mut self.rates {
+            Some(rates) => rates.whole_ticks(index, output.free),
+            None => output.free,
+        };
+        let start = self.config.links.align(self.now.max(free));
+        let leaves = start + time;
+        output.free = leaves;
+        output.phits += u64::from(phits);
+        self.collector.counters.control.phits[class] += u64::from(phits);
+        self.wires.note(index, (start, leaves), phits, true);
+        leaves
+    }
+
+    /// Files the arrival of a control message here or with partition `far`.
+    pub(crate) fn dispatch(&mut self, far: u32, at: Tick, message: Message) {
+        match far == self.index {
+            true => self.expect(at, message),
+            false => self.outbox.mail[far as usize].messages.push((at, message)),
+        }
+    }
+
+    /// Files the arrival of a control message.
+    pub(crate) fn expect(&mut self, at: Tick, message: Message) {
+        let place = match self.free_messages.pop() {
+            Some(place) => {
+                self.messages[place as usize] = Some(message);
+                place
+            }
+            None => {
+                self.messages.push(Some(message));
+                self.messages.len() as u32 - 1
+            }
+        };
+        // As for other mail, a tick too early is as good as the current one.
+        let before = self.now.min(at - 1);
+        self.file_after(before, at, kind::MESSAGE, place, NONE);
+    }
+
+    /// A control message has arrived.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn hear(&mut self, place: u32) {
+        let Some(Message { party, router, port, payload }) = self.messages[place as usize].take() else { return };
+        self.free_messages.push(place);
+        if party == Party::Sender {
+            return self.hear_as_sender(router, &payload);
+        }
+        let router = self.routers.place(router) as u32;
+        self.visit(router, |routing, site| routing.hear(site, port, &payload));
+    }
+}

@@ -1,0 +1,188 @@
+//! What managed queue organisations do to a partition (see [`Manager`]).
+
+use crate::engine::{NONE, Tick};
+use crate::fabric::input_queued::options::kernel::{General, Single};
+use crate::fabric::input_queued::partition::Partition;
+use crate::fabric::input_queued::post::messages::{Message, Party};
+use crate::fabric::input_queued::state::kind;
+use crate::fabric::input_queued::state::records::Queue;
+use crate::fabric::seams::allocator::Request;
+use crate::fabric::seams::queueing::{Manager, QueueSite};
+use crate::fabric::seams::routing::Payload;
+use crate::packet::{MOST_CLASSES, Packet};
+
+impl Partition {
+    /// Lets the manager do something, and puts it back.
+    #[inline]
+    fn manage(&mut self, act: impl FnOnce(&mut dyn Manager, &mut dyn QueueSite)) {
+        if let Some(mut manager) = self.manager.take() {
+            act(&mut *manager, self);
+            self.manager = Some(manager);
+        }
+    }
+
+    /// A packet has come into `queue`.
+    #[inline(always)]
+    pub(crate) fn came(&mut self, queue: u32, packet: u32) {
+        let port = self.queues[queue].port;
+        let lane = (queue - self.inputs[port].queues) as u16;
+        if self.manager.as_mut().is_some_and(|manager| manager.arrived(port, lane, &self.packets[packet])) {
+            self.reviews.insert(port);
+        }
+    }
+
+    /// A packet has been granted and leaves `queue`.
+    #[inline(always)]
+    pub(crate) fn gone(&mut self, queue: u32, packet: u32) {
+        let port = self.queues[queue].port;
+        let lane = (queue - self.inputs[port].queues) as u16;
+        let now = self.now;
+        if self.manager.as_mut().is_some_and(|manager| manager.left(port, lane, &self.packets[packet], now)) {
+            self.reviews.insert(port);
+        }
+    }
+
+    /// Reviews the ports at which something has happened.
+    #[inline(never)]
+    pub(crate) fn review(&mut self) {
+        let mut ports = std::mem::take(&mut self.reviewing);
+        self.reviews.drain_into(&mut ports);
+        self.manage(|manager, site| ports.iter().for_each(|port| manager.review(site, *port)));
+        self.reviewing = ports;
+    }
+
+    /// Of the requests of one input only the one that the manager puts first goes forward.
+    #[inline(never)]
+    pub(crate) fn choose(&mut self, requests: &mut Vec<Request>) {
+        let Some(manager) = &self.manager else { return };
+        let rank = |request: &Request| {
+            let packet = self.queues[request.queue].first;
+            manager.rank(request.port, request.lane, self.packets[packet].entry)
+        };
+        // Most are alone, and often all.
+        let Some(shared) = requests.windows(2).position(|pair| pair[0].port == pair[1].port) else { return };
+        let (mut kept, mut place) = (shared, shared);
+        while let Some(first) = requests.get(place) {
+            let (port, mut best, mut next) = (first.port, place, place + 1);
+            // Ranks are asked for where there is a choice.
+            if requests.get(next).is_some_and(|request| request.port == port) {
+                let mut least = rank(first);
+                while let Some(request) = requests.get(next).filter(|request| request.port == port) {
+                    let own = rank(request);
+                    let loser = if own < least { std::mem::replace(&mut best, next) } else { next };
+                    least = least.min(own);
+                    self.again.push(requests[loser].queue);
+                    next += 1;
+                }
+            }
+            requests[kept] = requests[best];
+            (kept, place) = (kept + 1, next);
+        }
+        requests.truncate(kept);
+    }
+
+    /// Moves the first packet of one queue of `port` to the end of another.
+    pub(crate) fn move_head(&mut self, port: u32, from: u16, to: u16) {
+        let queues = self.inputs[port].queues;
+        let (from, to) = (queues + u32::from(from), queues + u32::from(to));
+        let q = &mut self.queues[from];
+        let (packet, empty) = (q.first, q.first == q.last);
+        q.first = if empty { NONE } else { self.packets[packet].next };
+        q.output = NONE;
+        if empty {
+            q.last = NONE;
+        } else {
+            let eligible = self.progress(from).eligible;
+            self.come_to_front::<Single>(from, eligible.max(self.now));
+        }
+        let q = &mut self.queues[to];
+        if q.first == NONE {
+            *q = Queue { first: packet, last: packet, output: NONE, ..*q };
+            self.whole_packet_is_last_in(to);
+            self.come_to_front::<Single>(to, self.now);
+        } else {
+            let last = std::mem::replace(&mut q.last, packet);
+            self.whole_packet_is_last_in(to);
+            self.packets[last].next = packet;
+        }
+    }
+
+    /// Notes it, where progress is kept.
+    fn whole_packet_is_last_in(&mut self, queue: u32) {
+        if let Some(progress) = self.progress.get_mut(queue as usize) {
+            progress.arrived = 1;
+        }
+    }
+
+    /// Holds a queue of `port` back, or lets it go.
+    pub(crate) fn hold(&mut self, port: u32, lane: u16, held: bool) {
+        let queue = self.inputs[port].queues + u32::from(lane);
+        let before = std::mem::replace(&mut self.held[queue], held);
+        if before && !held && self.queues[queue].first != NONE {
+            self.offer::<General>(port, queue);
+        }
+    }
+
+    /// Sends a message to whatever sends into input `port`.
+    pub(crate) fn notify(&mut self, port: u32, payload: Payload, phits: u32) {
+        let input = &self.inputs[port];
+        let (target, far) = (input.upstream, input.upstream_partition);
+        let leaves = match self.ways_back[port] {
+            Tick::MAX => self.put_on_link(port, phits.max(1)),
+            // No link goes that way: a wire of its own, as for credits, as wide as the link.
+            free => {
+                let leaves = free.max(self.now) + self.link_time(port, phits.max(1));
+                self.ways_back[port] = leaves;
+                self.collector.counters.control.messages += 1;
+                leaves
+            }
+        };
+        let at = leaves + self.settings.latency[self.tables.outputs[port].class as usize % MOST_CLASSES].max(1);
+        self.dispatch(far, at, Message { party: Party::Sender, router: target, port: 0, payload });
+    }
+
+    /// A message has come for output or endpoint `target`.
+    pub(crate) fn hear_as_sender(&mut self, target: u32, payload: &Payload) {
+        let ports = self.tables.outputs.len() as u32;
+        if target >= ports {
+            self.manage(|manager, site| manager.hear_endpoint(site, target - ports, payload));
+            return;
+        }
+        let router = self.tables.outputs[target].router;
+        (self.tables.first_port[router]..self.tables.first_port[router + 1]).for_each(|port| self.reviews.insert(port));
+        self.manage(|manager, site| manager.hear(site, target, payload));
+    }
+}
+
+impl QueueSite for Partition {
+    #[inline]
+    fn now(&self) -> Tick {
+        self.now
+    }
+
+    #[inline]
+    fn head(&self, port: u32, queue: u16) -> Option<&Packet> {
+        let first = self.queues[self.inputs[port].queues + u32::from(queue)].first;
+        (first != NONE).then(|| &self.packets[first])
+    }
+
+    fn move_head(&mut self, port: u32, from: u16, to: u16) {
+        Partition::move_head(self, port, from, to);
+    }
+
+    fn hold(&mut self, port: u32, queue: u16, held: bool) {
+        Partition::hold(self, port, queue, held);
+    }
+
+    fn review_at(&mut self, port: u32, at: Tick) {
+        self.file(at, kind::REVIEW, port, 0);
+    }
+
+    fn hold_destination(&mut self, endpoint: u32, destination: u32, held: bool) {
+        Partition::hold_destination(self, endpoint, destination, held);
+    }
+
+    fn notify(&mut self, port: u32, message: Payload, phits: u32) {
+        Partition::notify(self, port, message, phits);
+    }
+}

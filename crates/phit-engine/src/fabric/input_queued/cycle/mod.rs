@@ -1,0 +1,14 @@
+//! One cycle of the routers, stage by stage.
+
+pub(crate) mod alternatives;
+pub(crate) mod blocks;
+pub(crate) mod channels;
+pub(crate) mod control;
+pub(crate) mod events;
+pub(crate) mod heads;
+pub(crate) mod lone;
+pub(crate) mod managed;
+pub(crate) mod rounds;
+pub(crate) mod speculation;
+pub(crate) mod step;
+pub(crate) mod transfer;

@@ -1,0 +1,609 @@
+//! One tick of the routers: route the heads that need it, gather requests, allocate, transfer.
+
+use super::lone::CHANNEL_ONLY;
+use super::speculation::SPECULATIVE;
+use crate::engine::bits::{bit, short_bit};
+use crate::engine::{NONE, Tick};
+use crate::fabric::input_queued::allocation::vc_allocation::Waiting;
+use crate::fabric::input_queued::options::kernel::{General, Kernel};
+use crate::fabric::input_queued::partition::Partition;
+use crate::fabric::input_queued::state::kind;
+use crate::fabric::input_queued::state::records::{Input, Output, Progress, Queue};
+use crate::fabric::input_queued::waiting::wait_lists::Waits;
+use crate::fabric::input_queued::wiring::rates::PortRates;
+use crate::fabric::seams::allocator::Request;
+use crate::fabric::seams::routing::Watched;
+use crate::packet::Packet;
+
+/// What becomes of a queue that was looked at.
+enum Look {
+    /// It requests, or waits for an event that makes it ready.
+    Done,
+    /// It is looked at again in the next tick.
+    Again,
+    /// It is not looked at before this tick, in which its output is free.
+    Until(Tick),
+    /// It waits for this output port.
+    Sleep(u32),
+    /// It waits in the list of that.
+    Wait(Waits),
+    /// It waits for what its decision depends on.
+    Watch,
+}
+
+/// The requests that have not been granted.
+fn lost(requests: &[Request]) -> impl Iterator<Item = &Request> {
+    requests.iter().filter(|request| !request.granted)
+}
+
+impl Partition {
+    /// Everything that the routers do in this tick after the arrivals.
+    ///
+    /// The candidates are looked at in the order of their queues, whatever order they were listed in; queues of one
+    /// port and ports of one router follow one another, so that each router's requests form a run.
+    #[inline(never)]
+    pub(crate) fn step<K: Kernel>(&mut self) {
+        if K::IN_BLOCKS {
+            return self.step_in_blocks::<K>();
+        }
+        let mut requests = std::mem::take(&mut self.requests);
+        let mut losers = std::mem::take(&mut self.losers);
+        self.round::<K>(&mut requests, &mut losers);
+        if K::EXTRAS && K::WHOLE && !K::HELD && !K::LISTS && self.settings.rounds > 1 {
+            self.further_rounds::<K>(&mut requests, &mut losers);
+        }
+        // What they may do next depends on what the winners have taken.
+        losers.drain(..).for_each(|loser| self.try_again::<K>(&loser));
+        self.losers = losers;
+        requests.clear();
+        self.requests = requests;
+        while let Some(queue) = self.again.pop() {
+            self.offer::<K>(self.queues[queue].port, queue);
+        }
+    }
+
+    /// A round of allocation: looks at the candidates, and carries out what is granted. Both lists are empty before.
+    #[inline(always)]
+    pub(crate) fn round<K: Kernel>(&mut self, requests: &mut Vec<Request>, losers: &mut Vec<Request>) {
+        self.scratch.latest = NONE;
+        if self.settings.wants::<K>().batch {
+            // What is gone through is taken out of the partition while that changes.
+            let mut looking = std::mem::take(&mut self.looking);
+            self.candidates.drain_into(&mut looking);
+            self.route_batches::<K>(&looking);
+            looking.iter().for_each(|queue| self.look_at::<K, false>(*queue, requests));
+            self.looking = looking;
+        } else {
+            self.look_at_all::<K>(requests);
+        }
+        if self.settings.at_outputs::<K>() {
+            self.serve_outputs::<K>(requests);
+        }
+        if !self.discards.is_empty() {
+            self.discard_all::<K>();
+        }
+        self.allocate::<K>(requests, losers);
+    }
+
+    /// Allocates virtual channels and the crossbar to those who ask, and carries out what is granted.
+    #[inline(always)]
+    pub(crate) fn allocate<K: Kernel>(&mut self, requests: &mut Vec<Request>, losers: &mut Vec<Request>) {
+        if K::LONE {
+            self.allocate_lone(requests);
+            self.transfer_all::<K>(requests, losers);
+            return self.count_hops::<K>(requests.len() - losers.len());
+        }
+        if K::HELD && !self.waiting.is_empty() {
+            self.allocate_channels::<K>(requests);
+        }
+        if self.settings.managed::<K>() {
+            self.choose(requests);
+        }
+        if K::EXTRAS && self.settings.connects_packets {
+            self.keep_connections::<K>(requests);
+        }
+        if self.settings.ideal::<K>() {
+            self.grant_in_turn::<K>(requests);
+            losers.extend(lost(requests));
+        } else if K::EXTRAS && self.settings.several_paths {
+            self.grant_paths::<K>(requests);
+            losers.extend(lost(requests));
+        } else {
+            let turn = self.turn::<K>();
+            match K::NOTED && self.allocator.grants_apart() {
+                true => self.allocator.allocate_noted(turn, &mut self.rngs, requests, &mut self.scratch),
+                false => self.allocator.allocate_all(turn, &mut self.rngs, requests, &mut self.scratch),
+            }
+            self.transfer_all::<K>(requests, losers);
+        }
+        self.count_hops::<K>(requests.len() - losers.len());
+    }
+
+    /// So many requests have been granted.
+    #[inline(always)]
+    fn count_hops<K: Kernel>(&mut self, granted: usize) {
+        self.collector.counters.work.flit_hops += granted as u64;
+        if K::WHOLE {
+            self.collector.counters.work.packet_hops += granted as u64;
+        }
+    }
+
+    /// Looks at all candidates. A function of its own, as the next: registers are few, and neither needs what the
+    /// other has at hand.
+    #[inline(never)]
+    fn look_at_all<K: Kernel>(&mut self, requests: &mut Vec<Request>) {
+        if K::LISTS {
+            return self.look_in_turn::<K>(requests);
+        }
+        // A look adds no candidate.
+        let mut looking = std::mem::take(&mut self.looking);
+        self.candidates.drain_into(&mut looking);
+        // Queues before this one need not request: the first of their port does.
+        let mut led = 0;
+        for &queue in &*looking {
+            if K::MANAGED && queue < led {
+                self.again.push(queue);
+                continue;
+            }
+            let before = requests.len();
+            self.look_at::<K, false>(queue, requests);
+            if K::MANAGED && self.settings.first_leads && requests.len() > before {
+                let &Input { queues, count, .. } = &self.inputs[self.queues[queue].port];
+                if queue == queues {
+                    led = queues + u32::from(count);
+                }
+            }
+        }
+        self.looking = looking;
+    }
+
+    /// Looks at all candidates, where an input may have many: those of one input in turn, if the allocator takes turns,
+    /// until one requests. The others could but lose, and are spared that.
+    #[inline(always)]
+    fn look_in_turn<K: Kernel>(&mut self, requests: &mut Vec<Request>) {
+        let mut looking = std::mem::take(&mut self.looking);
+        self.candidates.drain_into(&mut looking);
+        let mut rest = &looking[..];
+        while let Some(&queue) = rest.first() {
+            let &Input { queues, count, .. } = &self.inputs[self.queues[queue].port];
+            let end = queues + u32::from(count);
+            let (own, others) = rest.split_at(rest.iter().take_while(|queue| **queue < end).count());
+            rest = others;
+            let turn = if own.len() > 1 { self.allocator.turn(self.queues[queue].port) } else { None };
+            let first = turn.map_or(0, |turn| own.partition_point(|queue| *queue < queues + u32::from(turn)));
+            let mut order = own[first..].iter().chain(&own[..first]);
+            let before = requests.len();
+            while let Some(&queue) = order.next() {
+                self.look_at::<K, false>(queue, requests);
+                if turn.is_some() && requests.len() > before {
+                    for &queue in order.by_ref() {
+                        self.again.push(queue);
+                    }
+                }
+            }
+        }
+        self.looking = looking;
+    }
+
+    /// Carries out those `requests` that have been granted, and notes the others.
+    #[inline(never)]
+    fn transfer_all<K: Kernel>(&mut self, requests: &[Request], losers: &mut Vec<Request>) {
+        for request in requests {
+            // What is granted to a head without a channel is lost.
+            let in_vain = !K::LONE && self.settings.speculates::<K>() && request.vc == SPECULATIVE;
+            if !request.granted || in_vain {
+                losers.push(*request);
+                continue;
+            }
+            let crowded = self.settings.at_outputs::<K>() && self.tables.outputs[request.output].waiters != 0;
+            if crowded {
+                self.leave_output(request.port, request.queue, request.output);
+            }
+            self.transfer::<K>(request);
+            if crowded {
+                self.call_output_when_free(request.output);
+            }
+        }
+    }
+
+    /// Looks at the front of one queue, and sees to it that it is looked at again.
+    #[inline(always)]
+    pub(crate) fn look_at<K: Kernel, const HOLDS: bool>(&mut self, queue: u32, requests: &mut Vec<Request>) {
+        match self.look::<K, HOLDS>(queue, requests) {
+            Look::Again => self.again.push(queue),
+            Look::Done => {}
+            Look::Until(at) => self.file(at, kind::READY, queue, 0),
+            Look::Watch => self.watch(queue),
+            Look::Wait(what) => {
+                if K::LISTS {
+                    self.wait(queue, what);
+                }
+            }
+            Look::Sleep(output) if self.settings.at_outputs::<K>() => {
+                self.sleep_at_output(self.queues[queue].port, queue, output);
+            }
+            Look::Sleep(output) => {
+                let input = &mut self.inputs[self.queues[queue].port];
+                input.asleep |= short_bit(queue - input.queues);
+                self.tables.outputs[output].waiters |= bit(input.number.into());
+            }
+        }
+    }
+
+    /// Under an ideal allocator everybody wins, but room for one is not room for all: in turn, as far as it goes.
+    #[cold]
+    #[inline(never)]
+    fn grant_in_turn<K: Kernel>(&mut self, requests: &mut [Request]) {
+        for run in requests.chunk_by_mut(|a, b| a.router == b.router) {
+            let turn = (self.now / self.settings.fine) as usize % run.len();
+            for place in (turn..run.len()).chain(0..turn) {
+                if self.still_fits(&run[place]) {
+                    run[place].granted = true;
+                    self.transfer::<K>(&run[place]);
+                }
+            }
+        }
+    }
+
+    /// A request has lost.
+    #[inline(always)]
+    pub(crate) fn try_again<K: Kernel>(&mut self, loser: &Request) {
+        if self.settings.at_outputs::<K>() {
+            return self.lose_at_output::<K>(loser);
+        }
+        let busy = self.tables.outputs[loser.output].busy;
+        let free = self.inputs[loser.port].busy <= self.next_look;
+        if K::APART && free && busy <= self.next_look {
+            // It has asked for the crossbar, and so it holds a channel.
+            self.holders.insert(loser.queue);
+        } else if self.waits_alone::<K>(loser.output) && free && busy > self.next_look {
+            self.file(busy, kind::READY, loser.queue, 0);
+        } else {
+            self.offer::<K>(loser.port, loser.queue);
+        }
+    }
+
+    /// True if a queue that waits for nothing but the tick in which its output is free need not be known to that
+    /// output.
+    #[inline(always)]
+    fn waits_alone<K: Kernel>(&self, output: u32) -> bool {
+        let alone = || !self.settings.at_outputs::<K>() || self.tables.outputs[output].waiters == 0;
+        !K::LISTS && !self.settings.wants::<K>().redecide && alone()
+    }
+
+    /// Looks at the front of one queue; if it can request, it does. `HOLDS`: it is known to hold a channel.
+    #[inline(always)]
+    fn look<K: Kernel, const HOLDS: bool>(&mut self, queue: u32, requests: &mut Vec<Request>) -> Look {
+        let now = self.now;
+        let q = &self.queues[queue];
+        if K::EXTRAS && self.settings.several_paths && q.first != NONE {
+            // The port is free when one of its paths is, this one perhaps later.
+            let free = self.input_path_busy(q.port, queue - self.inputs[q.port].queues);
+            if free > now {
+                return Look::Until(free);
+            }
+        }
+        // What a mechanism looks at once in a tick may be different in the next one.
+        let later = K::EXTRAS && self.tables.round > 0;
+        // Where no progress is kept, packets come to the front no later than their port is free.
+        if q.first == NONE {
+            return Look::Done;
+        }
+        if self.settings.progress::<K>() && self.progress[queue].eligible > now {
+            // A head that came to the front in an earlier round of this tick is a candidate of the next tick, and
+            // nothing else wakes it. Whoever else comes too early has an event filed for the tick in which it may ask.
+            return if later && self.settings.immediate::<K>() { Look::Again } else { Look::Done };
+        }
+        let port = q.port;
+        if K::EXTRAS && self.settings.fine > 1 && self.rests(queue) {
+            return Look::Again;
+        }
+        // What of it is needed is read where it is needed: to keep it all at hand would take more instructions.
+        let input = &self.inputs[port];
+        if self.settings.managed::<K>() && self.held[queue] {
+            return Look::Done;
+        }
+        if input.busy > now {
+            return Look::Again;
+        }
+        let redecides =
+            self.settings.wants::<K>().redecide && (!K::HELD || self.progress[queue].sent == 0 && q.vcs != 0);
+        let watches = redecides && (K::ADAPTIVE || !self.settings.every_cycle) && !later;
+        let watch = if watches { Look::Watch } else { Look::Again };
+        let mut decided = (q.output, q.vc, q.vcs);
+        if !HOLDS && (q.output == NONE || redecides) && !self.settings.wants::<K>().batch {
+            let &Input { queues, router, number, .. } = input;
+            self.route::<K>(router, number, port, queue, queue - queues);
+            let q = &self.queues[queue];
+            decided = (q.output, q.vc, q.vcs);
+        }
+        let (index, vc, vcs) = decided;
+        let vcs = if HOLDS { 0 } else { vcs };
+        let q = &self.queues[queue];
+        if !K::SETTLED && index == NONE {
+            return if self.discards.contains(&queue) { Look::Done } else { watch };
+        }
+        let (size, birth) = match K::SIZED || K::WHOLE && self.settings.alike {
+            true => (self.settings.size, 0),
+            false => {
+                let &Packet { flits, size, birth, .. } = &self.packets[q.first];
+                let size = match K::WHOLE || flits == 1 {
+                    true => size.into(),
+                    false => {
+                        let Progress { arrived, sent, .. } = self.progress[queue];
+                        let available = if q.first == q.last { arrived } else { flits };
+                        if sent >= available {
+                            return Look::Done;
+                        }
+                        self.config.flit_phits(size, sent)
+                    }
+                };
+                match K::EXTRAS && self.settings.ranked.0 {
+                    true => (size, self.rank(q.first)),
+                    false => (size, birth),
+                }
+            }
+        };
+        let output = &self.tables.outputs[index];
+        // An ejection depends on nothing but its output.
+        let sleep = match K::LISTS {
+            true => Look::Wait(Waits::Output(index)),
+            false if redecides && output.class != 0 => watch,
+            false => Look::Sleep(index),
+        };
+
+        let granted = match vcs {
+            0 if K::APART && !HOLDS => {
+                self.holding.insert(queue);
+                return Look::Done;
+            }
+            0 if K::HELD => {
+                Some(vc).filter(|vc| self.tables.channels[output.vc + u32::from(*vc)].credits >= size as i32)
+            }
+            _ if K::EXTRAS && !K::STAGED && K::HELD && self.settings.wants.alternatives && output.class != 0 => {
+                return match self.ask_of_several(requests, queue, (size, birth)) {
+                    NONE => Look::Again,
+                    _ => Look::Done,
+                };
+            }
+            _ if K::LONE => {
+                if self.tables.owners[output.vc] != NONE {
+                    return sleep;
+                }
+                let room = self.tables.channels[output.vc].credits >= size as i32;
+                let crosses = room && output.busy <= now && self.has_output_room::<K>(index, size);
+                let vc = if crosses { SPECULATIVE } else { CHANNEL_ONLY };
+                self.request::<K>(requests, (queue, port, index), (vc, size, birth));
+                return Look::Done;
+            }
+            _ if K::STAGED || K::HELD && self.vc_allocator.is_some() => {
+                let router = self.inputs[port].router;
+                let first = output.vc + u32::from(vc);
+                let free = match K::EXTRAS {
+                    true => self.askable(first, vcs, (output.class, size)),
+                    false => self.free_channels(first, vcs),
+                };
+                if free == 0 {
+                    return sleep;
+                }
+                let packet = self.queues[queue].first;
+                let (number, count, class) = (self.turn_of::<K>(port, queue), vcs as u8, output.class);
+                let output = ((index - self.tables.first_port[router]) % 64) as u8;
+                let request = match self.settings.speculates::<K>() {
+                    true => self.speculate::<K>(requests, queue, (first, free), (size, birth)),
+                    false => NONE,
+                };
+                self.waiting.push(Waiting {
+                    queue,
+                    packet,
+                    router,
+                    first,
+                    free,
+                    request,
+                    number,
+                    count,
+                    output,
+                    class,
+                });
+                // Where those with a channel stand apart, it is known after the stage who is looked at again.
+                return if request == NONE && !K::APART { Look::Again } else { Look::Done };
+            }
+            _ if K::EXTRAS && self.settings.reuse_when_empty => {
+                let reusable = |vc: u16| self.reusable(output.vc + u32::from(vc), output.class);
+                (vc..vc + vcs).find(|vc| reusable(*vc) && self.fits::<K>(output.vc, *vc, size))
+            }
+            _ => self.roomiest::<K>(output.vc, (vc, vcs), size),
+        };
+        let Some(vc) = granted else {
+            return if K::LISTS && vcs == 1 { Look::Wait(Waits::Channel(output.vc + u32::from(vc))) } else { sleep };
+        };
+        let occupied = match K::EXTRAS && self.settings.several_paths {
+            true => self.output_path_busy(index, self.inputs[port].number),
+            false => output.busy,
+        };
+        if occupied > now {
+            // A port that is free in the next tick is simply asked again.
+            if occupied == now + 1 && !(self.settings.at_outputs::<K>() && output.waiters != 0) {
+                return Look::Again;
+            }
+            if self.waits_alone::<K>(index) {
+                return Look::Until(occupied);
+            }
+            self.wake_output_at(index, occupied);
+            return if K::LISTS {
+                Look::Wait(Waits::Crossbar(port, index - self.tables.first_port[self.inputs[port].router]))
+            } else {
+                sleep
+            };
+        }
+        if let Some(room) = self.full_until::<K>(index, size) {
+            if self.waits_alone::<K>(index) {
+                return Look::Until(room);
+            }
+            self.wake_output_at(index, room);
+            return sleep;
+        }
+        if self.settings.at_outputs::<K>()
+            && self.tables.outputs[index].waiters != 0
+            && self.at_outputs.due.contains(index)
+        {
+            // The output chooses among all who want it now.
+            return sleep;
+        }
+        if K::LISTS {
+            self.packets.prefetch(self.queues[queue].first);
+        }
+        if K::NOTED {
+            self.note_asked(port, index);
+        }
+        self.request::<K>(requests, (queue, port, index), (vc, size, birth));
+        Look::Done
+    }
+
+    /// A head of input `port` is about to ask for `output`: notes its router if another has asked for one of the two in
+    /// this tick, or in one of which the lowest bits are the same.
+    #[inline(always)]
+    fn note_asked(&mut self, port: u32, output: u32) {
+        let Output { asked, router, .. } = &mut self.tables.outputs[output];
+        let now = self.now as u8;
+        // Those of one input follow one another.
+        let latest = std::mem::replace(&mut self.scratch.latest, port);
+        if (std::mem::replace(asked, now) == now) | (latest == port) {
+            self.scratch.contended.push(*router);
+        }
+    }
+
+    /// True if the head of `queue` asks for nothing in this tick: its router's cycle does not start here, and neither
+    /// does it come over a link of several flits a cycle, nor go over one.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn rests(&self, queue: u32) -> bool {
+        let &Queue { port, output, .. } = &self.queues[queue];
+        let fast = |rates: &PortRates| rates.comes_fast(port) || output != NONE && rates.leaves_fast(output);
+        !self.now.is_multiple_of(self.settings.fine) && !self.rates.as_ref().is_some_and(|rates| fast(rates))
+    }
+
+    /// Requests `output` for the first flit of `queue` of input `port`, of `size` phits, in virtual channel `vc` there.
+    #[inline(always)]
+    pub(crate) fn request<K: Kernel>(
+        &self,
+        requests: &mut Vec<Request>,
+        (queue, port, output): (u32, u32, u32),
+        (vc, size, birth): (u16, u32, Tick),
+    ) {
+        let &Input { queues, router, number, class, .. } = &self.inputs[port];
+        let speculative = K::HELD && !K::LONE && self.settings.speculates::<K>() && vc == SPECULATIVE;
+        let after = if speculative { self.settings.speculative_class } else { 0 };
+        requests.push(Request {
+            queue,
+            port,
+            output,
+            router,
+            birth,
+            input: number,
+            lane: (queue - queues) as u16,
+            vc,
+            size: size as u16,
+            class: u8::from(class < self.settings.after_transit) + after,
+            granted: false,
+        });
+    }
+
+    /// True if virtual channel `vc` of the output whose first is `first` takes a head of `size` phits.
+    #[inline(always)]
+    fn fits<K: Kernel>(&self, first: u32, vc: u16, size: u32) -> bool {
+        let channel = first + u32::from(vc);
+        self.tables.channels[channel].credits >= size as i32 && (!K::HELD || self.tables.owners[channel] == NONE)
+    }
+
+    /// Of `vcs` virtual channels from `vc` on of the output whose first channel is `first`, the one with most credits
+    /// that takes a head of `size` phits, the first of equals.
+    #[inline(always)]
+    pub(crate) fn roomiest<K: Kernel>(&self, first: u32, (vc, vcs): (u16, u16), size: u32) -> Option<u16> {
+        if vcs == 1 {
+            return Some(vc).filter(|vc| self.fits::<K>(first, *vc, size));
+        }
+        let credits = |vc: u16| self.tables.channels[first + u32::from(vc)].credits;
+        (vc..vc + vcs)
+            .filter(|vc| self.fits::<K>(first, *vc, size))
+            .reduce(|a, b| if credits(b) > credits(a) { b } else { a })
+    }
+
+    /// True if the earlier grants of this tick have left room for `grant`, and its channel to it.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn still_fits(&mut self, grant: &Request) -> bool {
+        let &Output { vc, class, .. } = &self.tables.outputs[grant.output];
+        let channel = vc + u32::from(grant.vc);
+        let size = u32::from(grant.size);
+        grant.vc != SPECULATIVE
+            && self.tables.channels[channel].credits >= size as i32
+            && (self.queues[grant.queue].vcs == 0 || self.owner(channel) == NONE && self.reusable(channel, class))
+            && self.has_output_room::<General>(grant.output, size)
+    }
+
+    /// The tick in which the buffer of `output` is worth asking again for room for `size` phits; `None` if it has it.
+    #[inline(always)]
+    pub(crate) fn full_until<K: Kernel>(&mut self, output: u32, size: u32) -> Option<Tick> {
+        let (buffers, record) = (&mut self.tables.buffers, &self.tables.outputs[output]);
+        if K::ALIKE || buffers.by_time() {
+            return buffers.is_full(record).then(|| buffers.room_from(record));
+        }
+        buffers.more_from(output, size, self.now)
+    }
+
+    /// True if there is room for `size` phits in the buffer of `output`.
+    #[inline(always)]
+    pub(crate) fn has_output_room<K: Kernel>(&mut self, output: u32, size: u32) -> bool {
+        self.full_until::<K>(output, size).is_none()
+    }
+
+    /// Lets `queue` wait until the output chosen for it changes, or one of those that its mechanism watches.
+    #[cold]
+    #[inline(never)]
+    fn watch(&mut self, queue: u32) {
+        let &Queue { port, output, first: packet, .. } = &self.queues[queue];
+        let input = &mut self.inputs[port];
+        let (router, number) = (input.router, input.number);
+        input.asleep |= short_bit(queue - input.queues);
+        let size = u32::from(self.packets[packet].size).min(self.config.buffers.flit_size);
+        let (first, end) = (self.tables.first_port[router], self.tables.first_port[router + 1]);
+        // That time alone wakes those who wait for the chosen output has been seen to when it was looked at.
+        if output != NONE {
+            self.tables.outputs[output].waiters |= bit(number.into());
+        }
+        if !self.watched.named {
+            (first..end).for_each(|output| self.watch_output(output, number, size));
+        }
+        for index in 0..self.watched.outputs.len() {
+            let Watched { ports, time } = self.watched.outputs[index].clone();
+            for output in first + u32::from(ports.start)..(first + u32::from(ports.end)).min(end) {
+                match time {
+                    true => self.watch_output(output, number, size),
+                    false => self.tables.outputs[output].waiters |= bit(number.into()),
+                }
+            }
+        }
+    }
+
+    /// Puts the input port `number` among those who wait for `output`, and sees to it that time alone wakes them.
+    fn watch_output(&mut self, output: u32, number: u16, size: u32) {
+        self.tables.outputs[output].waiters |= bit(number.into());
+        let busy = self.tables.outputs[output].busy;
+        if busy > self.now {
+            self.wake_output_at(output, busy);
+        } else if let Some(room) = self.full_until::<General>(output, size) {
+            self.wake_output_at(output, room);
+        }
+    }
+
+    /// Files a wake-up of those who wait for `output`.
+    #[inline(never)]
+    pub(crate) fn wake_output_at(&mut self, output: u32, at: u32) {
+        let o = &mut self.tables.outputs[output];
+        if o.wake <= self.now || o.wake > at {
+            o.wake = at;
+            self.file(at, kind::OUTPUT, output, 0);
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! A granted flit leaves its queue: crossbar, output buffer, link, credit.
+//!
+//! Credits and room in the output buffer were taken with the grant, so nothing can stop the flit any more: when it
+//! starts on the link, when it arrives and when its credit is back are known here, and are filed at once.
+
+use crate::engine::{NONE, Tick};
+use crate::fabric::input_queued::endpoints::exchange::Kind;
+use crate::fabric::input_queued::options::kernel::Kernel;
+use crate::fabric::input_queued::options::settings::Times;
+use crate::fabric::input_queued::partition::Partition;
+use crate::fabric::input_queued::post::mail::{Brief, Timed};
+use crate::fabric::input_queued::state::kind::{self, pack_credit};
+use crate::fabric::input_queued::state::records::{BROKEN, Input, Progress, SINK, TAIL_PENDING};
+use crate::fabric::input_queued::wiring::passage::{Passage, later};
+use crate::fabric::input_queued::wiring::rates::Granted;
+use crate::fabric::links::align;
+use crate::fabric::seams::allocator::Request;
+use crate::fabric::seams::routing::Wants;
+use crate::packet::{MOST_CLASSES, Packet};
+use std::hint::select_unpredictable;
+
+impl Partition {
+    /// Carries out `grant`.
+    #[inline(always)]
+    pub(crate) fn transfer<K: Kernel>(&mut self, grant: &Request) {
+        let now = self.now;
+        let size = if K::SIZED { self.settings.size } else { u32::from(grant.size) };
+        if self.settings.wants::<K>().departures && (K::WHOLE || self.progress[grant.queue].sent == 0) {
+            self.announce_departure(grant.queue, grant.output, grant.vc);
+        }
+        if K::CALLED && self.settings.rereads {
+            self.occupied::<K>(grant.output);
+        }
+        let q = &self.queues[grant.queue];
+        let (packet, port) = (q.first, q.port);
+        let p = &mut self.packets[packet];
+        let flits = p.flits;
+        // The flit may still be arriving. One with another behind it has arrived completely.
+        let (head, tail, entry) = match K::WHOLE || flits == 1 {
+            true => (true, true, p.entry),
+            false => {
+                let Progress { arrived, sent, .. } = self.progress[grant.queue];
+                let last = q.first == q.last && sent + 1 == arrived;
+                (sent == 0, sent + 1 == flits, if last { self.latest[grant.queue] } else { 0 })
+            }
+        };
+
+        let settings = &self.settings;
+        let input = &mut self.inputs[port];
+        let &mut Input { class: came_by, upstream_partition, upstream, .. } = input;
+        let came_by = came_by as usize % MOST_CLASSES;
+        let output = &mut self.tables.outputs[grant.output];
+        let class = output.class as usize % MOST_CLASSES;
+        let times = match self.times.get(size as usize) {
+            _ if K::SIZED => &self.unit,
+            Some(times) => times,
+            None => &Times::new(&self.config, settings, size),
+        };
+        let passage = match &mut self.rates {
+            Some(rates) if K::EXTRAS => {
+                let (input_free, output_free, link_free) = (input.busy, output.busy, output.free);
+                let (input, output) = (port, grant.output);
+                let granted = Granted { input, output, now, entry, input_free, output_free, link_free };
+                rates.pass(&self.config, settings, granted, (size, class, !settings.several_paths))
+            }
+            _ => Passage::new::<K>(settings, times, (came_by, class), (now, entry, output.free), size),
+        };
+        (input.busy, output.busy) = match &mut self.paths {
+            Some(paths) if K::EXTRAS => paths.take(grant, passage.occupied, passage.held),
+            _ => (passage.occupied, passage.held),
+        };
+        output.free = passage.free;
+        if self.settings.wants::<K>().batch
+            && let Some(ready) = self.tables.ready.get_mut(grant.output as usize)
+        {
+            *ready = self.tables.buffers.room_from(output).max(output.busy);
+        }
+        output.phits += u64::from(size);
+        self.wires.note_between(grant.output, (passage.start, passage.early, passage.end), size, false);
+        if !K::ALIKE {
+            self.tables.buffers.push(grant.output, passage.start, grant.size);
+        }
+        let (far, far_queue, channel) = (output.far_partition, output.far_queue, output.vc + u32::from(grant.vc));
+
+        if head {
+            if !K::WHOLE {
+                self.collector.counters.work.packet_hops += 1;
+            }
+            // Before the first grant it is the last tick of all.
+            p.injected = select_unpredictable(p.injected < now, p.injected, now);
+            p.hops.add_link(class as u8);
+        }
+        self.note_grant::<K>(grant.output, channel, size);
+        let credit_at = self.release::<K>(port, &passage) + self.settings.credit_latency[came_by];
+        let gone = if far >= BROKEN {
+            self.leave::<K>(grant, packet, &passage, channel, far, tail);
+            false
+        } else {
+            self.tables.channels[channel].credits -= size as i32;
+            self.go_on::<K>(grant, packet, &passage, far, far_queue, head)
+        };
+        if K::STAGED || K::HELD && (flits > 1 || self.vc_allocator.is_some()) {
+            self.tables.owners[channel] = if tail { NONE } else { grant.queue };
+            if tail && self.tables.outputs[grant.output].waiters != 0 {
+                self.wake::<K>(grant.output);
+            }
+        }
+
+        if K::HELD && K::EXTRAS && self.settings.shares {
+            self.sent_to_pool(grant.output, channel, size, tail);
+        }
+
+        let mut lane = u32::from(grant.lane);
+        if self.settings.managed::<K>() {
+            // The credits of all queues of a buffer are those of its first.
+            lane = self.settings.channel_of(lane) * self.settings.queues;
+        }
+        let data = pack_credit(lane, size);
+        self.post(upstream_partition, credit_at, kind::CREDIT, upstream, data);
+
+        if self.settings.managed::<K>() {
+            self.gone(grant.queue, packet);
+        }
+        if K::EXTRAS && self.settings.connects_packets {
+            self.connect(grant, tail);
+        }
+        if tail {
+            self.pop::<K>(grant.queue, packet, passage.occupied, gone);
+            return;
+        }
+        let (q, progress) = (&mut self.queues[grant.queue], &mut self.progress[grant.queue]);
+        progress.sent += 1;
+        q.vc = grant.vc;
+        q.vcs = 0;
+        if q.first != q.last || progress.sent < progress.arrived {
+            self.offer::<K>(port, grant.queue);
+        }
+    }
+
+    /// The tick in which input `port` sends the credit of the flit.
+    #[inline(always)]
+    fn release<K: Kernel>(&mut self, port: u32, passage: &Passage) -> Tick {
+        let settings = &self.settings;
+        let released = if settings.credit_at_output { passage.start } else { passage.left };
+        if !settings.credits_in_turn::<K>() {
+            return released;
+        }
+        let (next, cycle) = (&mut self.next_credit[port], settings.ticks_per_cycle);
+        let mut in_turn = || {
+            let released = align(later(released, *next), cycle);
+            *next = released + cycle;
+            released
+        };
+        match &mut self.paths {
+            Some(paths) if K::EXTRAS => paths.credit_at(port, self.now, in_turn),
+            _ => in_turn(),
+        }
+    }
+
+    /// The flit goes where no router is: to an endpoint, or over a link that has broken.
+    #[inline(always)]
+    fn leave<K: Kernel>(
+        &mut self,
+        grant: &Request,
+        packet: u32,
+        passage: &Passage,
+        channel: u32,
+        far: u32,
+        tail: bool,
+    ) {
+        let (settings, size) = (&self.settings, u32::from(grant.size));
+        let at = passage.end + settings.latency[passage.class];
+        let kept = K::EXTRAS && settings.endpoints_keep && Kind::of(&self.packets[packet]) == Kind::Request;
+        if kept && far == SINK {
+            // Its room is free again when the endpoint has sent the reply.
+            self.tables.channels[channel].credits -= size as i32;
+        }
+        if settings.endpoints_fill::<K>() && far == SINK {
+            self.tables.channels[channel].credits -= size as i32;
+            let consumed = at + settings.ticks_per_cycle;
+            let credit = pack_credit(grant.vc.into(), size);
+            let returned = consumed + settings.ejection_credit_latency;
+            self.file(returned, kind::CREDIT, grant.output, credit);
+        }
+        if far == BROKEN {
+            return self.lose_over_link(grant, packet, at, channel, tail);
+        }
+        if tail {
+            self.file(at, kind::DELIVERY, packet, grant.vc.into());
+        }
+    }
+
+    /// The flit goes over a link that has broken.
+    #[cold]
+    #[inline(never)]
+    fn lose_over_link(&mut self, grant: &Request, packet: u32, at: Tick, channel: u32, tail: bool) {
+        let size = u32::from(grant.size);
+        self.severed.discarded += i64::from(size);
+        if tail {
+            self.severed.discarded -= i64::from(self.packets[packet].size);
+            self.file(at, kind::LOSS, packet, grant.vc.into());
+        }
+        self.tables.channels[channel].credits -= size as i32;
+        self.note_loss(grant.output, grant.vc, size);
+    }
+
+    /// The flit goes to the next router, in partition `far`, whose input port has its first queue at `far_queue`; true
+    /// if that is another partition.
+    #[inline(always)]
+    fn go_on<K: Kernel>(
+        &mut self,
+        grant: &Request,
+        packet: u32,
+        passage: &Passage,
+        far: u32,
+        far_queue: u32,
+        head: bool,
+    ) -> bool {
+        let at = passage.start + self.settings.latency[passage.class];
+        let queue = far_queue + u32::from(grant.vc);
+        if !head {
+            self.post(far, at, kind::ARRIVAL, queue, NONE);
+            return far != self.index;
+        }
+        // Mechanisms know virtual channels, not the queues that these are divided into.
+        let vc = match K::BARE || self.settings.transparent {
+            true => grant.vc,
+            false => self.settings.channel_of(grant.vc.into()) as u16,
+        };
+        let vc = match K::EXTRAS && self.settings.networks > 1 {
+            true => self.within(packet, passage.class as u8, vc),
+            false => vc,
+        };
+        let p = &mut self.packets[packet];
+        (p.came_by, p.came_in) = (passage.class as u8, vc as u8);
+        if far == self.index {
+            self.file(at, kind::ARRIVAL, queue, packet);
+            return false;
+        }
+        // How it stands in its queue means nothing on its way.
+        let slice = &mut self.outbox.mail[far as usize].slices[self.slices.of(at)];
+        if K::SETTLED {
+            slice.briefs.push(Brief::of(p, at, queue), &mut self.outbox.room.briefs);
+        } else {
+            let sent = Packet { entry: at, next: queue, ..*p };
+            slice.heads.push(sent, &mut self.outbox.room.heads);
+        }
+        true
+    }
+
+    /// A mechanism that reads occupancies again must know in the next tick that one has grown.
+    #[inline(always)]
+    fn occupied<K: Kernel>(&mut self, output: u32) {
+        if self.settings.minds::<K>(self.tables.outputs[output].class) {
+            self.changed.insert(self.tables.outputs[output].router);
+        }
+        // Heads that are decided about together do not wait, and those that do, to leave the network, watch nothing.
+        let Wants { redecide, batch, .. } = self.settings.wants::<K>();
+        if redecide && !batch && self.tables.outputs[output].waiters != 0 {
+            self.wake::<K>(output);
+        }
+    }
+
+    /// Files an event here or with another partition.
+    #[inline(always)]
+    pub(crate) fn post(&mut self, partition: u32, at: Tick, kind: u32, target: u32, data: u32) {
+        if partition == self.index {
+            self.file(at, kind, target, data);
+        } else {
+            let event = kind::mailed(kind, target, data);
+            let slice = &mut self.outbox.mail[partition as usize].slices[self.slices.of(at)];
+            slice.events.push(Timed { at, event }, &mut self.outbox.room.events);
+        }
+    }
+
+    /// The tail of the first packet of `queue` has been granted; the next may follow once the port is free at `free`.
+    /// `gone`: the packet lives on in another partition.
+    #[inline(always)]
+    pub(crate) fn pop<K: Kernel>(&mut self, queue: u32, packet: u32, free: Tick, gone: bool) {
+        let q = &mut self.queues[queue];
+        let empty = q.first == q.last;
+        if empty {
+            (q.first, q.last) = (NONE, NONE);
+            if !self.settings.lasting::<K>() {
+                q.output = NONE;
+            }
+        } else {
+            q.first = self.packets[packet].next;
+        }
+        if gone {
+            self.packets.remove(packet);
+        }
+        if self.settings.wants::<K>().heads {
+            let progress = &mut self.progress[queue];
+            (progress.sent, progress.eligible) = (TAIL_PENDING, Tick::MAX);
+            self.file(free.max(self.now + 1), kind::TAIL, queue, 0);
+        } else if !empty {
+            self.come_to_front::<K>(queue, free);
+        }
+    }
+}

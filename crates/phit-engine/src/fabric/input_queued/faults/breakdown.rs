@@ -1,0 +1,228 @@
+//! Links, routers and endpoints that break during a run, and work again.
+//!
+//! What is on a link arrives, and credits come back; whatever is granted from then on is lost, and its credits never
+//! return, so that a link takes no more than a buffer's worth before routing knows of it. When routing knows, the graph
+//! is another one, and every head that has not been granted is decided about again. When the link works again its
+//! sender gets back the credits of what was lost.
+//!
+//! A router that breaks is all its links, and an endpoint the link to it; it generates nothing as long as it is broken.
+
+use super::severed::Cut;
+use crate::engine::{NONE, Tick};
+use crate::fabric::News;
+use crate::fabric::input_queued::options::kernel::{General, Kernel};
+use crate::fabric::input_queued::partition::Partition;
+use crate::fabric::input_queued::state::records::{BROKEN, Output, UNLIMITED};
+use crate::fabric::sources::Sources;
+use crate::packet::Packet;
+use crate::topology::Known;
+
+/// An output that does not work, and what it was.
+#[derive(Debug, Clone)]
+pub(crate) struct Outage {
+    pub(crate) output: u32,
+    pub(crate) far_partition: u32,
+    neighbour: u32,
+    /// By channel, phits that have been lost.
+    lost: Vec<i32>,
+    /// By channel, the credits that it had more than it has now, or fewer.
+    aside: Vec<i32>,
+}
+
+impl Partition {
+    /// The outputs `dead`, as (router, port), lead nowhere from now on, and the outputs `back` where they did before.
+    pub(crate) fn break_links(&mut self, dead: &[(u32, u16)], back: &[(u32, u16)]) {
+        // From now on it depends on more than the tables which way packets take.
+        (self.tabled, self.settings.lasting) = (None, false);
+        for output in self.outputs_among(dead) {
+            let channels = usize::from(self.tables.outputs[output].vcs);
+            let neighbour = self.neighbours.get(output as usize).copied().unwrap_or(NONE);
+            let far_partition = std::mem::replace(&mut self.tables.outputs[output].far_partition, BROKEN);
+            let none = vec![0; channels];
+            self.outages.push(Outage { output, far_partition, neighbour, lost: none.clone(), aside: none });
+            self.silence(output);
+        }
+        let broken = self.outputs_among(dead);
+        self.cut_at(Some(&broken), |_, _| 0, Cut::Front);
+        for output in self.outputs_among(back) {
+            let Some(place) = self.outages.iter().position(|outage| outage.output == output) else { continue };
+            let Outage { far_partition, neighbour, lost, aside, .. } = self.outages.swap_remove(place);
+            self.tables.outputs[output].far_partition = far_partition;
+            for (channel, (lost, aside)) in (self.tables.outputs[output].vc..).zip(lost.iter().zip(&aside)) {
+                self.tables.channels[channel].credits += lost + aside;
+            }
+            if let Some(there) = self.neighbours.get_mut(output as usize) {
+                *there = neighbour;
+            }
+            self.speak(output);
+        }
+        // What has begun to go nowhere does not end where it should have gone.
+        let repaired = self.outputs_among(back);
+        self.cut_at(Some(&repaired), |_, _| 0, Cut::Whole);
+        if !back.is_empty() {
+            self.wake_everybody();
+        }
+    }
+
+    /// Routing knows what has broken and what works again. What still goes over a broken link, because there is no
+    /// other way, waits for no credit; a mechanism that has reserved channels for detours takes those, and sees that
+    /// the link is full.
+    pub(crate) fn reroute(&mut self, news: &News<'_>) {
+        self.topology = news.graph.clone();
+        self.known = Known::Other;
+        self.routing.rerouted(self.now, news.phase, news.table.as_ref());
+        let dead = self.outputs_among(news.dead);
+        self.cut_at(Some(&dead), |_, _| 0, Cut::Whole);
+        self.cut_stretched(news);
+        for output in self.outputs_among(news.dead) {
+            let &Output { vc: first, vcs, class, .. } = &self.tables.outputs[output];
+            let held: Vec<bool> = (first..first + u32::from(vcs)).map(|channel| self.is_kept(channel)).collect();
+            let Some(outage) = self.outages.iter_mut().find(|outage| outage.output == output) else { continue };
+            for ((channel, aside), held) in (first..).zip(&mut outage.aside).zip(held) {
+                let full = class > 0 && self.settings.detours && !held;
+                let credits = if full { 0 } else { UNLIMITED };
+                *aside += std::mem::replace(&mut self.tables.channels[channel].credits, credits) - credits;
+            }
+            if let Some(neighbour) = self.neighbours.get_mut(output as usize) {
+                *neighbour = NONE;
+            }
+        }
+        for queue in 0..self.queues.len() as u32 {
+            let sent = self.progress(queue).sent;
+            let q = &mut self.queues[queue];
+            if q.first != NONE && sent == 0 && q.vcs != 0 {
+                q.output = NONE;
+            }
+        }
+        self.wake_everybody();
+    }
+
+    /// True if a packet holds `channel` that has not begun to leave, and will.
+    fn is_kept(&self, channel: u32) -> bool {
+        let owner = self.tables.owners.get(channel as usize).copied().unwrap_or(NONE);
+        owner != NONE && self.progress(owner).sent == 0
+    }
+
+    /// Packets that stretch over several channels, and hold some on their old ways as they go on by new ones, might
+    /// wait for one another in a circle that neither ways have: they are cut. Where ways are parts of those of the
+    /// whole network, only detours are others.
+    fn cut_stretched(&mut self, news: &News<'_>) {
+        let layers = news.table.as_ref().is_some_and(|table| table.layers().is_some());
+        if !layers && !self.settings.detours {
+            return;
+        }
+        let first = |partition: &Self, output: u32| match partition.tables.outputs[output].class {
+            0 => u16::MAX,
+            _ if layers => 0,
+            class => partition.config.buffers.vcs[usize::from(class)].into(),
+        };
+        self.cut_at(None, first, Cut::Front);
+    }
+
+    /// Everybody who waits looks again, in this tick.
+    fn wake_everybody(&mut self) {
+        // Whenever the last look was.
+        self.next_look = self.now;
+        match self.settings.lists {
+            true => self.wake_all_lists(),
+            false => {
+                for output in 0..self.tables.outputs.len() as u32 {
+                    match self.settings.at_outputs {
+                        true => self.rouse_output::<General>(output),
+                        false => self.wake::<General>(output),
+                    }
+                }
+                // Some wait for the tick in which an output is free that they may not want any more.
+                for queue in 0..self.queues.len() as u32 {
+                    if self.queues[queue].first != NONE {
+                        self.offer::<General>(self.queues[queue].port, queue);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Those of `outputs` that are here.
+    fn outputs_among(&self, outputs: &[(u32, u16)]) -> Vec<u32> {
+        let here = outputs.iter().filter(|(router, _)| self.routers.contains(*router));
+        here.map(|&(router, port)| self.tables.first_port[self.routers.place(router) as u32] + u32::from(port))
+            .collect()
+    }
+
+    /// A flit is lost in channel `vc` of an output that does not work.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn note_loss(&mut self, output: u32, vc: u16, size: u32) {
+        if let Some(outage) = self.outages.iter_mut().find(|outage| outage.output == output) {
+            outage.lost[usize::from(vc)] += size as i32;
+        }
+    }
+
+    /// The endpoint at an output, if there is one.
+    fn endpoint_at(&self, output: u32) -> Option<u32> {
+        let router = self.tables.outputs[output].router;
+        let port = (output - self.tables.first_port[router]) as u16;
+        let there = |e: &u32| {
+            let endpoint = &self.endpoints[*e];
+            endpoint.router == router && self.topology.attachment(endpoint.number).1 == port
+        };
+        (self.tables.outputs[output].class == 0).then(|| (0..self.endpoints.len() as u32).find(there)).flatten()
+    }
+
+    /// The endpoint at an output generates nothing from now on, and what it has generated and not sent is dropped.
+    fn silence(&mut self, output: u32) {
+        let Some(e) = self.endpoint_at(output) else { return };
+        if self.endpoints[e].sent > 0 {
+            self.endpoints[e].sent = 0;
+            self.stop_sending(e, self.endpoints[e].lane);
+        }
+        let ticks_per_cycle = self.settings.ticks_per_cycle;
+        let born = |cycle: Tick| cycle * ticks_per_cycle;
+        while let Some(packet) = self.endpoints[e].next.filter(|packet| born(packet.cycle) < self.now) {
+            self.collector.dropped(born(packet.cycle));
+            self.draw::<General>(e);
+        }
+        self.empty_admittance(e);
+        // What is due in this tick is given up in it.
+        self.give_up(e, self.now.saturating_sub(1));
+        let first = self.endpoints[e].next.take();
+        if let Some(packet) = first.filter(|packet| self.collector.span().contains(&born(packet.cycle))) {
+            self.collector.counters.flow.not_generated(packet.size);
+        }
+        self.silent.push((e, first));
+    }
+
+    /// The endpoint at an output works again, and generates what it would have generated from now on.
+    fn speak(&mut self, output: u32) {
+        let Some(e) = self.endpoint_at(output) else { return };
+        let Some(place) = self.silent.iter().position(|(silent, _)| *silent == e) else { return };
+        let (_, mut next) = self.silent.swap_remove(place);
+        let cycle = self.settings.ticks_per_cycle;
+        let sources = Sources { traffic: &self.traffic, ticks_per_cycle: cycle, cycles: self.settings.cycles };
+        let endpoint = &mut self.endpoints[e];
+        while next.is_some_and(|packet| packet.cycle * cycle < self.now) {
+            next = sources.following(endpoint.number, &mut endpoint.source);
+        }
+        if let Some(packet) = next {
+            self.collector.generated(packet.cycle * cycle, packet.size);
+        }
+        endpoint.next = next;
+        self.senders.push(e);
+    }
+
+    /// Discards the first packets of queues for which no way is left.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn discard_all<K: Kernel>(&mut self) {
+        while let Some(queue) = self.discards.pop() {
+            let packet = self.queues[queue].first;
+            let Packet { size, flits, entry, .. } = self.packets[packet];
+            if flits > 1 {
+                self.drain::<K>(queue);
+                continue;
+            }
+            let left = self.throw_away(queue, size.into(), entry);
+            self.drop_first::<K>(queue, packet, left);
+        }
+    }
+}

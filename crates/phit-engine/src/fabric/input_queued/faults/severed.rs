@@ -1,0 +1,327 @@
+//! Packets of several flits of which a part is lost.
+//!
+//! When a link breaks, a packet may have its head beyond it and its tail before it. It is lost whole. What stands
+//! before the link is thrown away there, and so is what comes behind it, flit by flit; the buffers are free again as if
+//! the flits had gone on. Beyond the link a word follows the flits: no more comes. It takes a cycle of each link, as a
+//! flit of one phit would, and wherever it comes it throws away what it finds of the packet, and frees the channel that
+//! the packet has held. So what is left of the packet needs nobody else to move, and none of it waits for what never
+//! comes. The packet counts as lost when its tail is thrown away, once.
+//!
+//! A head for which no way is left is thrown away in the same way with everything that comes behind it.
+
+use crate::engine::{NONE, Tick};
+use crate::fabric::input_queued::endpoints::exchange::Kind;
+use crate::fabric::input_queued::options::kernel::Kernel;
+use crate::fabric::input_queued::partition::Partition;
+use crate::fabric::input_queued::state::kind::{self, pack_credit};
+use crate::fabric::input_queued::state::records::{BROKEN, SINK, TAIL_PENDING};
+use crate::fabric::links::align;
+use crate::packet::MOST_CLASSES;
+
+/// What becomes of a packet at a queue, in the order in which it is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Cut {
+    /// The first packet of the queue is cut where it leaves: a part of it is beyond, the rest is thrown away.
+    Front,
+    /// The same, but nothing of it is beyond: the link had broken before its head came.
+    Whole,
+    /// No more comes of the last packet of the queue.
+    Behind,
+}
+
+/// Packets of a partition of which a part is lost.
+#[derive(Debug, Default)]
+pub(crate) struct Severed {
+    /// What is to be done in this tick, by queue: in order, whatever the order in which it became known.
+    pub(crate) due: Vec<(u32, Cut)>,
+    /// Queues whose only packet is thrown away as it comes.
+    draining: Vec<u32>,
+    /// Packets that are in parts: each once for every part but one, none of which leads to another.
+    parts: Vec<u32>,
+    /// Phits thrown away, less those of packets that count as lost for it.
+    pub(crate) discarded: i64,
+}
+
+impl Severed {
+    /// True if the packet of `queue` is thrown away as it comes.
+    #[inline]
+    pub(crate) fn drains(&self, queue: u32) -> bool {
+        self.draining.contains(&queue)
+    }
+
+    /// True if `packet` is in several parts.
+    pub(crate) fn has_parts(&self, packet: u32) -> bool {
+        self.parts.contains(&packet)
+    }
+
+    /// Bytes held.
+    pub(crate) fn bytes(&self) -> usize {
+        self.due.capacity() * size_of::<(u32, Cut)>() + (self.draining.capacity() + self.parts.capacity()) * 4
+    }
+}
+
+impl Partition {
+    /// Packets that leave over one of these outputs, or over any if it is not said which, are cut there: those in a
+    /// virtual channel from `first` of their link on.
+    pub(crate) fn cut_at(&mut self, outputs: Option<&[u32]>, first: impl Fn(&Self, u32) -> u16, cut: Cut) {
+        if self.settings.single {
+            return;
+        }
+        for queue in 0..self.queues.len() as u32 {
+            let output = self.queues[queue].output;
+            if self.on_its_way(queue)
+                && outputs.is_none_or(|outputs| outputs.contains(&output))
+                && self.queues[queue].vc >= first(self, output)
+            {
+                let gone = self.tables.outputs[output].far_partition != BROKEN || outputs.is_some();
+                self.severed.due.push((queue, if gone { cut } else { Cut::Whole }));
+            }
+        }
+    }
+
+    /// True if some of the first packet of `queue` has gone on, some has not, and it is not being thrown away.
+    fn on_its_way(&self, queue: u32) -> bool {
+        let (q, sent) = (&self.queues[queue], self.progress(queue).sent);
+        q.first != NONE && q.vcs == 0 && sent > 0 && sent != TAIL_PENDING && !self.severed.drains(queue)
+    }
+
+    /// Does what is due in this tick, when its flits have come.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn sever<K: Kernel>(&mut self) {
+        let mut due = std::mem::take(&mut self.severed.due);
+        due.sort_unstable();
+        for &(queue, cut) in &due {
+            match cut {
+                Cut::Behind => self.end::<K>(queue),
+                Cut::Front | Cut::Whole if !self.on_its_way(queue) => {}
+                Cut::Front => {
+                    self.part_with(queue, true);
+                    self.drain::<K>(queue);
+                }
+                Cut::Whole => self.drain::<K>(queue),
+            }
+        }
+        due.clear();
+        self.severed.due = due;
+    }
+
+    /// Throws away the first packet of `queue`, of which nothing goes on from here any more: at once what has come,
+    /// the rest as it comes.
+    pub(crate) fn drain<K: Kernel>(&mut self, queue: u32) {
+        self.leave_channel::<K>(queue);
+        let q = &self.queues[queue];
+        let (packet, alone, first) = (q.first, q.first == q.last, self.inputs[q.port].router);
+        let flits = self.packets[packet].flits;
+        let available = if alone { self.progress[queue].arrived } else { flits };
+        let left = self.throw_away_flits(queue, packet, self.progress[queue].sent..available, alone);
+        if available == flits {
+            return self.end_lost::<K>(queue, packet, left);
+        }
+        // Nobody decides about it any more.
+        let q = &mut self.queues[queue];
+        (q.output, q.vcs) = (self.tables.first_port[first], 0);
+        self.progress[queue].sent = available;
+        self.severed.draining.push(queue);
+    }
+
+    /// A flit has come to `queue` that is not a head. True if it has been thrown away.
+    #[inline]
+    pub(crate) fn swallow<K: Kernel>(&mut self, queue: u32) -> bool {
+        !self.severed.draining.is_empty() && self.swallow_one::<K>(queue)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn swallow_one<K: Kernel>(&mut self, queue: u32) -> bool {
+        let Some(place) = self.severed.draining.iter().position(|draining| *draining == queue) else { return false };
+        let packet = self.queues[queue].first;
+        let flit = self.progress[queue].arrived;
+        let left = self.throw_away_flits(queue, packet, flit..flit + 1, true);
+        let progress = &mut self.progress[queue];
+        (progress.arrived, progress.sent) = (flit + 1, flit + 1);
+        if flit + 1 == self.packets[packet].flits {
+            self.severed.draining.swap_remove(place);
+            self.end_lost::<K>(queue, packet, left);
+        }
+        true
+    }
+
+    /// The tail of `packet`, the first of `queue`, has been thrown away.
+    fn end_lost<K: Kernel>(&mut self, queue: u32, packet: u32, left: Tick) {
+        self.severed.discarded -= i64::from(self.packets[packet].size);
+        self.drop_first::<K>(queue, packet, left);
+    }
+
+    /// The first packet of `queue` is lost; it leaves in tick `left`.
+    pub(crate) fn drop_first<K: Kernel>(&mut self, queue: u32, packet: u32, left: Tick) {
+        self.file(left, kind::LOSS, packet, SINK);
+        self.pop::<K>(queue, packet, left, false);
+        // No port is busy until the next one may ask.
+        if self.settings.progress && self.queues[queue].first != NONE {
+            self.file(left, kind::READY, queue, 0);
+        }
+    }
+
+    /// No more comes of the last packet of `queue`.
+    fn end<K: Kernel>(&mut self, queue: u32) {
+        let &crate::fabric::input_queued::state::records::Queue { first, last, .. } = &self.queues[queue];
+        if last == NONE || self.progress[queue].arrived == self.packets[last].flits {
+            return;
+        }
+        let (alone, arrived) = (first == last, self.progress[queue].arrived);
+        if let Some(place) = self.severed.draining.iter().position(|draining| *draining == queue) {
+            self.severed.draining.swap_remove(place);
+        } else if alone && self.on_its_way(queue) {
+            self.throw_away_flits(queue, last, self.progress[queue].sent..arrived, true);
+            if self.part_with(queue, false) {
+                self.leave_channel::<K>(queue);
+                return self.pop::<K>(queue, last, self.now, false);
+            }
+        } else {
+            self.throw_away_flits(queue, last, 0..arrived, true);
+            // Of the packet before it the last flit has come long ago.
+            self.latest[queue] = 0;
+        }
+        match alone {
+            true if self.progress[queue].sent == TAIL_PENDING => {
+                let q = &mut self.queues[queue];
+                (q.first, q.last, q.output) = (NONE, NONE, NONE);
+            }
+            true => {
+                self.leave_channel::<K>(queue);
+                self.pop::<K>(queue, last, self.now, false);
+            }
+            false => {
+                let mut before = first;
+                while self.packets[before].next != last {
+                    before = self.packets[before].next;
+                }
+                self.queues[queue].last = before;
+                self.progress[queue].arrived = self.packets[before].flits;
+            }
+        }
+        self.part_ends(last);
+    }
+
+    /// Of the first packet of `queue` some has gone on, and the rest does not follow. `more`: it is the rest that stays
+    /// here. Returns whether what has gone on is in this partition.
+    fn part_with(&mut self, queue: u32, more: bool) -> bool {
+        let q = self.queues[queue];
+        let broken = self.outages.iter().find(|outage| outage.output == q.output && more);
+        let far = broken.map_or(self.tables.outputs[q.output].far_partition, |outage| outage.far_partition);
+        match far {
+            // It has been thrown away as it went.
+            BROKEN => false,
+            SINK => {
+                self.take_from_endpoint(queue);
+                false
+            }
+            far => {
+                self.send_word(q.output, q.vc, far);
+                let here = far == self.index;
+                if here && more {
+                    self.severed.parts.push(q.first);
+                }
+                here
+            }
+        }
+    }
+
+    /// Tells the router behind `output`, in partition `far`, that no more comes in virtual channel `vc`.
+    fn send_word(&mut self, output: u32, vc: u16, far: u32) {
+        let cycle = self.settings.ticks_per_cycle;
+        let o = &mut self.tables.outputs[output];
+        let start = align(o.free.max(self.now + self.settings.router_latency), cycle);
+        o.free = start + cycle;
+        let at = start + self.settings.latency[o.class as usize % MOST_CLASSES];
+        let queue = o.far_queue + u32::from(vc);
+        self.post(far, at, kind::CUT, queue, NONE);
+    }
+
+    /// What an endpoint has got of the first packet of `queue` is worth nothing, and takes no room there.
+    fn take_from_endpoint(&mut self, queue: u32) {
+        let q = self.queues[queue];
+        let packet = &self.packets[q.first];
+        let phits = self.config.phits_of(packet.size, self.progress[queue].sent);
+        self.severed.discarded += i64::from(phits);
+        if self.settings.endpoints_keep && Kind::of(packet) == Kind::Request {
+            let at = self.now + self.settings.ejection_credit_latency.max(1);
+            self.file(at, kind::CREDIT, q.output, pack_credit(q.vc.into(), phits));
+        }
+    }
+
+    /// Frees the virtual channel that the first packet of `queue` holds, if it holds one.
+    fn leave_channel<K: Kernel>(&mut self, queue: u32) {
+        let q = self.queues[queue];
+        if q.vcs != 0 || q.output == NONE {
+            return;
+        }
+        let channel = self.tables.outputs[q.output].vc + u32::from(q.vc);
+        if self.owner(channel) == queue {
+            self.tables.owners[channel] = NONE;
+            self.wake::<K>(q.output);
+        }
+        if let Some(connections) = &mut self.connections {
+            connections.end(queue);
+        }
+    }
+
+    /// Throws away some flits of a packet in `queue`, the last of which may still be coming if it is the latest of the
+    /// queue. Returns the tick from which on they have left.
+    fn throw_away_flits(&mut self, queue: u32, packet: u32, flits: std::ops::Range<u16>, latest: bool) -> Tick {
+        let (size, last, mut left) = (self.packets[packet].size, flits.end, self.now + 1);
+        for flit in flits {
+            let phits = self.config.flit_phits(size, flit);
+            let came = if latest && flit + 1 == last { self.latest[queue] } else { 0 };
+            left = left.max(self.throw_away(queue, phits, came));
+            self.severed.discarded += i64::from(phits);
+        }
+        left
+    }
+
+    /// Gives back the room of a flit of `queue` whose first phit came at tick `came`. Returns the tick from which on it
+    /// has left.
+    pub(crate) fn throw_away(&mut self, queue: u32, phits: u32, came: Tick) -> Tick {
+        let port = self.queues[queue].port;
+        let input = &self.inputs[port];
+        let (class, partition, sender) =
+            (usize::from(input.class) % MOST_CLASSES, input.upstream_partition, input.upstream);
+        let lane = queue - input.queues;
+        // Its last phit has to come.
+        let arriving = self.arrival_time(port, phits);
+        let left = (self.now + 1).max(came + arriving);
+        let mut released = match self.settings.credit_at_output {
+            true => left.max(self.now + self.settings.router_latency),
+            false => left,
+        };
+        if self.settings.credits_in_turn {
+            let cycle = self.settings.ticks_per_cycle;
+            released = align(released.max(self.next_credit[port]), cycle);
+            self.next_credit[port] = released + cycle;
+        }
+        let credit = pack_credit(lane, phits);
+        self.post(partition, released + self.settings.credit_latency[class], kind::CREDIT, sender, credit);
+        left
+    }
+
+    /// Nothing of a part of `packet` is here any more.
+    pub(crate) fn part_ends(&mut self, packet: u32) {
+        match self.severed.parts.iter().position(|part| *part == packet) {
+            Some(place) => {
+                self.severed.parts.swap_remove(place);
+            }
+            None => self.packets.remove(packet),
+        }
+    }
+
+    /// No more comes to the injection queue `lane` of endpoint `e` of the packet that it was sending: it has failed.
+    pub(crate) fn stop_sending(&mut self, e: u32, lane: u16) {
+        let queue = self.endpoints[e].queues + u32::from(lane);
+        let before = self.now - 1;
+        match before + self.settings.injection_latency {
+            at if at == before => self.severed.due.push((queue, Cut::Behind)),
+            at => self.file_after(before, at, kind::CUT, queue, NONE),
+        }
+    }
+}

@@ -1,0 +1,432 @@
+//! What a scenario may not ask of input-queued routers.
+
+use super::params::{
+    Admittance, Clock, Connection, CreditRelease, HoldLimit, RouterParams, Sharing, Speculation, Switching,
+    VcAllocation, VcEligible, VcPreferred, VcReuse, VcTurns,
+};
+use crate::error::ScenarioError;
+use crate::fabric::checks::{check, check_room, described, fits};
+use crate::fabric::links::Phits;
+use crate::fabric::seams::allocator::AllocatorParams;
+use crate::fabric::seams::queueing::{Division, Fit};
+use crate::fabric::{Demands, FabricParams};
+use crate::registry::Chosen;
+use crate::topology::{Faulty, Retransmit, Topology};
+
+/// Queues of a port are numbered in 12 bits of a credit.
+const MOST_QUEUES: u32 = 4096;
+
+impl<A: Chosen<dyn AllocatorParams + Send + Sync>> RouterParams<A> {
+    /// Refuses options that do not fit the graph, or one another.
+    pub(crate) fn check_options(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
+        self.allocator.shared().check().map_err(|e| e.under("router.allocator"))?;
+        check(&self.links, topology)?;
+        if let Some(allocator) = &self.vc_allocator {
+            allocator.shared().check().map_err(|e| e.under("router.vc_allocator"))?;
+            if !allocator.shared().matches() {
+                let expected = "gives a channel to several packets at once; expected an allocator that gives it to one";
+                return Err(ScenarioError::missing("router.vc_allocator", expected));
+            }
+            if self.vc_allocation == VcAllocation::WithSwitch {
+                let expected =
+                    "expected \"stage\" or \"speculative\": without a stage, channels come with the crossbar";
+                return Err(ScenarioError::new("router.vc_allocation", "\"with_switch\"", expected));
+            }
+        }
+        self.stage()?;
+        self.passes_at_once(topology)?;
+        if self.transit_priority && !self.allocator.shared().ranks() {
+            let expected = "expected false with this router.allocator, which puts no request before another";
+            return Err(ScenarioError::new("router.transit_priority", "true", expected));
+        }
+        let speculative = self.vc_allocation == VcAllocation::Speculative;
+        if speculative && self.speculation == Speculation::After && !self.allocator.shared().ranks() {
+            let expected = "expected \"alike\" with this router.allocator, which puts no request before another";
+            return Err(ScenarioError::new("router.speculation", "\"after\"", expected));
+        }
+        if !speculative && self.speculation != Speculation::After {
+            let expected = "expected router.vc_allocation = \"speculative\": elsewhere no request is speculative";
+            return Err(ScenarioError::new("router.speculation", "\"alike\"", expected));
+        }
+        self.rounds()?;
+        if self.connection == Connection::Packet && self.switching != Switching::Wormhole {
+            let expected = "expected router.switching = \"wormhole\": elsewhere the packet is the flit";
+            return Err(ScenarioError::new("router.connection", "\"packet\"", expected));
+        }
+        if self.vc_reuse == VcReuse::Empty && self.switching != Switching::Wormhole {
+            let expected = "expected router.switching = \"wormhole\": elsewhere no packet holds a virtual channel";
+            return Err(ScenarioError::new("router.vc_reuse", "\"empty\"", expected));
+        }
+        for (class, params) in &self.links {
+            let path = |key: &str| format!("router.links.{class}.{key}");
+            if self.vc_allocation != VcAllocation::WithSwitch && params.vcs > 64 {
+                return Err(ScenarioError::new(
+                    path("vcs"),
+                    params.vcs,
+                    "expected at most 64 virtual channels with router.vc_allocation = \"stage\" or \"speculative\"",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses what the kernel could not simulate as described.
+    pub(crate) fn check_demands(&self, demands: &Demands<'_>) -> Result<(), ScenarioError> {
+        self.retransmission(demands.topology)?;
+        self.queues(demands)?;
+        self.allocators(demands.topology)?;
+        let (what, switching) = match self.switching {
+            Switching::VirtualCutThrough => ("packet", "virtual cut-through"),
+            Switching::StoreAndForward => ("packet", "store-and-forward"),
+            Switching::Wormhole => ("flit", "wormhole"),
+        };
+        let unit = self.flit(demands.packet_size);
+        check_room(&self.links, demands, unit, what, switching)?;
+        fits("router.output_buffer".into(), self.output_buffer, unit, what, switching)?;
+        self.sharing(demands, unit)?;
+        self.room(demands)?;
+        self.alternatives(demands)?;
+        self.assumptions(demands)
+    }
+
+    /// Several rounds of allocation in a cycle: packets that move as a whole, and one path between a port and the
+    /// crossbar.
+    fn rounds(&self) -> Result<(), ScenarioError> {
+        let expected = match () {
+            () if self.allocation_rounds == 1 => return Ok(()),
+            () if self.switching == Switching::Wormhole => "expected 1 with router.switching = \"wormhole\"",
+            () if self.vc_allocation != VcAllocation::WithSwitch => {
+                "expected 1, or router.vc_allocation = \"with_switch\""
+            }
+            () if self.input_speedup.max(self.output_speedup) > 1 => {
+                "expected 1 with router.input_speedup or router.output_speedup"
+            }
+            () if !self.allocator.shared().matches() => "expected 1 with this router.allocator, which grants all",
+            () => return Ok(()),
+        };
+        Err(ScenarioError::new("router.allocation_rounds", self.allocation_rounds, expected))
+    }
+
+    /// No more than one packet that comes to an output in a tick, where its room is counted on.
+    fn room(&self, demands: &Demands<'_>) -> Result<(), ScenarioError> {
+        if !demands.routing.counts_on_room() {
+            return Ok(());
+        }
+        let kind = demands.routing_kind;
+        if self.output_speedup > 1 {
+            let expected = format!("expected 1 with routing {kind:?}, which counts on the room that it has found");
+            return Err(ScenarioError::new("router.output_speedup", self.output_speedup, expected));
+        }
+        match self.allocator.shared().matches() {
+            true => Ok(()),
+            false => {
+                let expected = format!(
+                    "expected one that grants an output to one packet with routing {kind:?}, which counts on the room \
+                     that it has found"
+                );
+                Err(ScenarioError::missing("router.allocator", expected))
+            }
+        }
+    }
+
+    /// Heads that ask for virtual channels of several outputs: an allocator that they can ask.
+    fn alternatives(&self, demands: &Demands<'_>) -> Result<(), ScenarioError> {
+        if !demands.routing.alternatives() {
+            return Ok(());
+        }
+        let with = format!("with routing {:?}, whose heads ask for channels of several outputs", demands.routing_kind);
+        match self.vc_allocation {
+            VcAllocation::Stage => {}
+            VcAllocation::Speculative if demands.routing.alternatives_of_one_output() => {}
+            VcAllocation::Speculative => {
+                let expected = format!("expected \"stage\" {with}: it is known too late over which it may go");
+                return Err(ScenarioError::new("router.vc_allocation", "\"speculative\"", expected));
+            }
+            VcAllocation::WithSwitch => {
+                let expected = format!("expected \"stage\" {with}");
+                return Err(ScenarioError::new("router.vc_allocation", "\"with_switch\"", expected));
+            }
+        }
+        if self.vc_allocator.is_none() {
+            return Err(ScenarioError::missing("router.vc_allocator", format!("expected an allocator {with}")));
+        }
+        if self.vc_preferred != VcPreferred::Any {
+            return Err(ScenarioError::new("router.vc_preferred", "\"empty\"", format!("expected \"any\" {with}")));
+        }
+        match demands.queueing.undivided() {
+            true => Ok(()),
+            false => {
+                let kind = format!("{:?}", demands.queueing_kind);
+                Err(ScenarioError::new("queueing.kind", kind, format!("expected \"virtual_channels\" {with}")))
+            }
+        }
+    }
+
+    /// Rules of a stage in which virtual channels are allocated, which there must be.
+    fn stage(&self) -> Result<(), ScenarioError> {
+        let (room, empty) = (self.vc_eligible == VcEligible::WithRoom, self.vc_preferred == VcPreferred::Empty);
+        let ruled = [
+            (room, "router.vc_eligible", "\"with_room\""),
+            (empty, "router.vc_preferred", "\"empty\""),
+            (self.vc_turns == VcTurns::Queues, "router.vc_turns", "\"queues\""),
+        ];
+        let given = ruled.iter().find(|(given, ..)| *given);
+        if let Some((_, key, value)) = given.filter(|_| self.vc_allocation == VcAllocation::WithSwitch) {
+            let expected =
+                "expected router.vc_allocation = \"stage\" or \"speculative\": elsewhere heads ask for no channel";
+            return Err(ScenarioError::new(*key, *value, expected));
+        }
+        if empty && !self.vc_allocator.as_ref().is_some_and(|allocator| allocator.shared().ranks()) {
+            let expected = "expected a router.vc_allocator that puts requests before others";
+            return Err(ScenarioError::new("router.vc_preferred", "\"empty\"", expected));
+        }
+        Ok(())
+    }
+
+    /// From one router to the next, and back to the sender, everything takes a cycle at least.
+    fn passes_at_once(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
+        if self.latency > 0 {
+            return Ok(());
+        }
+        if self.credit_release == CreditRelease::Output {
+            let expected = "expected \"input\" with router.latency = 0";
+            return Err(ScenarioError::new("router.credit_release", "\"output\"", expected));
+        }
+        let mut between = topology.classes().iter().skip(1).map(|class| described(&self.links, class));
+        match between.find(|(_, link)| link.latency == 0) {
+            None => Ok(()),
+            Some((path, _)) => {
+                let expected = "expected 1 or more with router.latency = 0: from router to router it takes a cycle";
+                Err(ScenarioError::new(format!("{path}.latency"), 0, expected))
+            }
+        }
+    }
+
+    /// An allocator for channels that can number the queues of a router, and its channels.
+    fn allocators(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
+        if self.vc_allocator.is_none() {
+            return Ok(());
+        }
+        let radix = (0..topology.routers()).map(|router| topology.ports(router)).max().unwrap_or(0);
+        let classes = topology.classes().iter();
+        let widest = classes.map(|class| described(&self.links, class).1.vcs).max().unwrap_or(1);
+        let queues = u32::from(radix) * u32::from(widest);
+        match queues > u16::MAX.into() {
+            true => {
+                let expected =
+                    format!("expected none: a router has {queues} queues, of which it numbers {} at most", u16::MAX);
+                Err(ScenarioError::missing("router.vc_allocator", expected))
+            }
+            false => Ok(()),
+        }
+    }
+}
+
+/// Queues chosen by the hop after next: hops that are told ahead, and a virtual channel for every output at least.
+fn looks_ahead(demands: &Demands<'_>, vcs: &[u16]) -> Result<(), ScenarioError> {
+    let Demands { topology, routing, queueing_kind: kind, .. } = *demands;
+    if !routing.told_ahead() {
+        let expected = format!(
+            "with queueing.kind = {kind:?} it must be known which hop a packet will take at the next router; it is \
+             with: {}",
+            (demands.routings)(|routing| routing.told_ahead())
+        );
+        return Err(ScenarioError::new("routing.kind", format!("{:?}", demands.routing_kind), expected));
+    }
+    if topology.faulty().is_some() {
+        let expected = format!("expected none with queueing.kind = {kind:?}: hops are not what they are without");
+        return Err(ScenarioError::missing("topology.faults", expected));
+    }
+    let radix = (0..topology.routers()).map(|router| topology.ports(router)).max().unwrap_or(1);
+    let needed = routing.vcs_needed(topology).0;
+    for ((class, &vcs), needed) in topology.classes().iter().zip(vcs).zip(needed) {
+        let least = u32::from(radix) * u32::from(needed.max(1));
+        if u32::from(vcs) < least {
+            let expected =
+                format!("expected at least {least} with queueing.kind = {kind:?}: one for each of {radix} outputs");
+            return Err(ScenarioError::new(format!("router.links.{class}.vcs"), vcs, expected));
+        }
+    }
+    Ok(())
+}
+
+impl<A> RouterParams<A> {
+    /// Sources that send packets again hear of a loss no sooner than anybody could.
+    fn retransmission(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
+        let Some(Retransmit { timeout, .. }) = topology.faulty().and_then(Faulty::retransmit) else { return Ok(()) };
+        let ticks = if self.clock == Clock::Link { 1 } else { self.speedup.rounded_up() };
+        let links = topology.classes().iter().skip(1).map(|class| described(&self.links, class).1.latency);
+        let least = (self.latency.div_ceil(ticks) + links.max().unwrap_or(0)).max(1);
+        let expected = format!("expected at least {least}, the cycles of a router and the longest link");
+        match timeout < least {
+            true => Err(ScenarioError::new("topology.faults.retransmit.timeout", timeout, expected)),
+            false => Ok(()),
+        }
+    }
+
+    /// Queues that the kernel can number, and whatever the queue organisation asks for.
+    fn queues(&self, demands: &Demands<'_>) -> Result<(), ScenarioError> {
+        let topology = demands.topology;
+        let (params, links) =
+            (demands.queueing, topology.classes().iter().map(|class| described(&self.links, class).1));
+        let whole_packets = self.switching != Switching::Wormhole && self.vc_allocation == VcAllocation::WithSwitch;
+        let (vcs, buffer): (Vec<u16>, Vec<u32>) = links.map(|link| (link.vcs, link.buffer.or_huge())).unzip();
+        let fit = Fit {
+            topology,
+            vcs: &vcs,
+            buffer: &buffer,
+            packet_size: demands.packet_size,
+            deterministic: demands.routing.table(topology).is_some(),
+            admits: self.admittance == Admittance::PerDestination,
+            whole_packets,
+        };
+        params.check(&fit).map_err(|e| e.under("queueing"))?;
+        if params.looks_ahead() {
+            looks_ahead(demands, &vcs)?;
+        }
+        let division = params.division(topology);
+        for (class, vcs) in topology.classes().iter().zip(&vcs) {
+            let all = u32::from(*vcs).saturating_mul(division.queues);
+            if all > MOST_QUEUES {
+                let expected = format!(
+                    "{vcs} virtual channels of {} queues each make {all} queues of a port of class {class}; expected \
+                     at most {MOST_QUEUES}",
+                    division.queues
+                );
+                return Err(ScenarioError::new("queueing.kind", format!("{:?}", demands.queueing_kind), expected));
+            }
+        }
+        if self.vc_reuse == VcReuse::Empty && division.queues > 1 {
+            let expected = "expected queueing.kind = \"virtual_channels\": elsewhere queues share a buffer";
+            return Err(ScenarioError::new("router.vc_reuse", "\"empty\"", expected));
+        }
+        self.paths(topology, &division)?;
+        if vcs[0] > 1 && division.queues > 1 {
+            let path = format!("{}.vcs", described(&self.links, &topology.classes()[0]).0);
+            let expected = format!("expected 1: the queueing {:?} divides the injection queue", demands.queueing_kind);
+            return Err(ScenarioError::new(path, vcs[0], expected));
+        }
+        if self.admittance == Admittance::PerDestination && !whole_packets {
+            let expected = "needs switching of whole packets, and virtual channels allocated with the switch";
+            return Err(ScenarioError::new("router.admittance", "\"per_destination\"", expected));
+        }
+        Ok(())
+    }
+
+    /// Several paths between a port and the crossbar: queues that they can be dealt out among, and ports that the
+    /// allocator can number, to which every path is one.
+    fn paths(&self, topology: &dyn Topology, division: &Division) -> Result<(), ScenarioError> {
+        let most = self.input_speedup.max(self.output_speedup);
+        if most == 1 {
+            return Ok(());
+        }
+        let key = if self.input_speedup == most { "router.input_speedup" } else { "router.output_speedup" };
+        if division.queues > 1 {
+            let expected = "expected 1, or queueing.kind = \"virtual_channels\": they have one queue each";
+            return Err(ScenarioError::new(key, most, expected));
+        }
+        let radix = (0..topology.routers()).map(|router| topology.ports(router)).max().unwrap_or(0);
+        if u32::from(radix) * most > u32::from(u16::MAX) {
+            let expected = format!("a router of {radix} ports would have more than {} of them", u16::MAX);
+            return Err(ScenarioError::new(key, most, expected));
+        }
+        Ok(())
+    }
+
+    /// Channels that share a buffer: what they have to themselves, and what reads of it.
+    fn sharing(&self, demands: &Demands<'_>, unit: u32) -> Result<(), ScenarioError> {
+        let Some(Sharing { private, limit, most }) = self.sharing else { return Ok(()) };
+        let topology = demands.topology;
+        let of = |key: &str| format!("router.sharing.{key}");
+        if self.switching != Switching::Wormhole && self.vc_allocation == VcAllocation::WithSwitch {
+            let expected = "expected router.switching = \"wormhole\", or router.vc_allocation = \"stage\" or \
+                            \"speculative\": elsewhere no packet holds a virtual channel";
+            return Err(ScenarioError::missing("router.sharing", expected));
+        }
+        if private < unit {
+            let expected = format!("expected at least {unit}, the phits of a flit: a channel must be able to go on");
+            return Err(ScenarioError::new(of("private"), private, expected));
+        }
+        if (limit == HoldLimit::Fixed) != most.is_some() {
+            let expected = "expected a number of phits with limit = \"fixed\", and with it alone";
+            return Err(ScenarioError::missing(of("most"), expected));
+        }
+        if let Some(most) = most.filter(|most| *most < unit) {
+            let expected = format!("expected at least {unit}, the phits of a flit");
+            return Err(ScenarioError::new(of("most"), most, expected));
+        }
+        for class in topology.classes() {
+            let (path, link) = described(&self.links, class);
+            let Some(buffer) = link.buffer.finite() else {
+                let expected = "expected a number of phits with router.sharing";
+                return Err(ScenarioError::new(format!("{path}.buffer"), "\"infinite\"", expected));
+            };
+            let (vcs, room) = (u32::from(link.vcs), link.ejection_buffer.and_then(Phits::finite).unwrap_or(buffer));
+            let least = buffer.min(room);
+            if least < private {
+                let expected = format!("expected at most {least}, the share of a channel in class {class:?}");
+                return Err(ScenarioError::new(of("private"), private, expected));
+            }
+            let all = u64::from(vcs) * u64::from(buffer.max(room));
+            if all > i32::MAX as u64 / 2 {
+                let expected =
+                    format!("{vcs} channels of so many phits are too much; expected at most {} in all", i32::MAX / 2);
+                return Err(ScenarioError::new(format!("{path}.buffer"), buffer, expected));
+            }
+            let quartered = (u64::from(vcs) * u64::from(least)) >> vcs.next_power_of_two().ilog2();
+            if limit == HoldLimit::Halved && quartered < u64::from(unit) {
+                let expected = format!("{vcs} channels held in class {class:?} leave less than a flit for each");
+                return Err(ScenarioError::new(of("limit"), "\"halved\"", expected));
+            }
+        }
+        if self.output_speedup > 1 {
+            let expected = "expected 1 with router.sharing: two flits could take the same place";
+            return Err(ScenarioError::new("router.output_speedup", self.output_speedup, expected));
+        }
+        if demands.queueing.division(topology).queues > 1 {
+            let expected = "expected \"virtual_channels\" with router.sharing";
+            return Err(ScenarioError::new("queueing.kind", format!("{:?}", demands.queueing_kind), expected));
+        }
+        if !topology.breakdowns().is_empty() {
+            let expected = "expected none with router.sharing: a broken link keeps no account of its buffer";
+            return Err(ScenarioError::missing("topology.faults.later", expected));
+        }
+        if demands.routing.reads_buffers() && !demands.routing.counts_phits() {
+            let expected = format!(
+                "with router.sharing the buffer of a channel has no size by which to compare it; those that read none \
+                 or count phits alone are: {}",
+                (demands.routings)(|routing| !routing.reads_buffers() || routing.counts_phits())
+            );
+            return Err(ScenarioError::new("routing.kind", format!("{:?}", demands.routing_kind), expected));
+        }
+        Ok(())
+    }
+
+    /// What the routing mechanism takes for granted of switching and buffers.
+    fn assumptions(&self, demands: &Demands<'_>) -> Result<(), ScenarioError> {
+        if demands.routing.needs_whole_packets() && self.switching == Switching::Wormhole {
+            let expected = format!(
+                "routing {:?} leaves room for whole packets: expected \"virtual_cut_through\" or \"store_and_forward\"",
+                demands.routing_kind
+            );
+            return Err(ScenarioError::new("router.switching", "\"wormhole\"", expected));
+        }
+        if !demands.routing.compares_buffers() {
+            return Ok(());
+        }
+        let topology = demands.topology;
+        let mut between = topology.classes().iter().skip(1).map(|class| (class, described(&self.links, class)));
+        let Some((first, (_, there))) = between.next() else { return Ok(()) };
+        match between.find(|(_, (_, link))| link.buffer != there.buffer) {
+            None => Ok(()),
+            Some((_, (path, link))) => {
+                let (kind, size) = (demands.routing_kind, there.buffer.or_huge());
+                let expected = format!(
+                    "routing {kind:?} compares the queues of all directions: expected {size} phits, as in class \
+                     {first:?}"
+                );
+                Err(ScenarioError::new(format!("{path}.buffer"), link.buffer.or_huge(), expected))
+            }
+        }
+    }
+}

@@ -1,0 +1,514 @@
+//! `[router]` with `kind = "input_queued"`: the one configurable router and its links.
+
+use crate::bandwidth::Bandwidth;
+use crate::fabric::links::{LONGEST, LinkTable, Phits};
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// The flits of an output buffer are counted in 16 bits.
+const LARGEST_OUTPUT_BUFFER: u32 = 65_534;
+
+/// How packets move (Dally and Towles, *Principles and Practices of Interconnection Networks*, chapter 13).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Switching {
+    /// The packet is the flit: it advances when the next buffer has room for all of it, before its tail has arrived.
+    #[default]
+    VirtualCutThrough,
+    /// The packet is the flit and advances only when its tail has arrived.
+    StoreAndForward,
+    /// Flits of `flit_size` phits advance one by one; a packet holds its virtual channel from head to tail.
+    Wormhole,
+}
+
+/// When the credit for a flit's space in an input buffer is sent back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CreditRelease {
+    /// When its last phit has left the input buffer (textbook; BookSim).
+    Input,
+    /// When its first phit leaves the output buffer of the same router (FOGSim).
+    Output,
+}
+
+/// How many credits an input port sends back at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CreditChannel {
+    /// All there are, each on its own way at once.
+    Unlimited,
+    /// One flit's in each link cycle, at the cycle's end; the others wait for their turn (BookSim).
+    OnePerCycle,
+}
+
+/// What a packet keeps busy that crosses before its tail has arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CutThrough {
+    /// Its input and its output, until its last phit has arrived (textbook).
+    Both,
+    /// Its input until then, its output only for the time that its phits need at the crossbar's speed (FOGSim).
+    Input,
+}
+
+/// Crossbar frequency over link frequency, in thousandths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Speedup(u32);
+
+impl Speedup {
+    /// Parts of 1.
+    pub(crate) const PARTS: u32 = 1000;
+
+    const LARGEST: u32 = 64;
+
+    /// This many thousandths.
+    #[cfg(test)]
+    pub(crate) fn of_parts(parts: u32) -> Self {
+        Self(parts)
+    }
+
+    /// Thousandths.
+    pub(crate) fn parts(self) -> u32 {
+        self.0
+    }
+
+    /// True if it is a whole number.
+    pub(crate) fn is_whole(self) -> bool {
+        self.0.is_multiple_of(Self::PARTS)
+    }
+
+    /// The whole number that is no smaller.
+    pub(crate) fn rounded_up(self) -> u32 {
+        self.0.div_ceil(Self::PARTS)
+    }
+}
+
+impl Default for Speedup {
+    fn default() -> Self {
+        Self(Self::PARTS)
+    }
+}
+
+impl Serialize for Speedup {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        match self.is_whole() {
+            true => s.serialize_u32(self.rounded_up()),
+            false => s.serialize_f64(f64::from(self.0) / f64::from(Self::PARTS)),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Speedup {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl serde::de::Visitor<'_> for Visitor {
+            type Value = Speedup;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                write!(f, "a number from 1 to {}, of at most three decimals", Speedup::LARGEST)
+            }
+            fn visit_u64<E: serde::de::Error>(self, v: u64) -> Result<Speedup, E> {
+                match u32::try_from(v) {
+                    Ok(whole @ 1..=Speedup::LARGEST) => Ok(Speedup(whole * Speedup::PARTS)),
+                    _ => Err(E::invalid_value(serde::de::Unexpected::Unsigned(v), &self)),
+                }
+            }
+            fn visit_i64<E: serde::de::Error>(self, v: i64) -> Result<Speedup, E> {
+                match u64::try_from(v) {
+                    Ok(v) => self.visit_u64(v),
+                    Err(_) => Err(E::invalid_value(serde::de::Unexpected::Signed(v), &self)),
+                }
+            }
+            fn visit_f64<E: serde::de::Error>(self, v: f64) -> Result<Speedup, E> {
+                let parts = (v * f64::from(Speedup::PARTS)).round();
+                let (least, most) = (f64::from(Speedup::PARTS), f64::from(Speedup::LARGEST * Speedup::PARTS));
+                // Decimals are no binary fractions: what is meant is the number that is written alike.
+                match (least..=most).contains(&parts) && parts / f64::from(Speedup::PARTS) == v {
+                    true => Ok(Speedup(parts as u32)),
+                    false => Err(E::invalid_value(serde::de::Unexpected::Float(v), &self)),
+                }
+            }
+        }
+        d.deserialize_any(Visitor)
+    }
+}
+
+impl JsonSchema for Speedup {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "speedup".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "number", "minimum": 1, "maximum": Self::LARGEST })
+    }
+}
+
+/// How often the router allocates, and what a speedup does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Clock {
+    /// One allocation per link cycle; the speedup shortens each transfer through the crossbar, to no less than one
+    /// cycle (FOGSim).
+    Link,
+    /// `speedup` allocations per link cycle, each stage of the router taking one of these shorter cycles (BookSim). At
+    /// a fraction s they come at once one after another, ⌊(c + 1) s⌋ - ⌊c s⌋ of them in link cycle c, counted from 0.
+    Crossbar,
+}
+
+/// How fast an input port feeds the crossbar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Inputs {
+    /// As fast as the crossbar: the speedup is one of inputs and outputs.
+    Crossbar,
+    /// One phit per link cycle: the speedup is one of outputs alone, each of which takes flits of up to `speedup`
+    /// inputs in a cycle.
+    Link,
+}
+
+/// When a head obtains its output virtual channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum VcAllocation {
+    /// With the crossbar grant, in one step.
+    WithSwitch,
+    /// In a stage of its own, one router cycle before its first request for the crossbar; the VC is held until the tail
+    /// has been granted.
+    Stage,
+    /// In that stage, and in the same cycle a head already asks for the crossbar, if some VC that it may take is free
+    /// and has room. A grant that comes without the VC is lost for all (Peh and Dally, HPCA 2001; BookSim's
+    /// `speculative`).
+    Speculative,
+}
+
+/// Where the requests of heads that have no output virtual channel yet stand among others.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Speculation {
+    /// After those that have one, at outputs, and at inputs that choose among outputs.
+    #[default]
+    After,
+    /// Among them.
+    Alike,
+}
+
+impl Speculation {
+    fn is_after(&self) -> bool {
+        *self == Self::After
+    }
+}
+
+/// How long a pair of ports stays connected in the crossbar.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Connection {
+    /// For a flit; every flit asks anew.
+    #[default]
+    Flit,
+    /// Until the packet's tail has crossed, or its next flit is not there or has no credit: nobody else gets the two
+    /// ports meanwhile (BookSim's `hold_switch_for_packet`).
+    Packet,
+}
+
+impl Connection {
+    fn is_for_a_flit(&self) -> bool {
+        *self == Self::Flit
+    }
+}
+
+/// When a virtual channel that a packet has held is given to the next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum VcReuse {
+    /// When the tail has been granted: packets stand behind one another in the buffer at its far end.
+    Tail,
+    /// When that buffer is empty, too, and all its credits have come back: it holds one packet at a time (atomic
+    /// allocation; BookSim's `wait_for_tail_credit`). A channel with a buffer of B flits and a credit loop of R cycles
+    /// then carries a packet of L flits, at most B, in L - 1 + R cycles.
+    Empty,
+}
+
+impl VcReuse {
+    fn is_tail(&self) -> bool {
+        *self == Self::Tail
+    }
+}
+
+/// Which of the virtual channels that nobody holds a head may ask for in a stage of their own.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum VcEligible {
+    /// All: one that it gets may have no room yet, for packets before it have not left its buffer.
+    #[default]
+    Free,
+    /// Those with room for a flit (BookSim's `vc_busy_when_full`).
+    WithRoom,
+}
+
+impl VcEligible {
+    fn is_free(&self) -> bool {
+        *self == Self::Free
+    }
+}
+
+/// Which of several virtual channels a head would rather have.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum VcPreferred {
+    /// The one whose turn it is.
+    #[default]
+    Any,
+    /// One whose buffer is empty, and all of whose credits are back (BookSim's `vc_prioritize_empty`).
+    Empty,
+}
+
+impl VcPreferred {
+    fn is_any(&self) -> bool {
+        *self == Self::Any
+    }
+}
+
+/// In which order the heads of a router have their turn at a virtual channel.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum VcTurns {
+    /// Port by port: all queues of one, then those of the next.
+    #[default]
+    Ports,
+    /// Queue by queue: the first of every port, then the second of every port (BookSim's `vc_shuffle_requests`).
+    Queues,
+}
+
+impl VcTurns {
+    fn is_ports(&self) -> bool {
+        *self == Self::Ports
+    }
+}
+
+/// How much of a shared buffer one virtual channel may hold.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum HoldLimit {
+    /// All that the others leave (BookSim's `buffer_policy = shared`).
+    #[default]
+    None,
+    /// `most` phits (BookSim's `limited`).
+    Fixed,
+    /// An equal part for every channel that a packet holds at the time (BookSim's `dynamic`).
+    Even,
+    /// All of it while one channel is held, half for two, a quarter for three or four, and so on (BookSim's
+    /// `shifting`).
+    Halved,
+}
+
+/// One memory for the virtual channels of a port: as large as their buffers together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Sharing {
+    /// Phits of it that each virtual channel has to itself: at least a flit.
+    #[schemars(range(min = 1))]
+    #[schemars(extend("x-unit" = "phits"))]
+    pub private: u32,
+    /// How much of it one virtual channel may hold.
+    pub limit: HoldLimit,
+    /// The most phits that one virtual channel may hold, with `limit = "fixed"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    #[schemars(extend("x-unit" = "phits"))]
+    pub most: Option<u32>,
+}
+
+impl Default for Sharing {
+    fn default() -> Self {
+        Self { private: 1, limit: HoldLimit::None, most: None }
+    }
+}
+
+fn is_one(number: &u32) -> bool {
+    *number == 1
+}
+
+/// Most rounds of allocation in a router cycle.
+const MOST_ROUNDS: u32 = 64;
+
+/// Which queue of its injection port an endpoint puts a packet into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum InjectionQueue {
+    /// By destination: queue `destination * queues / endpoints` (FOGSim).
+    Destination,
+    /// In turn, the first with room (BookSim).
+    RoundRobin,
+    /// The one with most room, the lowest-numbered of equals.
+    LeastOccupied,
+}
+
+/// The queues in which the packets of an endpoint wait for room in its injection queues.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Admittance {
+    /// One queue, first come first served.
+    Single,
+    /// One queue for each destination, in turn: a packet waits for none to another endpoint. The packet is the flit.
+    PerDestination,
+}
+
+/// When a routing mechanism that may change its mind is asked again about a blocked head.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Redecision {
+    /// When something that its decision depends on has changed.
+    OnChange,
+    /// In every cycle: the same results, only slower, if the mechanism names all that its decisions depend on.
+    EveryCycle,
+}
+
+/// The router: input buffers with queues, routing, allocation, a crossbar with latency and speedup, output buffers,
+/// links.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, bound(deserialize = "A: Deserialize<'de> + Default"))]
+#[schemars(rename = "RouterParams", bound = "A: JsonSchema + Serialize + Default")]
+pub struct RouterParams<A> {
+    /// Router cycles from the grant of the crossbar to the output (buffer). 0: a flit may be on the link in the cycle
+    /// in which it is granted; links between routers then take a cycle at least.
+    #[schemars(range(max = LONGEST))]
+    #[schemars(extend("x-unit" = "router cycles"))]
+    pub latency: u32,
+    /// Router cycles that a head spends at the front of its queue before it may first be allocated (its routing
+    /// computation; the VC allocation stage, if any, comes after it). 0: in the cycle it arrives.
+    #[schemars(range(max = LONGEST))]
+    #[schemars(extend("x-unit" = "router cycles"))]
+    pub allocation_delay: u32,
+    /// Crossbar frequency over link frequency, of at most three decimals.
+    pub speedup: Speedup,
+    /// Phits per cycle of the crossbar, before its speedup. If left out, it follows the links: a packet crosses at the
+    /// rate of the faster of the two links that it comes and goes by.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-unit" = "phits/cycle"))]
+    pub crossbar_bandwidth: Option<Bandwidth>,
+    /// Whether the speedup shortens transfers or adds allocation rounds.
+    pub clock: Clock,
+    /// What the speedup is one of.
+    pub inputs: Inputs,
+    /// Paths from each input port into the crossbar: queue q has path q modulo so many, and flits of one input that
+    /// have different paths cross at once (Dally and Towles, section 17.2).
+    #[serde(skip_serializing_if = "is_one")]
+    #[schemars(range(min = 1, max = 64))]
+    pub input_speedup: u32,
+    /// Paths from the crossbar into each output port: input i has path i modulo so many, and flits on different paths
+    /// come to one output at once. The link behind it is as fast as ever.
+    #[serde(skip_serializing_if = "is_one")]
+    #[schemars(range(min = 1, max = 64))]
+    pub output_speedup: u32,
+    /// How packets move.
+    pub switching: Switching,
+    /// Phits per flit under wormhole switching.
+    #[schemars(range(min = 1))]
+    #[schemars(extend("x-unit" = "phits"))]
+    pub flit_size: u32,
+    /// When heads obtain output virtual channels.
+    pub vc_allocation: VcAllocation,
+    /// How virtual channels are allocated in a stage of their own: every head asks for the free ones among those that
+    /// it may take, as an input of this allocator whose outputs are channels. Left out: each channel chooses among the
+    /// heads and each head among its channels, in turn, as iSLIP does, or with `separable_input_first` first each head.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vc_allocator: Option<A>,
+    /// Which free virtual channels heads ask for (in a stage of their own).
+    #[serde(skip_serializing_if = "VcEligible::is_free")]
+    pub vc_eligible: VcEligible,
+    /// Which of these they prefer (with a `vc_allocator` that puts requests before others).
+    #[serde(skip_serializing_if = "VcPreferred::is_any")]
+    pub vc_preferred: VcPreferred,
+    /// In which order they have their turn (in a stage of their own).
+    #[serde(skip_serializing_if = "VcTurns::is_ports")]
+    pub vc_turns: VcTurns,
+    /// Where requests stand that are made without a channel (with `vc_allocation = "speculative"`).
+    #[serde(skip_serializing_if = "Speculation::is_after")]
+    pub speculation: Speculation,
+    /// When a virtual channel is given to the next packet (wormhole switching only).
+    #[serde(skip_serializing_if = "VcReuse::is_tail")]
+    pub vc_reuse: VcReuse,
+    /// How the crossbar is allocated.
+    pub allocator: A,
+    /// Rounds of allocation in a router cycle. In each, whoever has been granted nothing may ask again for outputs that
+    /// have granted nothing: queues that their input did not propose before, and heads that decide anew, with what the
+    /// rounds before have taken (FOGSim's `ArbiterIterations`). Where the packet is the flit, and channels come with
+    /// the crossbar.
+    #[serde(skip_serializing_if = "is_one")]
+    #[schemars(range(min = 1, max = MOST_ROUNDS))]
+    pub allocation_rounds: u32,
+    /// How long a pair of ports stays connected (wormhole switching only).
+    #[serde(skip_serializing_if = "Connection::is_for_a_flit")]
+    pub connection: Connection,
+    /// Phits in the output buffer of each port, shared by its virtual channels and reserved at the grant. Credits for
+    /// the next input buffer are taken at the grant too, so it is never blocked; `"infinite"` is limited by them alone.
+    #[schemars(extend("maximum" = LARGEST_OUTPUT_BUFFER))]
+    #[schemars(extend("x-unit" = "phits"))]
+    pub output_buffer: Phits,
+    /// When credits are sent back.
+    pub credit_release: CreditRelease,
+    /// How many credits an input port sends back at once. It matters where a speedup empties buffers faster than links
+    /// fill them.
+    pub credit_channel: CreditChannel,
+    /// Cycles between the arrival of a credit and its use.
+    #[schemars(range(max = LONGEST))]
+    #[schemars(extend("x-unit" = "cycles"))]
+    pub credit_delay: u32,
+    /// What a packet that crosses before its tail has arrived keeps busy.
+    pub cut_through: CutThrough,
+    /// Transit traffic goes before injected traffic at every output.
+    pub transit_priority: bool,
+    /// Which injection queue a packet takes, unless the queue organisation says so.
+    pub injection_queue: InjectionQueue,
+    /// In which queues the packets of an endpoint wait before that.
+    pub admittance: Admittance,
+    /// Phits of each of these queues, with `per_destination`: a packet that finds no room is dropped at its source, as
+    /// if it had not been generated. `"infinite"`: no limit.
+    #[schemars(extend("x-unit" = "phits"))]
+    pub admittance_room: Phits,
+    /// When adaptive mechanisms decide again about blocked heads.
+    pub redecision: Redecision,
+    /// How the virtual channels of a port share its memory, endpoints' ports included. Left out: each has a `buffer` of
+    /// its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sharing: Option<Sharing>,
+    /// Links by class; `default` stands for the classes that are not listed.
+    pub links: LinkTable,
+}
+
+impl<A: Default> Default for RouterParams<A> {
+    fn default() -> Self {
+        Self {
+            latency: 1,
+            allocation_delay: 0,
+            speedup: Speedup::default(),
+            crossbar_bandwidth: None,
+            clock: Clock::Link,
+            inputs: Inputs::Crossbar,
+            input_speedup: 1,
+            output_speedup: 1,
+            switching: Switching::VirtualCutThrough,
+            flit_size: 1,
+            vc_allocation: VcAllocation::WithSwitch,
+            vc_allocator: None,
+            vc_eligible: VcEligible::Free,
+            vc_preferred: VcPreferred::Any,
+            vc_turns: VcTurns::Ports,
+            speculation: Speculation::After,
+            vc_reuse: VcReuse::Tail,
+            allocator: A::default(),
+            allocation_rounds: 1,
+            connection: Connection::Flit,
+            output_buffer: Phits::Infinite,
+            credit_release: CreditRelease::Input,
+            credit_channel: CreditChannel::Unlimited,
+            credit_delay: 0,
+            cut_through: CutThrough::Both,
+            transit_priority: false,
+            injection_queue: InjectionQueue::LeastOccupied,
+            admittance: Admittance::Single,
+            admittance_room: Phits::Infinite,
+            redecision: Redecision::OnChange,
+            sharing: None,
+            links: LinkTable::new(),
+        }
+    }
+}

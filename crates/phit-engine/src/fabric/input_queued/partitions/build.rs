@@ -1,0 +1,504 @@
+//! From a blueprint to partitions.
+
+use super::ports::{Ports, check_links, neighbours};
+use crate::engine::parallel::Outbox;
+use crate::engine::{NONE, Rng, Stream, Tick, Wheel, poll};
+use crate::fabric::executor::{Executor, Seat};
+use crate::fabric::input_queued::allocation::connections::Connections;
+use crate::fabric::input_queued::allocation::paths::Paths;
+use crate::fabric::input_queued::allocation::vc_allocation::{Arbiters, Asked, MOST_NUMBERS, Turns, VcAllocator};
+use crate::fabric::input_queued::cycle::blocks;
+use crate::fabric::input_queued::cycle::rounds;
+use crate::fabric::input_queued::endpoints::admittance::Admittance;
+use crate::fabric::input_queued::endpoints::endpoint::Endpoint;
+use crate::fabric::input_queued::endpoints::exchange::Exchange;
+use crate::fabric::input_queued::endpoints::hosted::Hosted;
+use crate::fabric::input_queued::endpoints::repeats::Repeats;
+use crate::fabric::input_queued::endpoints::streams::Streams;
+use crate::fabric::input_queued::options::config::Config;
+use crate::fabric::input_queued::options::params::RouterParams;
+use crate::fabric::input_queued::options::settings::{Policies, Settings, Times};
+use crate::fabric::input_queued::partition::Partition;
+use crate::fabric::input_queued::post::mail::{Room, Slices};
+use crate::fabric::input_queued::state::pools::Pools;
+use crate::fabric::input_queued::state::records::{Input, Output, OutputTables, OutputVc, Progress, Queue};
+use crate::fabric::input_queued::waiting::at_outputs::AtOutputs;
+use crate::fabric::input_queued::waiting::candidates::{Candidates, Members};
+use crate::fabric::input_queued::waiting::wait_lists::WaitLists;
+use crate::fabric::input_queued::wiring::layout::{Hosts, Layout, endpoints_of};
+use crate::fabric::input_queued::wiring::rates::PortRates;
+use crate::fabric::links::LinkClass;
+use crate::fabric::seams::allocator::{AllocatorContext, AllocatorParams, InTurn};
+use crate::fabric::seams::queueing::QueueingContext;
+use crate::fabric::seams::routing::{OutputBuffers, Routing, RoutingContext, Watches};
+use crate::fabric::sources::cycles;
+use crate::fabric::wires::Wires;
+use crate::fabric::zero_load::Ways;
+use crate::fabric::{Blueprint, longest_wait};
+use crate::measure::Collector;
+use crate::packet::Arena;
+use crate::registry::Chosen;
+use crate::topology::{Known, Retransmit, Routers, Topology};
+use crate::traffic::Requests;
+use crate::workload::NO_SLOT;
+use phit_workload::Ranks;
+use std::ops::{Deref, Range};
+use std::sync::Arc;
+
+/// Everything that partitions are made from.
+pub(crate) struct Plan<'a> {
+    /// What the scenario says.
+    blueprint: &'a Blueprint,
+    /// Settings in ticks.
+    pub(crate) config: Arc<Config>,
+    /// Crossbar allocator.
+    allocator: Arc<dyn AllocatorParams + Send + Sync>,
+    /// Allocator of virtual channels, if it is not made up of arbiters.
+    vc_allocator: Option<Arc<dyn AllocatorParams + Send + Sync>>,
+    /// Most ports of any router of the network: allocators that count on from port to port must count alike in every
+    /// partition.
+    radix: u32,
+    /// Smallest flit in phits.
+    smallest_flit: u32,
+    /// Largest flit in phits.
+    largest_flit: u32,
+}
+
+impl Deref for Plan<'_> {
+    type Target = Blueprint;
+    fn deref(&self) -> &Blueprint {
+        self.blueprint
+    }
+}
+
+impl<'a> Plan<'a> {
+    /// Ticks and phits of `params`, for the network of `blueprint`.
+    pub(crate) fn new<A: Chosen<dyn AllocatorParams + Send + Sync>>(
+        params: &RouterParams<A>,
+        blueprint: &'a Blueprint,
+    ) -> Self {
+        let networks = blueprint.traffic.requests().map_or(1, Requests::networks);
+        let shared = (networks, blueprint.routing.reserved());
+        let config = Config::new(params, &blueprint.links, blueprint.division, shared);
+        let (smallest, largest) = blueprint.traffic.packet_sizes();
+        let topology = &*blueprint.topology;
+        Self {
+            // The last flit of a packet may have any size.
+            radix: (0..topology.routers()).map(|router| u32::from(topology.ports(router))).max().unwrap_or(0),
+            smallest_flit: if config.moves_packets() { u32::from(smallest) } else { 1 },
+            largest_flit: u32::from(largest).min(config.buffers.flit_size),
+            config: Arc::new(config),
+            allocator: params.allocator.shared(),
+            vc_allocator: params.vc_allocator.as_ref().map(Chosen::shared),
+            blueprint,
+        }
+    }
+
+    /// By link class: the shortest time in ticks from a decision at one end of a link to its effect at the other.
+    pub(crate) fn lookaheads(&self) -> Vec<Tick> {
+        let config = &self.config;
+        let credit_release = if config.credit_at_output { config.latency } else { 1 };
+        let messages = self.routing.sends_messages() || self.queueing.sends_messages();
+        let of_class = |link: &LinkClass| {
+            // Control messages take the link's latency alone.
+            (config.latency + link.latency)
+                .min(credit_release + link.credit_latency + config.credit_delay)
+                .min(if messages { link.latency.max(1) } else { Tick::MAX })
+        };
+        config.links.iter().map(of_class).collect()
+    }
+
+    /// Pairs of routers at which the rails of one rank are: what it does takes place at once at all of them.
+    pub(crate) fn together(&self) -> Vec<(u32, u32)> {
+        let Some(workload) = &self.workload else { return Vec::new() };
+        let router = |endpoint: u32| self.topology.attachment(endpoint).0;
+        let ranks = workload.endpoints.chunks(workload.each() as usize);
+        ranks.flat_map(|own| own.windows(2).map(|pair| (router(pair[0]), router(pair[1])))).collect()
+    }
+
+    /// Bytes of the tables of `router`'s ports and queues.
+    pub(crate) fn bytes_of(&self, router: u32) -> u64 {
+        poll();
+        let of_port = |port: u16| {
+            let queues = u64::from(self.config.links[self.topology.port(router, port).class as usize].queues);
+            (size_of::<Input>() + size_of::<Output>()) as u64 + queues * size_of::<(Queue, OutputVc)>() as u64
+        };
+        (0..self.topology.ports(router)).map(of_port).sum()
+    }
+
+    /// How sources send again what was lost, if they do.
+    fn retransmit(&self) -> Option<Retransmit> {
+        self.topology.faulty()?.retransmit()
+    }
+
+    /// True if a link has never worked that packets may take for want of another way: no detours are taken, and other
+    /// links break.
+    pub(crate) fn loses(&self, router: u32, port: u16) -> bool {
+        let faulty = self.topology.faulty().filter(|faulty| !faulty.breakdowns().is_empty());
+        self.routing.reserved() == 0 && faulty.is_some_and(|faulty| faulty.is_dead(router, port))
+    }
+
+    /// Ticks in which some flit must move if any can.
+    pub(crate) fn longest_wait(&self) -> Tick {
+        let config = &self.config;
+        let inside = [config.latency, config.allocation_delay, config.credit_delay];
+        // Packets whose flits alternate in an output buffer end all at once.
+        let packets = u32::from(config.links[0].queues) + 4;
+        longest_wait(&config.links, &inside, packets, self.traffic.packet_sizes().1.into())
+    }
+
+    /// Horizon that covers nearly all events.
+    fn horizon(&self) -> Tick {
+        let config = &self.config;
+        let link = config.links.longest();
+        let queued = config.buffers.output_buffer.unwrap_or(0) + self.largest_flit;
+        (2 * config.latency
+            + link
+            + config.credit_delay
+            + (queued + self.largest_flit) * config.links.ticks_per_cycle
+            + 16)
+            .clamp(256, 8192)
+    }
+
+    /// The partitions `own`, of one for each of `parts`, which hold every router once.
+    pub(crate) fn build(&self, parts: &[Routers], own: Range<usize>) -> Vec<Partition> {
+        let mut layout = Layout::new(parts, &*self.topology, &self.config);
+        layout.hosts = self.hosts(&layout);
+        if self.retransmit().is_some() {
+            let home = |endpoint| layout.partition_of(self.topology.attachment(endpoint).0);
+            layout.homes_of_endpoints = (0..self.topology.endpoints()).map(home).collect();
+        }
+        let partition = |index| {
+            let mut partition = self.partition(index, &layout);
+            partition.start();
+            partition
+        };
+        let partitions: Vec<Partition> = own.map(partition).collect();
+        check_links(&partitions, &layout.sizes);
+        partitions
+    }
+
+    /// Bytes by table of a partition of these routers, empty: it is made and thrown away.
+    pub(crate) fn tables_of(&self, routers: Routers) -> Vec<(&'static str, usize)> {
+        let parts = [routers];
+        self.partition(0, &Layout::sample(&parts)).tables()
+    }
+
+    /// The routing mechanism for `routers`.
+    fn mechanism(&self, routers: Routers) -> Box<dyn Routing> {
+        let division = self.config.buffers.division;
+        self.routing.build(&RoutingContext {
+            topology: self.topology.clone(),
+            routers,
+            vcs: self.config.buffers.vcs.clone(),
+            queues: self.config.links.iter().map(|l| l.queues).collect(),
+            isolating: if division.shared { division.queues as u16 } else { 1 },
+            packet_size: self.traffic.packet_sizes().1.into(),
+            ticks_per_cycle: self.config.links.ticks_per_cycle,
+            ahead: self.queueing.looks_ahead(),
+            table: self.table.clone(),
+        })
+    }
+
+    /// What the queue organisation is given for `routers`.
+    fn organisation(&self, routers: Routers) -> QueueingContext {
+        QueueingContext {
+            topology: self.topology.clone(),
+            routers,
+            vcs: self.config.buffers.vcs.clone(),
+            table: self.table.clone(),
+            packet_size: self.traffic.packet_sizes().1.into(),
+            ticks_per_cycle: self.config.links.ticks_per_cycle,
+        }
+    }
+
+    /// What the endpoints of a partition execute.
+    fn hosted(&self, index: usize, layout: &Layout<'_>) -> Option<Box<Hosted>> {
+        let (workload, shared) = (self.workload.as_ref()?, layout.hosts.as_ref()?);
+        let cycle = self.config.links.ticks_per_cycle;
+        let asked = self.rows;
+        let (seats, ranks) = (shared.seats.clone(), shared.parts[index].clone());
+        let executor = Executor::new(workload.clone(), seats, ranks, asked, cycle, cycles(cycle));
+        let mut own: Vec<u32> =
+            layout.parts[index].iter().flat_map(|router| endpoints_of(&*self.topology, router)).collect();
+        own.sort_unstable();
+        let slots = shared.slots.clone();
+        let with_slot = (0..).zip(&own).map(|(place, &endpoint)| (slots[endpoint as usize], place));
+        let mut places: Vec<(u32, u32)> = with_slot.filter(|(slot, _)| *slot != NO_SLOT).collect();
+        places.sort_unstable();
+        Some(Box::new(Hosted {
+            executor,
+            homes: shared.homes.clone(),
+            slots,
+            places: places.into_iter().map(|(_, place)| place).collect(),
+            ways: shared.ways.clone(),
+            workload: workload.clone(),
+            wake: 0,
+            spare: Vec::new(),
+        }))
+    }
+
+    /// Which partition holds which ranks.
+    fn hosts(&self, layout: &Layout<'_>) -> Option<Hosts> {
+        let workload = self.workload.as_ref()?;
+        let topology = &*self.topology;
+        let home = |&endpoint: &u32| layout.partition_of(topology.attachment(endpoint).0);
+        // All rails of a rank are in one partition.
+        let each = workload.each();
+        let homes: Arc<[u32]> = workload.endpoints.iter().step_by(each as usize).map(home).collect();
+        let parts = Ranks::of_parts(&homes, layout.parts.len());
+        let place = |&slot: &u32| match slot {
+            NO_SLOT => NO_SLOT,
+            slot => parts[homes[(slot / each) as usize] as usize].place(slot / each) as u32 * each + slot % each,
+        };
+        Some(Hosts {
+            slots: workload.slots.iter().map(place).collect(),
+            seats: workload
+                .endpoints
+                .iter()
+                .map(|endpoint| Seat { endpoint: *endpoint, home: home(endpoint) })
+                .collect(),
+            parts,
+            homes,
+            ways: Arc::new(Ways::new(self.blueprint, self.config.latency)),
+        })
+    }
+
+    /// What allocates so many `channels` to heads of so many `queues`, which may ask for `alternatives`: those of
+    /// `routers` with up to `radix` ports of up to `widest` queues each.
+    fn vc_allocator(
+        &self,
+        (channels, queues): (u32, u32),
+        (routers, radix, widest): (u32, u32, u32),
+        alternatives: bool,
+    ) -> VcAllocator {
+        let width = radix * widest;
+        let arbiters = |rule| VcAllocator::Arbiters(Arbiters::new(rule, channels, queues, width, width));
+        let Some(asked) = &self.vc_allocator else {
+            let all = self.allocator.considers_all();
+            return arbiters((if all { InTurn::OutputsFirst } else { InTurn::InputsFirst }, Turns::Places));
+        };
+        // One that puts nobody first does what arbiters do, where a head asks at one output.
+        let by_number =
+            asked.in_turn().filter(|_| !alternatives && !self.config.prefers_empty && width <= MOST_NUMBERS);
+        if let Some(rule) = by_number {
+            return arbiters((rule, Turns::Numbers));
+        }
+        // Heads are its inputs, channels its outputs.
+        let context = AllocatorContext { ports: routers * width, radix: width, queues: 64 };
+        let mut asked = asked.build(&context);
+        // Where heads ask for one channel each, an allocator that takes turns does what arbiters do.
+        let lone = widest == 1 && self.config.buffers.vcs.iter().all(|vcs| *vcs == 1) && !alternatives;
+        if lone && !asked.by_age() && !asked.by_class() && asked.output_turns().is_some() {
+            return arbiters((InTurn::InputsFirst, Turns::Places));
+        }
+        VcAllocator::Asked(Asked::new(asked, width))
+    }
+
+    fn partition(&self, index: usize, layout: &Layout<'_>) -> Partition {
+        let (topology, config) = (&*self.topology, &*self.config);
+        let routers = layout.parts[index].clone();
+        let count = routers.len();
+        let radix = self.radix;
+        let widest = u32::from(config.links.iter().map(|l| l.queues).max().unwrap_or(1));
+
+        let mut all = self.ports(index, layout);
+        let injection_channels = all.channels.len() as u32;
+        let endpoints = self.endpoints(&mut all);
+        let Ports { first_port, inputs, queues, outputs, mut channels, .. } = all;
+        let ports = inputs.len() as u32;
+
+        let routing = self.mechanism(routers.clone());
+        let organisation = self.organisation(routers.clone());
+        let queueing = self.queueing.build(&organisation);
+        let manager = self.queueing.manager(&organisation, ports, endpoints.len() as u32);
+        // To the allocator every path is a port.
+        let each = config.paths.0.max(config.paths.1);
+        let context = AllocatorContext { ports: ports * each, radix: radix * each, queues: widest };
+        let mut allocator = self.allocator.build(&context);
+        let vc_allocator = config
+            .vc_stage
+            .then_some((injection_channels, queues.len() as u32))
+            .map(|counts| self.vc_allocator(counts, (count as u32, radix, widest), routing.wants().alternatives));
+        let in_turn = matches!(vc_allocator, Some(VcAllocator::Arbiters(_))) && allocator.output_turns().is_some();
+        let channels_by_class = vc_allocator.as_ref().is_some_and(VcAllocator::by_class);
+        let settings = Settings::new(
+            config,
+            &Policies {
+                wants: routing.wants(),
+                detours: self.routing.reserved() > 0,
+                transparent: queueing.transparent(),
+                looks_ahead: self.queueing.looks_ahead(),
+                managed: manager.is_some(),
+                first_leads: manager.as_ref().is_some_and(|manager| manager.first_leads()),
+                lasting: routing.tables().is_some() && queueing.by_destination(),
+                ideal: allocator.ideal(),
+                by_age: allocator.by_age(),
+                own_topology: !matches!(self.topology.clone().known(), Known::Other),
+                messages: self.routing.loads_links() || self.queueing.sends_messages(),
+                sizes: self.traffic.packet_sizes(),
+                requests: self.traffic.requests(),
+                ranks: self.traffic.classes().map(|classes| &*classes.ranks),
+                by_class: (allocator.by_class(), channels_by_class),
+                repeats: self.retransmit().is_some(),
+                serial: self.traffic.is_serial(),
+                radix: self.radix,
+                in_turn,
+            },
+        );
+
+        let (in_blocks, apart) = settings.kernel.blocks();
+        let blocks = if in_blocks { blocks::blocks(&first_port, &inputs, queues.len() as u32) } else { Vec::new() };
+        let (lanes, total) = (u64::from(config.links[0].queues), u64::from(topology.endpoints()));
+        let injection_bounds = (1..lanes).map(|lane| (lane * total).div_ceil(lanes) as u32).collect();
+        let ways_back = match settings.managed {
+            true => self.ways_back(&routers, &inputs, layout),
+            false => Vec::new(),
+        };
+        let firsts: Vec<u32> = endpoints.iter().map(|endpoint| endpoint.channel).collect();
+        let pools = config.sharing.map(|rule| Box::new(Pools::new(rule, config, (&outputs, &firsts), &mut channels)));
+        let lists = match settings.lists {
+            true => WaitLists::new(inputs.len(), radix, widest, channels.len(), queues.len()),
+            false => WaitLists::default(),
+        };
+        let held = vec![false; if settings.managed { queues.len() } else { 0 }].into();
+        let injection_rng = |endpoint: &Endpoint| Rng::new(self.seed, Stream::Injection, endpoint.number.into());
+        let capacity = config.buffers.output_buffer;
+        let buffers = OutputBuffers::new(capacity, settings.backlog, outputs.len(), self.smallest_flit);
+        let most_queues = most_queues(&first_port, &inputs, queues.len());
+        let tables = OutputTables {
+            first_port: first_port.into(),
+            charged: vec![0; if pools.is_some() { channels.len() } else { 0 }].into(),
+            owners: vec![NONE; if settings.single { 0 } else { channels.len() }].into(),
+            ready: vec![0; if settings.wants.batch && buffers.by_time() { outputs.len() } else { 0 }].into(),
+            buffers,
+            granted: rounds::grants(if settings.rounds > 1 { outputs.len() } else { 0 }),
+            round: 0,
+            behind: config.buffers.clone(),
+            outputs: outputs.into(),
+            channels: channels.into(),
+        };
+        let mut collector = Collector::new(self.window.clone());
+        if let Some(workload) = &self.workload {
+            collector.counters.programs.expect(workload, self.window.histogram);
+        }
+        let exchange = |rule: &Requests| Box::new(Exchange::new(rule, endpoints.len()));
+        let exchange = self.traffic.requests().map(exchange);
+        let numbers = || endpoints.iter().map(|endpoint| endpoint.number);
+        let streams = self.traffic.classes().map(|classes| Box::new(Streams::new(classes, numbers(), self.seed)));
+        let kinds = 1 + u32::from(self.traffic.requests().is_some());
+        let repeats = |rule| Box::new(Repeats::new(rule, layout.homes_of_endpoints.clone(), endpoints.len(), kinds));
+        let repeats = self.retransmit().map(repeats);
+        let known = self.topology.clone().known();
+        Partition {
+            index: index as u32,
+            config: self.config.clone(),
+            topology: self.topology.clone(),
+            locations: if settings.wants.settled { known.locations(&routers) } else { Default::default() },
+            known,
+            traffic: self.traffic.clone(),
+            unit: Times::new(config, &settings, settings.size),
+            times: Times::table(config, &settings, self.largest_flit),
+            settings,
+            tabled: routing.tables().cloned(),
+            routing,
+            queueing,
+            manager,
+            allocator,
+            vc_allocator,
+            rngs: routers.iter().map(|r| Rng::new(self.seed, Stream::Router, r.into())).collect::<Vec<_>>().into(),
+            injection_bounds,
+            widest,
+            candidates: Candidates::new(queues.len()),
+            present: Candidates::new(if in_blocks { queues.len() } else { 0 }),
+            holders: Candidates::new(if apart { queues.len() } else { 0 }),
+            holding: Candidates::new(if apart { queues.len() } else { 0 }),
+            blocks,
+            looking: Members::default(),
+            again: Vec::new(),
+            at_outputs: match settings.at_outputs {
+                true => AtOutputs::new(inputs.len(), radix, most_queues, widest),
+                false => AtOutputs::default(),
+            },
+            lists,
+            next_look: 0,
+            senders: Vec::new(),
+            neighbours: match settings.transparent {
+                true => Vec::new(),
+                false => neighbours(topology, &routers),
+            }
+            .into(),
+            rates: settings.unequal.then(|| {
+                let own = endpoints.iter().map(|endpoint| endpoint.number);
+                Box::new(PortRates::new(config, topology, routers.iter(), own, self.largest_flit))
+            }),
+            paths: settings.several_paths.then(|| Box::new(Paths::new(config.paths.0, config.paths.1, ports))),
+            pools,
+            connections: settings.connects_packets.then(|| Box::new(Connections::new(config.paths, ports))),
+            next_credit: vec![0; if settings.credits_in_turn { inputs.len() } else { 0 }].into(),
+            latest: vec![0; if settings.single { 0 } else { queues.len() }].into(),
+            routers,
+            inputs: inputs.into(),
+            progress: vec![Progress::default(); if settings.progress { queues.len() } else { 0 }].into(),
+            queues: queues.into(),
+            tables,
+            // Each is as large as the network: a sample has none.
+            admittances: (0..if settings.admits && !layout.sample { endpoints.len() } else { 0 })
+                .map(|_| {
+                    poll();
+                    Admittance::new(topology.endpoints())
+                })
+                .collect(),
+            injection_rngs: match settings.wants.settled {
+                true => Vec::new(),
+                false => endpoints.iter().map(injection_rng).collect(),
+            }
+            .into(),
+            endpoints: endpoints.into(),
+            packets: Arena::default(),
+            wheel: Wheel::new(self.horizon()),
+            now: 0,
+            coming: Default::default(),
+            slices: Slices::new(0),
+            outbox: Outbox { mail: Vec::new(), room: Room::new(0) },
+            collector,
+            offered_phits: 0,
+            requests: Vec::new(),
+            scratch: Default::default(),
+            losers: Vec::new(),
+            heads: Vec::new(),
+            alternatives: Vec::new(),
+            waiting: Vec::new(),
+            discards: Vec::new(),
+            severed: Default::default(),
+            outages: Vec::new(),
+            silent: Vec::new(),
+            next_period: if settings.wants.period > 0 { 0 } else { Tick::MAX },
+            probes: self.probes.clone(),
+            next_probe: if self.probes.is_empty() { Tick::MAX } else { 0 },
+            changed: Candidates::new(if settings.wants.occupancy { count } else { 0 }),
+            changing: Members::default(),
+            reviews: Candidates::new(if settings.managed { ports as usize } else { 0 }),
+            reviewing: Members::default(),
+            held,
+            ways_back: ways_back.into(),
+            watched: Watches::default(),
+            wakes: Vec::new(),
+            outgoing: Vec::new(),
+            messages: Vec::new(),
+            free_messages: Vec::new(),
+            wires: Wires::default(),
+            hosted: self.hosted(index, layout),
+            exchange,
+            streams,
+            repeats,
+        }
+    }
+}
+
+/// Most queues of any router: of `count` in all, in the order of `inputs`, of which every router has those from its
+/// first port to the first of the next.
+fn most_queues(first_port: &[u32], inputs: &[Input], count: usize) -> u32 {
+    let first = |port: u32| inputs.get(port as usize).map_or(count as u32, |input| input.queues);
+    first_port.windows(2).map(|ports| first(ports[1]) - first(ports[0])).max().unwrap_or(0)
+}

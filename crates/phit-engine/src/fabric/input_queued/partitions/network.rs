@@ -1,0 +1,261 @@
+//! A network of input-queued routers: its partitions, and how they are run.
+
+use super::build::Plan;
+use super::carriage::Carriage;
+use super::cut::Cut;
+use crate::engine::parallel::{Here, Inboxes, Schedule, Threads, advance};
+use crate::engine::{Team, Tick};
+use crate::fabric::executor::Executor;
+use crate::fabric::input_queued::partition::Partition;
+use crate::fabric::input_queued::post::mail::Mail;
+use crate::fabric::input_queued::post::mail::Slices;
+use crate::fabric::input_queued::watching::audit::audit;
+use crate::fabric::input_queued::watching::stuck::{Waiting, find_cycle};
+use crate::fabric::{Fabric, News, Options, Progress, gathered};
+use crate::measure::{Collector, Share, Snapshot};
+use crate::topology::Words;
+use phit_workload::host::{Left, Message};
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// A network of input-queued routers, or this process's share of one.
+pub struct InputQueued {
+    /// All of the network, or those of this process.
+    partitions: Vec<Partition>,
+    /// By partition of the network.
+    inboxes: Inboxes<Mail>,
+    schedule: Schedule,
+    threads: Threads,
+    now: Tick,
+    longest_wait: Tick,
+    /// Endpoints execute a program.
+    executes: bool,
+    /// Others draw traffic beside it.
+    beside: bool,
+    /// What leads to other processes, if the network is shared out.
+    carriage: Option<Carriage>,
+}
+
+impl InputQueued {
+    pub(crate) fn new(plan: &Plan<'_>, options: Options) -> Self {
+        let threads = options.threads.max(1);
+        let cut = Cut::new(plan, threads, options.partitions);
+        Self::of(plan, cut, threads, None)
+    }
+
+    /// This process's share of the network that `team` runs together; nothing if it cannot be cut into so many.
+    pub(crate) fn share_of(plan: &Plan<'_>, options: Options, team: &Team) -> Option<Self> {
+        let (threads, count) = (options.threads.max(1), team.count());
+        let cut = Cut::new(plan, threads * count, options.partitions.map(|parts| parts.max(count)));
+        let ends = cut.shares(plan, count)?;
+        Some(Self::of(plan, cut, threads, Some(Carriage::new(team.clone(), ends))))
+    }
+
+    fn of(plan: &Plan<'_>, Cut { parts, schedule }: Cut, threads: usize, carriage: Option<Carriage>) -> Self {
+        let own = carriage.as_ref().map_or(0..parts.len(), Carriage::own);
+        let mut partitions = plan.build(&parts, own);
+        partitions.iter_mut().for_each(|partition| partition.slices = Slices::new(schedule.lookahead));
+        Self {
+            carriage,
+            inboxes: Inboxes::new(parts.len()),
+            partitions,
+            schedule,
+            threads: Threads::new(threads),
+            now: 0,
+            longest_wait: plan.longest_wait(),
+            executes: plan.workload.is_some(),
+            beside: plan.workload.as_ref().is_some_and(|workload| !workload.traffic.is_empty()),
+        }
+    }
+
+    /// True if something is on its way between partitions.
+    fn has_mail(&self) -> bool {
+        let mut mail = self.partitions.iter().any(Partition::expects);
+        self.inboxes.for_each(|_, _| mail = true);
+        mail
+    }
+
+    /// Goes on to the next tick in which something happens, without a turn of every partition for each epoch: hosts may
+    /// calculate for long.
+    fn skip_idle(&mut self, end: Tick) {
+        let next = match self.has_mail() {
+            true => self.now,
+            false => self.partitions.iter().map(|partition| partition.next_busy(end)).min().unwrap_or(end),
+        };
+        let next = match &self.carriage {
+            Some(carriage) => carriage.team().least(next.into()) as Tick,
+            None => next,
+        };
+        if next <= self.now {
+            return;
+        }
+        self.partitions.iter_mut().for_each(|partition| partition.now = next);
+        self.now = next;
+    }
+
+    /// The partitions and what is on its way between them, for checks of their state.
+    pub fn parts(&self) -> (&[Partition], &Inboxes<Mail>) {
+        (&self.partitions, &self.inboxes)
+    }
+
+    /// Queues that wait for one another in a circle and can never move again.
+    pub(crate) fn circle(&self) -> Option<Vec<Waiting>> {
+        find_cycle(&self.partitions, self.carriage.as_ref().map(Carriage::team))
+    }
+
+    fn executors(&self) -> impl Iterator<Item = &Executor> {
+        self.partitions.iter().filter_map(|partition| Some(&partition.hosted.as_ref()?.executor))
+    }
+
+    /// When which partition runs.
+    #[cfg(test)]
+    pub(crate) fn schedule(&self) -> &Schedule {
+        &self.schedule
+    }
+
+    /// The partitions, for tests that put something of their own into them.
+    #[cfg(test)]
+    pub(crate) fn parts_mut(&mut self) -> &mut [Partition] {
+        &mut self.partitions
+    }
+}
+
+impl Fabric for InputQueued {
+    fn advance(&mut self, end: Tick) {
+        if self.executes {
+            self.skip_idle(end);
+        }
+        let here = self.carriage.as_ref().map(|carriage| Here { first: carriage.own().start, carrier: carriage });
+        self.partitions.iter_mut().for_each(|partition| partition.wires.run_until(end));
+        let Self { partitions, inboxes, threads, schedule, now, .. } = self;
+        advance(partitions, inboxes, threads, schedule, (*now, end), here.as_ref());
+        self.now = end;
+    }
+
+    fn epoch(&self) -> Tick {
+        self.schedule.lookahead
+    }
+
+    fn open_window(&mut self, span: Range<Tick>) {
+        self.partitions.iter_mut().for_each(|partition| partition.open_window(span.clone()));
+    }
+
+    fn close_window(&mut self) -> u64 {
+        self.partitions.iter_mut().map(Partition::close_window).sum()
+    }
+
+    fn break_links(&mut self, dead: &[(u32, u16)], back: &[(u32, u16)]) {
+        self.partitions.iter_mut().for_each(|partition| partition.break_links(dead, back));
+    }
+
+    fn reroute(&mut self, news: &News<'_>) {
+        self.partitions.iter_mut().for_each(|partition| partition.reroute(news));
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        Snapshot::of(&self.partitions)
+    }
+
+    fn share(&self) -> Option<Share> {
+        self.carriage.as_ref().map(|_| Share::of(&self.partitions))
+    }
+
+    fn collectors(&self) -> Vec<&Collector> {
+        self.partitions.iter().map(Partition::collector).collect()
+    }
+
+    fn tables(&self) -> BTreeMap<&'static str, usize> {
+        let mut tables = BTreeMap::new();
+        for (name, bytes) in self.partitions.iter().flat_map(Partition::tables) {
+            *tables.entry(name).or_default() += bytes;
+        }
+        self.inboxes.for_each(|_, mail| *tables.entry("mail").or_default() += mail.bytes());
+        self.inboxes.for_each_room(|room| *tables.entry("mail").or_default() += room.bytes());
+        tables
+    }
+
+    fn partitions(&self) -> usize {
+        self.inboxes.len()
+    }
+
+    fn progress(&self) -> Progress {
+        let mut progress = Progress::default();
+        let [injected, delivered, hops] = &mut progress.done;
+        for partition in &self.partitions {
+            *injected += partition.endpoints.iter().map(|e| e.phits).sum::<u64>();
+            *delivered += partition.collector.counters.flow.packets;
+            *hops += partition.collector.counters.work.flit_hops;
+            progress.held += u64::from(partition.packets.live()) + partition.packets_coming() as u64;
+        }
+        self.inboxes.for_each(|_, mail| progress.held += mail.packets() as u64);
+        progress
+    }
+
+    fn longest_wait(&self) -> Tick {
+        self.longest_wait
+    }
+
+    fn stuck(&self) -> String {
+        match self.circle() {
+            None => "no circle of waiting packets was found".to_owned(),
+            Some(cycle) => {
+                let words = self.partitions.first().map_or(Words::default(), |partition| partition.topology.words());
+                cycle.iter().map(|waiting| waiting.said(words)).collect::<Vec<_>>().join("; ")
+            }
+        }
+    }
+
+    fn at_rest(&self) -> bool {
+        let mut mail = false;
+        match self.beside {
+            // Packets of the traffic are always on their way.
+            true => self.inboxes.for_each(|_, there| mail |= !there.announced.is_empty() || !there.words.is_empty()),
+            false => mail = self.has_mail(),
+        }
+        !mail && self.partitions.iter().all(Partition::at_rest)
+    }
+
+    fn idle_until(&self, end: Tick) -> Tick {
+        if self.has_mail() || self.partitions.iter().any(|partition| partition.packets.live() > 0) {
+            return 0;
+        }
+        self.partitions.iter().map(|partition| partition.next_busy(end)).min().unwrap_or(end)
+    }
+
+    fn performed(&self) -> u64 {
+        self.executors().map(Executor::performed).sum()
+    }
+
+    fn finish(&self) -> u64 {
+        self.executors().map(Executor::finish).max().unwrap_or(0)
+    }
+
+    fn left(&self) -> (Left, Vec<Message>) {
+        gathered(self.executors().map(Executor::left))
+    }
+
+    fn beyond(&self) -> bool {
+        self.executors().any(|executor| executor.beyond)
+    }
+
+    fn close_program(&mut self) {
+        for partition in &mut self.partitions {
+            if let Some(hosted) = &partition.hosted {
+                partition.collector.counters.programs.add(hosted.executor.rows());
+            }
+        }
+    }
+
+    fn audit(&self) -> Result<(), String> {
+        audit(&self.partitions, &self.inboxes, self.progress().held)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+}

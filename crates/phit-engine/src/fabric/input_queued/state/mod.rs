@@ -1,0 +1,5 @@
+//! The records of a partition's routers, and the events that change them.
+
+pub(crate) mod kind;
+pub(crate) mod pools;
+pub(crate) mod records;

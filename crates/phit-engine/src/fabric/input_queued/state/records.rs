@@ -1,0 +1,96 @@
+//! The records of a partition's routers: input ports and queues, output ports and virtual channels.
+
+use crate::engine::{NONE, Tick};
+use crate::fabric::seams::queueing::Lanes;
+pub(crate) use crate::fabric::seams::routing::{Output, OutputTables, OutputVc};
+
+/// An input queue: packets in order, the first of which may have arrived or been sent in part.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Queue {
+    /// First packet.
+    pub first: u32,
+    /// Last packet.
+    pub last: u32,
+    /// Input port.
+    pub port: u32,
+    /// Output port chosen for the first packet; `NONE` before routing.
+    pub output: u32,
+    /// First permitted output VC; the VC itself once held.
+    pub vc: u16,
+    /// Number of permitted output VCs; 0 once one is held.
+    pub vcs: u16,
+}
+
+const _: () = assert!(size_of::<Queue>() == 20);
+
+impl Queue {
+    /// An empty queue of input port `port`.
+    pub(crate) fn new(port: u32) -> Self {
+        Self { first: NONE, last: NONE, port, output: NONE, vc: 0, vcs: 1 }
+    }
+
+    /// Notes the decision for its first packet: `lanes` of output `port` of the router whose first port is `first`.
+    #[inline(always)]
+    pub(crate) fn decide(&mut self, first: u32, lanes: Lanes, port: u16) {
+        (self.output, self.vc, self.vcs) = (first + u32::from(port), lanes.first, lanes.count);
+    }
+}
+
+/// How far the first and the last packet of a queue have come.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Progress {
+    /// Earliest tick at which the front flit may be allocated.
+    pub eligible: Tick,
+    /// Flits of the last packet that have arrived.
+    pub arrived: u16,
+    /// Flits of the first packet that have been granted.
+    pub sent: u16,
+}
+
+impl Default for Progress {
+    /// That of a packet of one flit that may be allocated at once.
+    fn default() -> Self {
+        Self { eligible: 0, arrived: 1, sent: 0 }
+    }
+}
+
+/// An input port.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Input {
+    /// First tick at which the port's path to the crossbar is free.
+    pub busy: Tick,
+    /// Its first queue.
+    pub queues: u32,
+    /// Its router.
+    pub router: u32,
+    /// Partition that holds the sender at the far end of the link.
+    pub upstream_partition: u32,
+    /// The output port of the sender there; an endpoint counts from the number of ports on.
+    pub upstream: u32,
+    /// Port number in the router.
+    pub number: u16,
+    /// Number of queues.
+    pub count: u16,
+    /// Link class; 0 if an endpoint injects here.
+    pub class: u8,
+    /// A wake-up has been filed for it.
+    pub waking: bool,
+    /// Queues that may request (see [`crate::engine::bits`]).
+    pub ready: u16,
+    /// Queues that wait for their output.
+    pub asleep: u16,
+}
+
+const _: () = assert!(size_of::<Input>() == 32);
+
+/// In [`Output::far_partition`]: an endpoint that consumes whatever comes.
+pub(crate) const SINK: u32 = u32::MAX;
+
+/// Credits of an output that consumes whatever comes.
+pub(crate) const UNLIMITED: i32 = i32::MAX / 2;
+
+/// In [`Output::far_partition`]: a link that has broken during the run; what is sent over it is lost.
+pub(crate) const BROKEN: u32 = u32::MAX - 1;
+
+/// In [`Progress::sent`]: the first packet has been granted but its tail is still leaving.
+pub(crate) const TAIL_PENDING: u16 = u16::MAX;

@@ -1,0 +1,5 @@
+//! Who waits for what, and who is looked at next.
+
+pub(crate) mod at_outputs;
+pub(crate) mod candidates;
+pub(crate) mod wait_lists;

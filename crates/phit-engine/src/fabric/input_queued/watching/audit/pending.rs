@@ -1,0 +1,89 @@
+//! What is on its way: the events that have been filed and not handled.
+
+use crate::engine::{NONE, Tick};
+use crate::fabric::input_queued::partition::Partition;
+use crate::fabric::input_queued::state::kind::{self, unpack_credit};
+use crate::packet::Packet;
+use std::collections::HashMap;
+
+/// What is on its way to a queue.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Coming {
+    /// The head of a packet.
+    Head(Packet),
+    /// Another flit.
+    Flit,
+    /// Word that no more comes of a packet.
+    End,
+}
+
+/// The events of one partition that have been filed, in its wheel or its mail, and not handled.
+#[derive(Default)]
+pub(super) struct Pending {
+    /// What is on its way to each queue, with its tick.
+    pub(super) arrivals: HashMap<u32, Vec<(Tick, Coming)>>,
+    /// Phits of credit on their way to each channel.
+    pub(super) credits: HashMap<u32, u64>,
+    /// When credits come to each sender, an output port or an endpoint.
+    pub(super) credit_times: HashMap<u32, Vec<Tick>>,
+    /// Packets in the arena that are on their way to a queue or an endpoint.
+    pub(super) travelling: Vec<u32>,
+    /// Phits of packets that have left the network but for their delivery.
+    pub(super) delivering: u64,
+    /// Those of them that are delivered.
+    pub(super) ejected: Vec<u32>,
+    /// Ticks of all other events, by kind and target.
+    pub(super) wakes: HashMap<(u32, u32), Vec<Tick>>,
+}
+
+impl Pending {
+    pub(super) fn of(partition: &Partition) -> Self {
+        let mut pending = Self::default();
+        partition.wheel.for_each(partition.now, |at, list, event| {
+            let (what, target) = kind::of_listed(list, event);
+            match what {
+                kind::ARRIVAL => {
+                    let coming = match event.data {
+                        NONE => Coming::Flit,
+                        packet => Coming::Head(partition.packets[packet]),
+                    };
+                    if event.data != NONE {
+                        pending.travelling.push(event.data);
+                    }
+                    pending.arrivals.entry(target).or_default().push((at, coming));
+                }
+                kind::CUT => pending.arrivals.entry(target).or_default().push((at, Coming::End)),
+                kind::CREDIT => {
+                    let (channel, phits) = credited(partition, target, event.data);
+                    *pending.credits.entry(channel).or_default() += phits;
+                    pending.credit_times.entry(target).or_default().push(at);
+                    pending.wakes.entry((what, channel)).or_default().push(at);
+                }
+                kind::DELIVERY | kind::LOSS => {
+                    pending.travelling.push(target);
+                    pending.ejected.extend((what == kind::DELIVERY).then_some(target));
+                    pending.delivering += u64::from(partition.packets[target].size);
+                }
+                _ => pending.wakes.entry((what, target)).or_default().push(at),
+            }
+        });
+        pending
+    }
+
+    pub(super) fn wakes_at(&self, kind: u32, target: u32, at: Tick) -> bool {
+        self.wakes.get(&(kind, target)).is_some_and(|ticks| ticks.iter().any(|&tick| tick <= at))
+    }
+
+    pub(super) fn wakes_ever(&self, kind: u32, target: u32) -> bool {
+        self.wakes.contains_key(&(kind, target))
+    }
+}
+
+/// The channel for which a credit is, and its phits.
+pub(super) fn credited(sender: &Partition, target: u32, data: u32) -> (u32, u64) {
+    let (vc, phits) = unpack_credit(data);
+    let ports = sender.tables.outputs.len() as u32;
+    let first =
+        if target < ports { sender.tables.outputs[target].vc } else { sender.endpoints[target - ports].channel };
+    (first + vc, phits as u64)
+}

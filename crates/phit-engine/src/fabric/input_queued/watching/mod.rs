@@ -1,0 +1,7 @@
+//! Looks at a network between two ticks that change nothing: probes, snapshots, audits, deadlocks.
+
+pub(crate) mod audit;
+pub(crate) mod follow;
+pub(crate) mod observe;
+pub(crate) mod snapshot;
+pub(crate) mod stuck;

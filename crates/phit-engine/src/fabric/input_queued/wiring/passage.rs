@@ -1,0 +1,83 @@
+//! When a granted flit is where: on the crossbar, in the output buffer, on the link.
+
+use crate::engine::Tick;
+use crate::fabric::input_queued::options::kernel::Kernel;
+use crate::fabric::input_queued::options::pace::Pace;
+use crate::fabric::input_queued::options::settings::{Settings, Times};
+use std::hint::select_unpredictable;
+
+/// When a granted flit is where.
+pub(crate) struct Passage {
+    /// Its input may send the next from then on.
+    pub(crate) occupied: Tick,
+    /// The crossbar side of its output is free from then on.
+    pub(crate) held: Tick,
+    /// It has left the input buffer.
+    pub(crate) left: Tick,
+    /// It starts on the link.
+    pub(crate) start: Tick,
+    /// Or even so much before, in parts of a tick, of which there are 65536.
+    pub(crate) early: u16,
+    /// The link is free from then on.
+    pub(crate) free: Tick,
+    /// The link has taken all of it.
+    pub(crate) end: Tick,
+    /// Class of that link.
+    pub(crate) class: usize,
+}
+
+impl Passage {
+    /// Of a flit of `size` phits that came over a link of class `came_by` and whose first phit entered its queue at
+    /// `entry`, over an output of `class` whose link is free from `free` on.
+    #[inline(always)]
+    pub(crate) fn new<K: Kernel>(
+        settings: &Settings,
+        times: &Times,
+        (came_by, class): (usize, usize),
+        (now, entry, free): (Tick, Tick, Tick),
+        size: u32,
+    ) -> Self {
+        // A cut-through transfer lasts until the flit's last phit is in.
+        let arrived = entry + times.arrival[came_by];
+        let (needed, latency) = match settings.pace {
+            Some(pace) if K::EXTRAS => paced(pace, now, [times.crossing, settings.router_latency]),
+            _ => (times.crossing, settings.router_latency),
+        };
+        let (busy, through) = match settings.ideal::<K>() {
+            true => (now, later(now, arrived)),
+            false => (later(now + needed, arrived), later(now + needed, arrived)),
+        };
+        let serialisation = times.serialisation[class];
+        // Its last phit leaves no earlier than it has come through.
+        let enters = later(now + serialisation, through) - serialisation + latency;
+        let earliest = later(enters, free);
+        let start = settings.starts.align(earliest);
+        Self {
+            occupied: match K::EXTRAS && settings.inputs_at_link_rate {
+                true => busy.max(now - now % settings.ticks_per_cycle + size * settings.ticks_per_cycle),
+                false => busy,
+            },
+            held: if settings.cut_through_holds_output { busy } else { now + needed },
+            left: through.max(now + 1),
+            start,
+            early: 0,
+            free: start + serialisation,
+            end: start + serialisation,
+            class,
+        }
+    }
+}
+
+/// The later of two ticks, of which there is no telling which that is.
+#[inline(always)]
+pub(crate) fn later(a: Tick, b: Tick) -> Tick {
+    select_unpredictable(a < b, b, a)
+}
+
+/// Ticks that so many steps take which begin at `now`.
+#[cold]
+#[inline(never)]
+pub(crate) fn paced(pace: Pace, now: Tick, steps: [Tick; 2]) -> (Tick, Tick) {
+    let [crossing, latency] = steps.map(|steps| pace.after(now, steps) - now);
+    (crossing, latency)
+}
