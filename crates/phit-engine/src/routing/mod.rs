@@ -4,11 +4,13 @@
 //! `fabric::seams::routing`.
 
 mod bubble;
+mod by_queue;
 mod clos;
 pub mod contention;
 pub(crate) mod detours;
 mod dfsssp;
 mod dimension_order;
+mod distances;
 mod dragonfly_phases;
 mod ftree;
 mod group_links;

@@ -1,13 +1,18 @@
 //! Polarized routing: hops that lead away from the source and towards the destination.
 
+use super::by_queue::ByQueue;
+use super::distances::{Distances, Place};
 use super::source_adaptive::Queue;
 use super::{Injection, RouterView, Routing, RoutingContext, RoutingParams, View, Wants, ladder};
+use crate::engine::Tick;
 use crate::error::ScenarioError;
 use crate::fabric::seams::routing::{Adaptive, Ladder, Proof, Standing, Step};
 use crate::packet::{MISROUTED_LOCALLY, Packet};
-use crate::topology::{Hop, Topology};
+use crate::topology::{Hop, RouteTable, Topology};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use smallvec::{SmallVec, smallvec};
+use std::sync::Arc;
 
 /// Polarized routing on any network whose links lead both ways (Camarero, Martínez and Beivide, "Polarized routing: an
 /// efficient and versatile algorithm for large direct networks", HOTI 2021, and IEEE Micro 2022).
@@ -84,7 +89,16 @@ impl RoutingParams for Polarized {
 
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
         let penalty = self.penalty.map(|packets| packets.saturating_mul(context.packet_size));
-        Box::new(Rule { rules: self.rule(&*context.topology), penalty, queue: self.queue, found: Vec::new() })
+        let radix = context.routers.iter().map(|router| context.topology.ports(router)).max().unwrap_or(0);
+        Box::new(Rule {
+            rules: self.rule(&*context.topology),
+            penalty,
+            queue: self.queue,
+            distances: Distances::new(context),
+            ways: ByQueue::new(context, smallvec![[0; 3]; usize::from(radix.div_ceil(64))]),
+            found: Vec::new(),
+            best: Vec::new(),
+        })
     }
 }
 
@@ -96,32 +110,20 @@ struct Rules {
     hops: u32,
 }
 
-/// A packet on its way.
-#[derive(Debug, Clone, Copy)]
-struct Place {
-    source: u32,
-    at: u32,
-    to: u32,
-    /// Hops taken.
-    taken: u32,
-}
+/// Links from a router to the source and to the destination of a packet.
+type Apart = [u32; 2];
 
 impl Rules {
-    /// Calls `see` with the ports that a packet may take, and by how much each raises the difference.
-    fn ways(self, topology: &dyn Topology, packet: Place, mut see: impl FnMut(u16, i64)) {
-        let Place { source, at, to, taken } = packet;
-        let apart = |a, b| i64::from(topology.distance(a, b));
-        let (from, left) = (apart(source, at), apart(at, to));
-        let most = i64::from(self.hops) - i64::from(taken) - 1;
-        for port in 0..topology.ports(at) {
-            let Some(next) = ladder::behind(topology, at, port) else { continue };
-            let (away, nearer) = (apart(source, next) - from, left - apart(next, to));
-            let onward = if from < left { away > 0 } else { nearer > 0 };
-            let gain = away + nearer;
-            if left - nearer <= most && (gain > 0 || gain == 0 && !self.strong && onward) {
-                see(port, gain);
-            }
-        }
+    /// By how much a hop to the `next` router raises the difference. `None` if a packet that has taken `taken` hops may
+    /// not take it.
+    #[inline]
+    fn gain(self, here: Apart, next: Apart, taken: u32) -> Option<i64> {
+        let [[from, left], [from_next, left_next]] = [here, next].map(|apart| apart.map(i64::from));
+        let (away, nearer) = (from_next - from, left - left_next);
+        let onward = if from < left { away > 0 } else { nearer > 0 };
+        let gain = away + nearer;
+        let fits = left_next < i64::from(self.hops) - i64::from(taken);
+        (fits && (gain > 0 || gain == 0 && !self.strong && onward)).then_some(gain)
     }
 }
 
@@ -135,13 +137,15 @@ impl Adaptive for Followed {
     fn steps(&self, topology: &dyn Topology, packet: &Standing, vcs: &[u8], out: &mut Vec<Step>) {
         let taken = packet.hops.total();
         let memo = if taken == 0 { packet.at + 1 } else { packet.memo };
-        let (rules, place) = (
-            self.0.rule(topology),
-            Place { source: (memo & !DIRECT).saturating_sub(1), at: packet.at, to: packet.to, taken },
-        );
+        let (rules, source) = (self.0.rule(topology), (memo & !DIRECT).saturating_sub(1));
+        let apart = |router: u32| [source, packet.to].map(|end| topology.distance(router, end));
         let step = |port, memo| Step { hop: ladder::step(topology, packet, port, rules.hops, vcs), memo, escape: true };
         if memo & DIRECT == 0 {
-            rules.ways(topology, place, |port, _| out.push(step(port, memo)));
+            let here = apart(packet.at);
+            for port in 0..topology.ports(packet.at) {
+                let Some(next) = ladder::behind(topology, packet.at, port) else { continue };
+                out.extend(rules.gain(here, apart(next), taken).map(|_| step(port, memo)));
+            }
         }
         if out.is_empty() {
             let minimal = ladder::minimal_ports(topology, packet, packet.to);
@@ -154,34 +158,77 @@ impl Adaptive for Followed {
     }
 }
 
+/// The ports that a packet may take at a router, as bits. The hops of the first set raise the difference most, those of
+/// the second by 1 less, those of the third by 2 or more less. There are three words for every 64 ports.
+type Ways = SmallVec<[[u64; 3]; 1]>;
+
 struct Rule {
     rules: Rules,
     /// Phits.
     penalty: [u32; 3],
     queue: Queue,
-    /// Ports found for one head, with what they raise the difference.
+    distances: Distances,
+    ways: ByQueue<Ways>,
+    /// The ports for one packet, with their gains.
     found: Vec<(u16, i64)>,
+    /// Hops of one packet that cost the least.
+    best: Vec<Hop>,
 }
 
 /// In [`Packet::flags`]: no hop of the rule was left to the packet.
 const CORNERED: u8 = 1;
 
 impl Rule {
+    /// Notes the ways of `packet`. They stay the same as long as the packet stands here.
+    #[inline(never)]
+    fn find(&mut self, view: &RouterView<'_>, packet: &Packet, place: usize) {
+        let (rules, taken, found) = (self.rules, packet.hops.total(), &mut self.found);
+        let source = view.known.attachment(view.topology, packet.source).0;
+        let ends = [source, packet.destination_router];
+        let apart = |place: Place| ends.map(|end| self.distances.between(view, place, end));
+        let here = apart(self.distances.here(view));
+        found.clear();
+        for (port, next) in self.distances.links(view) {
+            found.extend(rules.gain(here, apart(next), taken).map(|gain| (port, gain)));
+        }
+        let most = found.iter().map(|&(_, gain)| gain).max().unwrap_or(0);
+        let ways = &mut self.ways.notes[place];
+        ways.fill([0; 3]);
+        for &(port, gain) in &*found {
+            ways[usize::from(port / 64)][(most - gain).min(2) as usize] |= 1 << (port % 64);
+        }
+    }
+
     /// The hop with the shortest queue, of those that can take the packet now if there are any; of equals any, the same
     /// whenever it is asked for.
-    fn best(&self, view: &RouterView<'_>, packet: &Packet) -> Option<Hop> {
-        let most = self.found.iter().map(|&(_, gain)| gain).max()?;
-        let cost = |&(port, gain): &(u16, i64)| {
-            let hop = ladder::over(view, port, packet, self.rules.hops);
-            let queue = self.queue.length(view, port, hop.vc);
-            let behind = self.penalty[(most - gain).clamp(0, 2) as usize];
-            let waits = !view.takes(port, hop.vc, packet.size.into());
-            ((waits, u64::from(queue) + u64::from(behind)), hop)
-        };
-        let least = self.found.iter().map(|way| cost(way).0).min()?;
-        let equal = || self.found.iter().map(cost).filter(|(cost, _)| *cost == least).map(|(_, hop)| hop);
-        let drawn = packet.rng(view.router).below(equal().count() as u32);
-        equal().nth(drawn as usize)
+    fn shortest(&mut self, view: &mut View<'_>, packet: &Packet, place: usize) -> Option<Hop> {
+        self.best.clear();
+        let mut least = (true, u64::MAX);
+        for (word, ports) in self.ways.notes[place].iter().enumerate() {
+            let mut rest = ports[0] | ports[1] | ports[2];
+            while rest != 0 {
+                let bit = rest & rest.wrapping_neg();
+                rest ^= bit;
+                let port = (64 * word) as u16 + bit.trailing_zeros() as u16;
+                let behind = self.penalty[usize::from(ports[1] & bit != 0) + 2 * usize::from(ports[2] & bit != 0)];
+                let hop = ladder::over(view, port, packet, self.rules.hops);
+                let queue = self.queue.length(view, port, hop.vc);
+                let waits = !view.takes(port, hop.vc, packet.size.into());
+                let cost = (waits, u64::from(queue) + u64::from(behind));
+                if cost < least {
+                    (least, _) = (cost, self.best.clear());
+                }
+                if cost == least {
+                    self.best.push(hop);
+                }
+                view.watch(port..port + 1);
+            }
+        }
+        match self.best[..] {
+            [] => None,
+            [only] => Some(only),
+            ref equal => Some(equal[packet.rng(view.router).below(equal.len() as u32) as usize]),
+        }
     }
 }
 
@@ -194,28 +241,32 @@ impl Routing for Rule {
         packet.flags = 0;
     }
 
-    fn route(&mut self, view: &mut View<'_>, _: u16, _: u16, packet: &mut Packet) -> Option<Hop> {
-        let (topology, to) = (view.topology, packet.destination_router);
-        let source = topology.attachment(packet.source).0;
-        let place = Place { source, at: view.router, to, taken: packet.hops.total() };
-        self.found.clear();
-        if packet.flags != CORNERED {
-            let found = &mut self.found;
-            self.rules.ways(topology, place, |port, gain| found.push((port, gain)));
-        }
-        if let Some(hop) = self.best(view, packet) {
-            return Some(hop);
-        }
-        packet.flags = CORNERED;
+    fn route(&mut self, view: &mut View<'_>, port: u16, queue: u16, packet: &mut Packet) -> Option<Hop> {
         view.watch_chosen();
-        Some(ladder::over(view, ladder::minimal_port(view, packet, to), packet, self.rules.hops))
+        if packet.flags != CORNERED {
+            let (place, first) = self.ways.asked(view, (port, queue), packet, 0);
+            if first {
+                self.find(view, packet, place);
+            }
+            if let Some(hop) = self.shortest(view, packet, place) {
+                return Some(hop);
+            }
+            packet.flags = CORNERED;
+        }
+        let minimal = ladder::minimal_port(view, packet, packet.destination_router);
+        Some(ladder::over(view, minimal, packet, self.rules.hops))
     }
 
     fn departs(&mut self, at: &RouterView<'_>, _: u16, _: u16, hop: Hop, packet: &mut Packet) {
-        let (topology, to) = (at.topology, packet.destination_router);
-        let next = ladder::behind(topology, at.router, hop.port);
-        if next.is_some_and(|next| topology.distance(next, to) >= topology.distance(at.router, to)) {
+        let left = |place| self.distances.between(at, place, packet.destination_router);
+        let here = left(self.distances.here(at));
+        if self.distances.behind(at, hop.port).is_some_and(|next| left(next) >= here) {
             packet.misrouted |= MISROUTED_LOCALLY;
         }
+    }
+
+    fn rerouted(&mut self, _: Tick, _: usize, _: Option<&Arc<RouteTable>>) {
+        self.distances.forget();
+        self.ways.forget();
     }
 }
