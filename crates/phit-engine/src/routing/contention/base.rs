@@ -103,6 +103,11 @@ impl<L: Leave> Contention<L> {
         self.tell(at, wanted, count);
     }
 
+    /// The output that the head of a queue wants, if the head is counted.
+    pub(super) fn wanted(&self, view: &RouterView<'_>, port: u16, queue: u16) -> Option<u16> {
+        self.counters.wanted(view, port, queue)
+    }
+
     /// True if so many heads want `port` that packets leave it.
     pub(super) fn is_contended(&self, view: &RouterView<'_>, port: u16) -> bool {
         self.limit.is_over(self.counters.of(view, port))

@@ -8,11 +8,13 @@ use crate::error::ScenarioError;
 use crate::fabric::seams::routing::{Adaptive, Proof, Standing, Step};
 use crate::measure::Observable;
 use crate::packet::{MISROUTED_LOCALLY, Packet};
+use crate::routing::distances::Distances;
 use crate::routing::in_transit::Trigger;
 use crate::routing::{RouterView, Routing, RoutingContext, RoutingParams, See, Site, View, Wants, ladder};
-use crate::topology::{Hop, Topology};
+use crate::topology::{Hop, RouteTable, Topology};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Where a packet may leave its minimal route.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -66,6 +68,7 @@ impl RoutingParams for Graph {
             credits: self.credit_threshold,
             hops: longest(self.misroute, &*context.topology),
             contention: Contention::new(&base, context),
+            distances: Distances::new(context),
             found: Vec::new(),
         })
     }
@@ -88,13 +91,10 @@ fn may_leave(misroute: Where, taken: u32, misrouted: bool) -> bool {
     }
 }
 
-/// Calls `see` with the ports of router `at` to all other routers than that behind `first`, from which minimal routes
-/// to router `to` are no longer than any.
-fn others(topology: &dyn Topology, at: u32, to: u32, first: u16, mut see: impl FnMut(u16)) {
-    let near = |port: u16| {
-        ladder::behind(topology, at, port).is_some_and(|next| topology.distance(next, to) <= topology.diameter())
-    };
-    (0..topology.ports(at)).filter(|&port| port != first && near(port)).for_each(&mut see);
+/// True if a packet may leave its minimal route for a router from which there are `left` links to its destination: no
+/// more than minimal routes have.
+fn fits(topology: &dyn Topology, left: u32) -> bool {
+    left <= topology.diameter()
 }
 
 /// What a proof follows: whatever the counters say.
@@ -108,7 +108,11 @@ impl Adaptive for AnyCounters {
         for first in ladder::minimal_ports(topology, packet, to) {
             out.push(Step { hop: hop(first), memo, escape: true });
             if may_leave(self.0, taken, memo == 1) {
-                others(topology, at, to, first, |port| out.push(Step { hop: hop(port), memo: 1, escape: false }));
+                let near = |port: &u16| {
+                    ladder::behind(topology, at, *port).is_some_and(|next| fits(topology, topology.distance(next, to)))
+                };
+                let others = (0..topology.ports(at)).filter(|&port| port != first).filter(near);
+                out.extend(others.map(|port| Step { hop: hop(port), memo: 1, escape: false }));
             }
         }
     }
@@ -124,6 +128,7 @@ struct Rule {
     /// Hops of the longest route.
     hops: u32,
     contention: Contention<Alone>,
+    distances: Distances,
     /// Hops found for one head.
     found: Vec<Hop>,
 }
@@ -157,26 +162,33 @@ impl Routing for Rule {
         Wants { redecide: true, heads: true, departures: true, ..Wants::default() }
     }
 
-    fn route(&mut self, view: &mut View<'_>, _: u16, _: u16, packet: &mut Packet) -> Option<Hop> {
+    fn route(&mut self, view: &mut View<'_>, port: u16, queue: u16, packet: &mut Packet) -> Option<Hop> {
         packet.scratch = 0;
-        let first = ladder::minimal_port(view, packet, packet.destination_router);
+        let to = packet.destination_router;
+        let counted = self.contention.wanted(view, port, queue);
+        let first = counted.unwrap_or_else(|| ladder::minimal_port(view, packet, to));
         view.watch_chosen();
         let may_leave = may_leave(self.misroute, packet.hops.total(), packet.flags == LEFT);
         let reason = if may_leave { self.reason(view, first, packet) } else { None };
         if let Some(reason) = reason {
-            let (found, contention, hops) = (&mut self.found, &self.contention, self.hops);
+            let Self { found, contention, hops, distances, .. } = self;
             found.clear();
-            others(view.topology, view.router, packet.destination_router, first, |port| {
-                view.watch(port..port + 1);
-                let hop = ladder::over(view, port, packet, hops);
+            for (port, place) in distances.links(view).filter(|(port, _)| *port != first) {
+                let hop = || ladder::over(view, port, packet, *hops);
                 let admitted = match reason {
                     Reason::Contention => contention.is_calm(view, port),
-                    Reason::Credits(most) => view.fill(port, hop.vc) <= most,
+                    Reason::Credits(most) => view.fill(port, hop().vc) <= most,
                 };
-                if admitted && view.takes(port, hop.vc, packet.size.into()) {
-                    found.push(hop);
+                if !admitted {
+                    view.watch_occupancy(port..port + 1);
+                } else if fits(view.topology, distances.between(view, place, to)) {
+                    let hop = hop();
+                    if view.takes(port, hop.vc, packet.size.into()) {
+                        found.push(hop);
+                    }
+                    view.watch(port..port + 1);
                 }
-            });
+            }
             if !found.is_empty() {
                 packet.scratch = 1;
                 return Some(found[view.rng.below(found.len() as u32) as usize]);
@@ -202,6 +214,10 @@ impl Routing for Rule {
 
     fn tail_left(&mut self, at: &mut Site<'_>, port: u16, queue: u16) {
         self.contention.tail_left(at, port, queue);
+    }
+
+    fn rerouted(&mut self, _: Tick, _: usize, _: Option<&Arc<RouteTable>>) {
+        self.distances.forget();
     }
 
     fn observe(&self, router: u32, _: Tick, see: See<'_>) {
