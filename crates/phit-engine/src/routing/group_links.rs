@@ -51,6 +51,24 @@ impl GroupLinks {
         Some(self.of_port(owner, port))
     }
 
+    /// By router of the partition and link of its group, the output of packets that leave the group minimally over that
+    /// link. Without entries if there may be several, or the groups are joined by several links.
+    pub(super) fn towards(&self, context: &RoutingContext) -> Vec<u16> {
+        let topology = &*context.topology;
+        let known = context.topology.clone().known();
+        let towards = |router: u32| {
+            let first = topology.group_routers(topology.group_of(router)).start;
+            let known = &known;
+            (first..first + self.group).flat_map(move |owner| {
+                self.global.clone().map(move |port| match owner == router {
+                    true => Some(port),
+                    false => known.only_port(router, owner),
+                })
+            })
+        };
+        context.routers.iter().flat_map(towards).collect::<Option<_>>().unwrap_or_default()
+    }
+
     /// The number of a global port of the router with the number `owner` in its group.
     #[inline]
     fn of_port(&self, owner: u32, port: u16) -> u16 {

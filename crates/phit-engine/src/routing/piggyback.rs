@@ -1,9 +1,10 @@
 //! PB: piggyback routing (Jiang, Kim and Dally, ISCA 2009).
 
+use super::by_queue::ByQueue;
 use super::group_links::GroupLinks;
 use super::hop_count::{Counted, HopCount};
 use super::in_transit::{self, GLOBAL};
-use super::source_adaptive::{Cost, Queue, Sight, choose, draw, hop, minimal, valiant};
+use super::source_adaptive::{Cost, Queue, Route, Sight, choose, draw, hop, minimal, valiant};
 use super::ugal::prefers_minimal;
 use super::valiant::{SecondHalf, Stop, Via, next_routes};
 use super::{Injection, Payload, Routing, RoutingContext, RoutingParams, See, Site, View, Wants};
@@ -12,9 +13,10 @@ use crate::error::ScenarioError;
 use crate::fabric::seams::routing::{Legs, Proof};
 use crate::measure::Observable;
 use crate::packet::Packet;
-use crate::topology::{Hop, Topology};
+use crate::topology::{Hop, RouteTable, Topology};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Source routing by the queues of the source router and by flags that all routers of a group share: a packet takes a
 /// Valiant route if its minimal global link is flagged as saturated, or if UGAL's inequality says so (Jiang, Kim and
@@ -97,6 +99,7 @@ impl RoutingParams for Piggyback {
             counted: self.hop_count.counted(context),
             params: self.clone(),
             packet: context.packet_size,
+            heads: ByQueue::new(context, None),
         })
     }
 }
@@ -109,6 +112,8 @@ struct Flags {
     coefficient: f64,
     /// Phits.
     margin: f64,
+    /// See [`GroupLinks::towards`].
+    towards: Vec<u16>,
 }
 
 impl Flags {
@@ -116,22 +121,18 @@ impl Flags {
         let links = GroupLinks::new(context);
         Self {
             saturated: vec![false; context.routers.len() * links.count],
+            towards: links.towards(context),
             links,
             coefficient: params.coefficient,
             margin: f64::from(params.global_threshold) * f64::from(context.packet_size),
         }
     }
 
-    /// The flags that `router` has of the global links of `owner`, a router of its group.
-    #[inline]
-    fn of(&mut self, router: u32, owner: u32) -> &mut [bool] {
-        &mut self.saturated[self.links.owned(router, owner)]
-    }
-
     /// Looks at the router's own global ports, and tells the group what has changed.
     fn refresh(&mut self, site: &mut Site<'_>) {
         let (global, router) = (self.links.global.clone(), site.router);
-        let queues = site.lane(global.clone(), 0);
+        let at = site.at;
+        let queues = at.lane(global.clone(), 0);
         let mut sum = 0;
         for port in queues.ports() {
             sum += queues.occupancy(port).0;
@@ -139,15 +140,17 @@ impl Flags {
         // Rounded down, as it is not negative.
         let limit = (self.coefficient * f64::from(sum) / global.len() as f64 + self.margin) as u32;
         let mut changed = false;
-        let own = self.of(router, router);
-        for (flag, port) in own.iter_mut().zip(queues.ports()) {
+        let own = self.links.owned(router, router);
+        for (place, port) in own.clone().zip(queues.ports()) {
             let saturated = queues.occupancy(port).0 > limit;
-            changed |= saturated != std::mem::replace(flag, saturated);
+            if saturated != std::mem::replace(&mut self.saturated[place], saturated) {
+                changed = true;
+                self.tell(site, place);
+            }
         }
         if changed {
-            let payload: Payload = own.iter().map(|flag| u16::from(*flag)).collect();
+            let payload: Payload = self.saturated[own].iter().map(|flag| u16::from(*flag)).collect();
             self.links.local.clone().for_each(|port| site.send(port, payload.clone(), 0));
-            site.wake_all();
         }
     }
 
@@ -156,10 +159,32 @@ impl Flags {
         let crate::topology::Peer::Router { router: owner, .. } = site.topology.port(site.router, port).peer else {
             return;
         };
-        let known = self.of(site.router, owner);
-        known.iter_mut().zip(payload.iter()).for_each(|(flag, said)| *flag = *said != 0);
-        site.wake_all();
+        for (place, said) in self.links.owned(site.router, owner).zip(payload.iter()) {
+            let said = *said != 0;
+            if said != std::mem::replace(&mut self.saturated[place], said) {
+                self.tell(site, place);
+            }
+        }
     }
+
+    /// Another flag stands at a place of the table: packets that would leave the group over its link are decided about
+    /// again.
+    fn tell(&self, site: &mut Site<'_>, place: usize) {
+        match self.towards.get(place) {
+            Some(&port) => site.wake(port),
+            None => site.wake_all(),
+        }
+    }
+}
+
+/// The two routes of a packet in an injection queue.
+#[derive(Debug, Clone, Copy)]
+struct Routes {
+    /// The lengths of their queues are read at each decision.
+    direct: Route,
+    detour: Route,
+    /// The global link of the direct one.
+    link: Option<u16>,
 }
 
 struct Rule {
@@ -169,13 +194,26 @@ struct Rule {
     counted: Option<Counted>,
     /// Phits of the largest packet.
     packet: u32,
+    heads: ByQueue<Option<Routes>>,
 }
 
 impl Rule {
-    /// True if the global link of the packet's minimal route is flagged.
-    fn is_flagged(&self, view: &View<'_>, packet: &Packet) -> bool {
+    /// The routes of a packet from its source's router.
+    #[inline(never)]
+    fn routes(&self, view: &View<'_>, packet: &Packet) -> Routes {
+        let sight = Sight::Local(Queue::Phits);
+        let mut direct = minimal(view, packet, sight);
+        let mut detour = valiant(view, packet, self.params.via, sight);
+        if let Some(counted) = &self.counted {
+            counted.count(view, packet, &mut direct, &mut detour);
+        }
+        Routes { direct, detour, link: self.flags.links.minimal(view, packet) }
+    }
+
+    /// True if a global link of the group is flagged.
+    fn is_flagged(&self, view: &View<'_>, link: u16) -> bool {
         let Flags { links, saturated, .. } = &self.flags;
-        links.minimal(view, packet).is_some_and(|link| saturated[links.of(view.router)][usize::from(link)])
+        saturated[links.of(view.router)][usize::from(link)]
     }
 }
 
@@ -188,17 +226,18 @@ impl Routing for Rule {
         draw(at, packet, self.params.via, Stop::Elsewhere);
     }
 
-    fn route(&mut self, view: &mut View<'_>, _: u16, _: u16, packet: &mut Packet) -> Option<Hop> {
+    fn route(&mut self, view: &mut View<'_>, port: u16, queue: u16, packet: &mut Packet) -> Option<Hop> {
         view.watch_chosen();
         if packet.came_by == 0 {
-            let mut direct = minimal(view, packet, Sight::Local(Queue::Phits));
-            let mut detour = valiant(view, packet, self.params.via, Sight::Local(Queue::Phits));
-            if let Some(counted) = &self.counted {
-                counted.count(view, packet, &mut direct, &mut detour);
+            let (place, first) = self.heads.asked(view, (port, queue), packet, packet.scratch.into());
+            if first {
+                self.heads.notes[place] = Some(self.routes(view, packet));
             }
+            let Routes { direct, detour, link } = self.heads.notes[place]?;
+            let now = |route: Route| Route { queue: view.occupancy(route.first.port, route.first.vc), ..route };
             let threshold = i64::from(self.params.local_threshold) * i64::from(self.packet);
-            let minimally =
-                prefers_minimal(&direct, &detour, Cost::QueueHops, threshold) && !self.is_flagged(view, packet);
+            let minimally = prefers_minimal(&now(direct), &now(detour), Cost::QueueHops, threshold)
+                && !link.is_some_and(|link| self.is_flagged(view, link));
             choose(packet, !minimally);
             // The other first hop counts as well.
             let (chosen, other) = if minimally { (direct.first, detour.first) } else { (detour.first, direct.first) };
@@ -216,6 +255,10 @@ impl Routing for Rule {
 
     fn hear(&mut self, site: &mut Site<'_>, port: u16, payload: &Payload) {
         self.flags.hear(site, port, payload);
+    }
+
+    fn rerouted(&mut self, _: Tick, _: usize, _: Option<&Arc<RouteTable>>) {
+        self.heads.forget();
     }
 
     fn observe(&self, router: u32, _: Tick, see: See<'_>) {

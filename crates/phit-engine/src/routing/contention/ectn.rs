@@ -172,6 +172,18 @@ struct Group<L> {
     sent: Vec<Payload>,
     /// That of a router that has never sent one.
     nothing: Payload,
+    /// By router: its partial array has changed since it was last looked at, and since it was last sent in full.
+    changed: Vec<Changed>,
+    /// By router and link of its group, the output of packets that leave the group over that link; without entries
+    /// where there may be several.
+    towards: Vec<u16>,
+}
+
+/// Since when a partial array has changed.
+#[derive(Debug, Clone, Copy, Default)]
+struct Changed {
+    since_look: bool,
+    since_period: bool,
 }
 
 impl<L: Leave> Group<L> {
@@ -201,6 +213,8 @@ impl<L: Leave> Group<L> {
             last: vec![None; count * local],
             sent: vec![nothing.clone(); count],
             nothing,
+            changed: vec![Changed::default(); count],
+            towards: links.towards(context),
             links,
             period: params.period * context.ticks_per_cycle,
         }
@@ -225,9 +239,7 @@ impl<L: Leave> Group<L> {
         }
         if let Some(link) = self.links.minimal(at, packet) {
             self.partial.arrived(at, port, queue, link);
-            if self.limit.was_crossed(self.combined(at, link)) {
-                at.wake_all();
-            }
+            self.counted(at, link, self.combined(at, link));
         }
     }
 
@@ -239,9 +251,24 @@ impl<L: Leave> Group<L> {
         let Some(link) = self.partial.gone(at, port, queue) else { return };
         for _ in 0..self.transfers.ended(&self.partial, at, (port, queue), link) {
             self.partial.fewer(at, link);
-            if self.limit.was_crossed(self.combined(at, link) + 1) {
-                at.wake_all();
-            }
+            self.counted(at, link, self.combined(at, link) + 1);
+        }
+    }
+
+    /// The counters of `link` have changed by one: the combined one from `higher` to one less, or back.
+    #[inline]
+    fn counted(&mut self, at: &mut Site<'_>, link: u16, higher: u16) {
+        self.changed[at.local as usize] = Changed { since_look: true, since_period: true };
+        if self.limit.was_crossed(higher) {
+            self.tell(at, link);
+        }
+    }
+
+    /// Heads that would leave the group over `link` must be asked again.
+    fn tell(&self, at: &mut Site<'_>, link: u16) {
+        match self.towards.get(at.local as usize * self.links.count + usize::from(link)) {
+            Some(&port) => at.wake(port),
+            None => at.wake_all(),
         }
     }
 
@@ -257,31 +284,36 @@ impl<L: Leave> Group<L> {
         let local = &self.links.local;
         let place = self.links.index(at.router) * local.len() + usize::from(port - local.start);
         let old = self.last[place].replace(payload.clone());
-        let old = old.as_ref().unwrap_or(&self.nothing);
-        let (new, old) = (Broadcast::of(payload), Broadcast::of(old));
-        let mut crossed = false;
-        let (own, limit) = (self.partial.all(at.router), self.limit);
-        let received = &mut self.received[self.links.of(at.router)];
-        let mut take = |link: usize| {
-            let was = own[link] + received[link];
-            received[link] = received[link] + new.counters[link] - old.counters[link];
-            let is = own[link] + received[link];
-            crossed |= (was.min(is) + 1..=was.max(is)).any(|count| limit.was_crossed(count));
-        };
-        match new.follows(&old) {
-            true => new.changed.iter().for_each(|link| take(usize::from(*link))),
+        let old = old.unwrap_or_else(|| self.nothing.clone());
+        let (new, old) = (Broadcast::of(payload), Broadcast::of(&old));
+        let all = 0..new.counters.len() as u16;
+        let (some, all) = match new.follows(&old) {
+            true => (new.changed, 0..0),
             // A link that was broken has carried none.
-            false => (0..new.counters.len()).for_each(take),
-        }
-        if crossed {
-            at.wake_all();
+            false => (&[][..], all),
+        };
+        for link in some.iter().copied().chain(all) {
+            let was = self.combined(at, link);
+            let (new, old) = (new.counters[usize::from(link)], old.counters[usize::from(link)]);
+            let received = &mut self.received[at.local as usize * self.links.count + usize::from(link)];
+            *received = *received + new - old;
+            let is = self.combined(at, link);
+            if (was.min(is) + 1..=was.max(is)).any(|count| self.limit.was_crossed(count)) {
+                self.tell(at, link);
+            }
         }
     }
 
     /// Broadcasts the partial array, at what it costs; between two periods only what has changed abruptly.
     fn broadcast(&mut self, at: &mut Site<'_>, params: &Ectn) {
-        let index = self.links.index(at.router);
+        let index = at.local as usize;
         let between = !at.now.is_multiple_of(self.period);
+        let changed = &mut self.changed[index];
+        let stays = if between { !changed.since_look } else { !changed.since_period };
+        *changed = Changed { since_look: false, since_period: between && changed.since_period };
+        if stays && params.updates != Updates::Full {
+            return;
+        }
         let most = if params.updates == Updates::Free { u16::MAX } else { ((1u32 << params.counter_bits) - 1) as u16 };
         let latest = Broadcast::of(&self.sent[index]);
         let known = latest.counters;
