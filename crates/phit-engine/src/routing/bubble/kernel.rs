@@ -1,15 +1,16 @@
 //! The bubble family in the input-queued router: queues at the inputs, credits.
 //!
 //! The free slots of a queue are those of the buffer at the far end of a link, as the sender knows them by its credits.
-//! Packets choose again until they are granted; one from an endpoint gets its plan anew each time.
+//! Packets choose again until they are granted; one from an endpoint gets another plan when the free slots are others.
 
-use super::lattice::{Offsets, Position};
+use super::lattice::{MOST_DIMENSIONS, Offsets, Position};
 use super::profit::Slots;
-use super::{ADAPTIVE, Bubble, Deroute, Derouted, Escape, most_free};
-use crate::engine::NONE;
+use super::{ADAPTIVE, Bubble, Deroute, Derouted, Escape, Plan, most_free};
+use crate::engine::{NONE, Tick};
 use crate::packet::{MISROUTED_GLOBALLY, MISROUTED_LOCALLY, Packet};
+use crate::routing::by_queue::ByQueue;
 use crate::routing::{RouterView, Routing, RoutingContext, View, Wants};
-use crate::topology::{Hop, Peer};
+use crate::topology::{Hop, Peer, RouteTable};
 use std::sync::Arc;
 
 /// Makes a member of the family for one partition.
@@ -24,13 +25,28 @@ pub(crate) fn build(params: &dyn Bubble, context: &RoutingContext) -> Box<dyn Ro
     };
     let first_port = (topology.endpoints() / topology.routers()) as u16;
     let directions = 2 * deroute.lattice().dimensions();
+    let leads = |router: u32, direction: usize| {
+        matches!(topology.port(router, first_port + direction as u16).peer, Peer::Router { .. })
+    };
+    let links = |router: u32| (0..directions).fold(0, |set, d| set | u16::from(leads(router, d)) << d);
     Box::new(Rule {
         escape: params.escape(),
         first_port,
         size: context.packet_size,
+        links: context.routers.iter().map(links).collect(),
         free: vec![None; directions],
+        heads: ByQueue::new(context, Ahead::default()),
         deroute,
     })
+}
+
+/// The plan and the way of a packet at the head of a queue.
+#[derive(Debug, Clone, Copy, Default)]
+struct Ahead {
+    way: Offsets,
+    /// At its source, its plan, and the free slots by direction for which it was made.
+    plan: Plan,
+    free: [u16; 2 * MOST_DIMENSIONS],
 }
 
 struct Rule {
@@ -40,7 +56,10 @@ struct Rule {
     first_port: u16,
     /// Phits of a slot.
     size: u32,
+    /// By router, a bit for each direction that leads to another one.
+    links: Vec<u16>,
     free: Vec<Option<u16>>,
+    heads: ByQueue<Ahead>,
 }
 
 /// In [`Packet::flags`], bit d: the packet goes in direction minus in dimension d. Above them:
@@ -54,21 +73,57 @@ impl Rule {
         (free / self.size).min(u16::MAX.into())
     }
 
-    /// The plan of a packet that still stands at its source.
-    fn plan(&mut self, view: &RouterView<'_>, packet: &mut Packet) {
-        for direction in 0..self.free.len() {
-            let port = self.first_port + direction as u16;
+    /// Free slots of the adaptive queues, by direction; none where it leads nowhere.
+    fn free(&self, view: &RouterView<'_>) -> [u16; 2 * MOST_DIMENSIONS] {
+        let (mut free, links) = ([0; 2 * MOST_DIMENSIONS], self.links[view.local as usize]);
+        for (direction, free) in free.iter_mut().enumerate().take(self.free.len()) {
+            if links >> direction & 1 == 1 {
+                *free = self.free_slots(view, direction, ADAPTIVE) as u16;
+            }
+        }
+        free
+    }
+
+    /// The plan of a packet that still stands at its source, by the free slots of the adaptive queues.
+    #[inline(never)]
+    fn plan(&mut self, view: &RouterView<'_>, packet: &Packet, free: &[u16]) -> Plan {
+        for ((port, slots), &free) in (self.first_port..).zip(&mut self.free).zip(free) {
+            // Links may have broken.
             let there = matches!(view.topology.port(view.router, port).peer, Peer::Router { .. });
-            self.free[direction] = there.then(|| self.free_slots(view, direction, ADAPTIVE) as u16);
+            *slots = there.then_some(free);
         }
         let capacity = (view.capacity()[1] / self.size).min(u16::MAX.into()) as u16;
         let slots = Slots { free: &self.free, capacity };
         let mut rng = packet.rng(view.router);
-        let plan = self.deroute.plan(view.router, packet.destination_router, &slots, &mut rng);
-        packet.intermediate = plan.via.unwrap_or(NONE);
-        packet.legs = 1 + u8::from(plan.via.is_some());
-        packet.scratch = plan.derouted as u32;
-        packet.flags = signs(&plan.way);
+        self.deroute.plan(view.router, packet.destination_router, &slots, &mut rng)
+    }
+
+    /// The plan and the way of a packet at the head of a queue.
+    fn ahead(&mut self, view: &RouterView<'_>, head: (u16, u16), packet: &mut Packet) -> Ahead {
+        let injected = packet.came_by == 0;
+        let way = u64::from(packet.intermediate) | u64::from(packet.flags) << 32;
+        let (place, first) = self.heads.asked(view, head, packet, if injected { 0 } else { way });
+        let mut ahead = self.heads.notes[place];
+        let free = if injected { self.free(view) } else { ahead.free };
+        let changed = first || free != ahead.free;
+        if changed {
+            ahead.free = free;
+            if injected {
+                ahead.plan = self.plan(view, packet, &free);
+            }
+        }
+        if injected {
+            let Plan { via, way, derouted, .. } = &ahead.plan;
+            packet.intermediate = via.unwrap_or(NONE);
+            packet.legs = 1 + u8::from(via.is_some());
+            packet.scratch = *derouted as u32;
+            packet.flags = signs(way);
+        }
+        if changed || is_new_leg(packet) {
+            ahead.way = self.way(view.router, packet);
+            self.heads.notes[place] = ahead;
+        }
+        ahead
     }
 
     /// The way ahead of a packet, whose directions are fixed.
@@ -76,8 +131,7 @@ impl Rule {
         let lattice = self.deroute.lattice();
         let to = if packet.intermediate == NONE { packet.destination_router } else { packet.intermediate };
         let (here, there): (Position, Position) = (lattice.position(router), lattice.position(to));
-        if packet.leg > 0 && packet.flags & SECOND_WAY == 0 {
-            // The intermediate destination lies behind it.
+        if is_new_leg(packet) {
             let coins = self.deroute.half_way().coins(&mut packet.rng(router));
             packet.flags = SECOND_WAY | signs(&lattice.way(&here, &there, coins));
         }
@@ -86,6 +140,11 @@ impl Rule {
             false => lattice.way(&here, &there, 0),
         }
     }
+}
+
+/// True if the intermediate destination of a packet lies behind it, and its directions from there are not fixed yet.
+fn is_new_leg(packet: &Packet) -> bool {
+    packet.leg > 0 && packet.flags & SECOND_WAY == 0
 }
 
 fn signs(way: &Offsets) -> u8 {
@@ -97,24 +156,25 @@ impl Routing for Rule {
         Wants { redecide: true, departures: true, ..Wants::default() }
     }
 
-    fn route(&mut self, view: &mut View<'_>, port: u16, _queue: u16, packet: &mut Packet) -> Option<Hop> {
+    fn route(&mut self, view: &mut View<'_>, port: u16, queue: u16, packet: &mut Packet) -> Option<Hop> {
         let injected = packet.came_by == 0;
-        if injected {
-            self.plan(view, packet);
-        }
-        let way = self.way(view.router, packet);
-        if injected && self.free.len() > 2 {
-            // The plan depends on all queues of the source.
-            view.watch(self.first_port..self.first_port + self.free.len() as u16);
-        }
-        let free =
-            |direction: usize| if way[direction / 2] == 0 { 0 } else { self.free_slots(view, direction, ADAPTIVE) };
-        let (best, slots) = most_free(&way, free)?;
+        let Ahead { way, free, .. } = self.ahead(view, (port, queue), packet);
+        let slots = |direction: usize| match (way[direction / 2], injected) {
+            (0, _) => 0,
+            (_, true) => free[direction].into(),
+            (_, false) => self.free_slots(view, direction, ADAPTIVE),
+        };
+        let (best, slots) = most_free(&way, slots)?;
+        // No decision depends on whether an output is free. A plan depends on all queues of the source.
         let first_port = self.first_port;
-        for direction in
-            way.iter().enumerate().filter(|(_, hops)| **hops != 0).map(|(d, h)| 2 * d as u16 + u16::from(*h < 0))
-        {
-            view.watch(first_port + direction..first_port + direction + 1);
+        match injected && self.free.len() > 2 {
+            true => view.watch_occupancy(first_port..first_port + self.free.len() as u16),
+            false => {
+                for (d, hops) in (0..).zip(way).filter(|(_, hops)| *hops != 0) {
+                    let port = first_port + 2 * d + u16::from(hops < 0);
+                    view.watch_occupancy(port..port + 1);
+                }
+            }
         }
         if slots > 0 {
             return Some(Hop { port: first_port + best as u16, vc: ADAPTIVE, vcs: 1 });
@@ -124,6 +184,10 @@ impl Routing for Rule {
         let (escape, vc, room) = self.escape.queue(&way, packet.intermediate != NONE, came, self.escape.room())?;
         let hop = Hop { port: first_port + escape as u16, vc, vcs: 1 };
         (self.free_slots(view, escape, vc) >= room.into()).then_some(hop)
+    }
+
+    fn rerouted(&mut self, _: Tick, _: usize, _: Option<&Arc<RouteTable>>) {
+        self.heads.forget();
     }
 
     fn departs(&mut self, _at: &RouterView<'_>, _port: u16, _queue: u16, _hop: Hop, packet: &mut Packet) {
