@@ -37,6 +37,8 @@ pub(super) struct Allocator {
     touched: Vec<u16>,
     /// The outputs upwards of the router, as its heads compare them in this cycle.
     row: Row,
+    /// The emptiest virtual channels of these outputs, where they have several.
+    emptiest: Vec<OutputVc>,
     /// The outputs among which the latest head chose.
     outputs: Vec<Output>,
     /// How little each of them is wanted by now.
@@ -49,8 +51,10 @@ pub(super) struct Allocator {
 /// other, so that those which are as good as each other are found again only when none of them is left.
 #[derive(Debug, Default)]
 struct Row {
-    /// Phits of a buffer that the heads take at once; 0: nothing is laid out.
+    /// Phits of the first flits of the heads; 0: nothing is laid out.
     phits: u32,
+    /// Phits that a head takes of a buffer at once; 0 if outputs are compared by their heads.
+    takes: u32,
     /// The first port.
     first: u16,
     /// Phits of the buffer behind each.
@@ -81,8 +85,8 @@ impl Allocator {
     pub(super) fn new(sequential: bool, precision: Option<u32>, busy: Busy) -> Self {
         let busy_last = busy == Busy::Last;
         let (given, touched, outputs) = (Vec::new(), Vec::new(), Vec::new());
-        let (row, demerits, ties) = (Row::default(), Vec::new(), Vec::new());
-        Self { sequential, busy_last, precision, given, touched, row, outputs, demerits, ties }
+        let (row, emptiest, demerits, ties) = (Row::default(), Vec::new(), Vec::new(), Vec::new());
+        Self { sequential, busy_last, precision, given, touched, row, emptiest, outputs, demerits, ties }
     }
 
     /// A new cycle, or another router.
@@ -127,7 +131,7 @@ impl Allocator {
         self.outputs[best].hop
     }
 
-    /// True if [`Self::choose_in_row`] may be asked for heads that take `phits` of a buffer at once.
+    /// True if outputs are laid out for heads whose first flits have `phits`.
     #[inline]
     pub(super) fn has_row(&self, phits: u32) -> bool {
         self.row.phits == phits
@@ -135,13 +139,19 @@ impl Allocator {
 
     /// Lays out the outputs `of` neighbouring ports from `first` on, for heads that take `phits` of a buffer at once.
     pub(super) fn lay_out(&mut self, first: u16, of: Outputs<'_>, phits: u32) {
-        let Outputs { channels, ready, now, capacity } = of;
-        let end = usize::from(first) + channels.len();
-        if self.given.len() < end {
-            self.given.resize(end, 0);
-        }
+        let Outputs { channels, vcs, ready, now, capacity } = of;
+        let mut emptiest = std::mem::take(&mut self.emptiest);
+        let channels = match vcs {
+            1 => channels,
+            _ => {
+                let most = |of: &[OutputVc]| of.iter().map(|channel| channel.credits).max().unwrap_or(0);
+                emptiest.clear();
+                emptiest.extend(channels.chunks_exact(vcs).map(|of| OutputVc { credits: most(of) }));
+                &emptiest
+            }
+        };
         let row = &mut self.row;
-        (row.phits, row.first, row.capacity, row.count) = (phits, first, capacity, 0);
+        (row.phits, row.takes, row.first, row.capacity, row.count) = (phits, phits, first, capacity, 0);
         let depth = |channel: &OutputVc| (capacity as i32 - channel.credits).max(0) as u32;
         let (busy_last, small) = (self.busy_last, capacity < phits);
         let unavailable = |ready: &Tick, channel: &OutputVc| {
@@ -163,6 +173,37 @@ impl Allocator {
                 };
                 row.demerits.extend(pairs.zip(&row.depths).map(demerit));
             }
+        }
+        self.emptiest = emptiest;
+        self.note_given();
+    }
+
+    /// Lays out outputs of neighbouring ports from `first` on, for heads whose first flits have `phits`. Each output is
+    /// given by its depth and whether it can start a transfer now. A head takes `takes` of the `capacity` of an output.
+    pub(super) fn lay_out_each(
+        &mut self,
+        (first, phits): (u16, u32),
+        (capacity, takes): (u32, u32),
+        outputs: impl Iterator<Item = (u32, bool)>,
+    ) {
+        let row = &mut self.row;
+        (row.phits, row.takes, row.first, row.capacity, row.count) = (phits, takes, first, capacity, 0);
+        row.depths.clear();
+        row.demerits.clear();
+        let exact = self.precision.is_none() && capacity <= DEEPEST;
+        for (depth, ready) in outputs {
+            let lacks = self.busy_last && (!ready || capacity.saturating_sub(depth) < takes);
+            row.demerits.push(i32::from(lacks) * UNAVAILABLE + known(depth, capacity, self.precision));
+            row.depths.extend((!exact).then_some(depth));
+        }
+        self.note_given();
+    }
+
+    /// Notes the grants of this cycle in the row.
+    fn note_given(&mut self) {
+        let end = usize::from(self.row.first) + self.row.demerits.len();
+        if self.given.len() < end {
+            self.given.resize(end, 0);
         }
         for place in 0..self.touched.len() {
             let port = self.touched[place];
@@ -190,7 +231,7 @@ impl Allocator {
             None => (*demerit % UNAVAILABLE) as u32 / 2 + more,
             Some(depth) => depth + self.given[usize::from(port)],
         };
-        let lacks = *demerit >= UNAVAILABLE || self.busy_last && row.capacity.saturating_sub(depth) < row.phits;
+        let lacks = *demerit >= UNAVAILABLE || self.busy_last && row.capacity.saturating_sub(depth) < row.takes;
         let wanted = i32::from(lacks) * UNAVAILABLE + known(depth, row.capacity, self.precision) + 1;
         let was_best = row.count > 0 && *demerit == row.least;
         *demerit = wanted;
@@ -446,20 +487,22 @@ mod tests {
             let (sequential, busy) = (round % 3 != 0, if round % 2 == 0 { Busy::Last } else { Busy::Ignored });
             let precision = [None, Some(0), Some(2)][round / 6 % 3];
             let (ports, first, capacity, now) = (1 + draw.below(70), draw.below(3) as u16, 4 + draw.below(20), 9);
+            let vcs = 1 + round / 18 % 3;
             let channel = |_| OutputVc { credits: draw.below(capacity + 1) as i32 };
-            let channels: Vec<OutputVc> = (0..ports).map(channel).collect();
+            let all: Vec<OutputVc> = (0..ports as usize * vcs).map(channel).collect();
+            let emptiest = |of: &[OutputVc]| OutputVc { credits: of.iter().map(|of| of.credits).max().unwrap() };
+            let channels: Vec<OutputVc> = all.chunks(vcs).map(emptiest).collect();
             let ready: Vec<Tick> = (0..ports).map(|_| now - 2 + draw.below(4)).collect();
-            let row = Outputs { channels: &channels, ready: &ready, now, capacity };
-            let (mut one_by_one, mut in_row) = (Vec::new(), Vec::new());
+            let row = Outputs { channels: &all, vcs, ready: &ready, now, capacity };
+            let (mut one_by_one, mut in_row, mut in_numbers) = (Vec::new(), Vec::new(), Vec::new());
             let rule = || (Allocator::new(sequential, precision, busy), Rng::new(round as u64, Stream::Router, 0));
             let ((mut single, mut single_rng), (mut rows, mut row_rng)) = (rule(), rule());
-            single.begin();
-            rows.begin();
+            let (mut numbers, mut number_rng) = rule();
+            [&mut single, &mut rows, &mut numbers].into_iter().for_each(Allocator::begin);
             // Heads of two sizes, and one that has an output already.
             for (head, &phits) in [1, 1, 3, 3, 3, 1, 1, 1, 1].iter().enumerate() {
                 if head == 1 {
-                    single.give(first, 2);
-                    rows.give(first, 2);
+                    [&mut single, &mut rows, &mut numbers].into_iter().for_each(|rule| rule.give(first, 2));
                 }
                 let outputs = (first..).zip(channels.iter().zip(&ready)).map(|(port, (channel, ready))| Output {
                     hop: Hop { port, vc: 0, vcs: 1 },
@@ -476,9 +519,19 @@ mod tests {
                 let port = rows.choose_in_row(&mut row_rng);
                 rows.give(port, phits);
                 in_row.push(port);
+                if !numbers.has_row(phits) {
+                    let each = channels.iter().zip(&ready).map(|(channel, ready)| {
+                        (capacity - channel.credits as u32, *ready <= now && channel.credits >= phits as i32)
+                    });
+                    numbers.lay_out_each((first, phits), (capacity, phits), each);
+                }
+                let port = numbers.choose_in_row(&mut number_rng);
+                numbers.give(port, phits);
+                in_numbers.push(port);
             }
-            assert_eq!(in_row, one_by_one, "round {round}: {row:?}");
-            assert_eq!(row_rng.bits(), single_rng.bits(), "as many random numbers");
+            assert_eq!([&in_row, &in_numbers], [&one_by_one; 2], "round {round}: {row:?}");
+            let random = single_rng.bits();
+            assert_eq!([row_rng.bits(), number_rng.bits()], [random; 2], "as many random numbers");
         }
     }
 }

@@ -16,10 +16,11 @@ use super::in_transit::DIRECT;
 use super::{Head, Injection, RouterView, Routing, See, Site, View, Wants};
 use crate::engine::{Rng, Tick};
 use crate::packet::{Arena, Packet};
-use crate::topology::{Hop, Place, Tree};
+use crate::topology::{Hop, Place, RouteTable, Tree};
 use allocation::{Allocator, Output};
 use history::{History, State};
 use kept::Kept;
+use std::sync::Arc;
 
 mod allocation;
 mod history;
@@ -40,8 +41,11 @@ struct Rule {
     tree: Option<Tree>,
     /// All links work, and will.
     whole: bool,
-    /// Of all outputs upwards the best one is taken; all lead to the destination, and are read as they are now.
+    /// A head takes the best of all outputs upwards, by their present state. They are laid out once for all heads of a
+    /// cycle.
     in_rows: bool,
+    /// Where links may be broken, by router and destination's router whether all outputs upwards lead there.
+    all_lead: Vec<Option<bool>>,
     /// Where the partition's routers stand, in their order there.
     places: Vec<Place>,
     allocator: Allocator,
@@ -75,10 +79,8 @@ impl Rule {
             (true, _) => self.in_order(at, rng, packet, place),
             (_, Allocation::Oblivious | Allocation::Deterministic) => self.drawn(at, rng, packet, place),
             (_, Allocation::Sequential | Allocation::Greedy | Allocation::Availability) => {
-                if self.in_rows
-                    && let Some(hop) = self.best_in_row(at, rng, packet, place)
-                {
-                    return hop;
+                if self.in_rows && self.all_lead(at, packet, place) {
+                    return self.best_in_row(at, rng, packet, place);
                 }
                 self.list(at, packet);
                 match self.ways.is_empty() {
@@ -95,7 +97,7 @@ impl Rule {
                 self.best(at, rng, then, packet, chosen)
             }
         };
-        self.give(at, packet, hop);
+        self.give(at, packet, hop.port);
         hop
     }
 
@@ -105,9 +107,9 @@ impl Rule {
         Hop { port, vc: 0, vcs: at.vcs()[usize::from(at.class(port))].max(1) }
     }
 
-    /// Those after `packet` in this cycle know that it has `hop`.
-    fn give(&mut self, at: &RouterView<'_>, packet: &Packet, hop: Hop) {
-        self.allocator.give(hop.port, if self.contention.is_some() { 1 } else { at.first_flit(packet) });
+    /// Those after `packet` in this cycle know that it has `port`.
+    fn give(&mut self, at: &RouterView<'_>, packet: &Packet, port: u16) {
+        self.allocator.give(port, if self.contention.is_some() { 1 } else { at.first_flit(packet) });
     }
 
     /// Where the router stands if `packet` has to go further up.
@@ -132,22 +134,70 @@ impl Rule {
         at.topology.minimal_hops(at.router, to, DIRECT, packet.hop_state(), at.vcs(), &mut self.ways);
     }
 
-    /// Takes the best output upwards where all of them have one channel each; `None` if it is not so simple.
-    #[inline]
-    fn best_in_row(&mut self, at: &RouterView<'_>, rng: &mut Rng, packet: &Packet, place: Place) -> Option<Hop> {
-        let phits = at.first_flit(packet);
-        if !self.allocator.has_row(phits) {
-            let tree = self.tree.as_ref()?;
-            let first = tree.down(place.level);
-            let row = at.lane(first..first + tree.up(place.level), 0).row()?;
-            self.allocator.lay_out(first, row, phits);
+    /// True if all outputs upwards lead to the destination.
+    fn all_lead(&mut self, at: &RouterView<'_>, packet: &Packet, place: Place) -> bool {
+        if self.whole {
+            return true;
         }
-        let port = self.allocator.choose_in_row(rng);
-        self.allocator.give(port, phits);
-        Some(Hop { port, vc: 0, vcs: 1 })
+        let pair = at.local as usize * at.topology.routers() as usize + packet.destination_router as usize;
+        if let Some(&Some(known)) = self.all_lead.get(pair) {
+            return known;
+        }
+        self.list(at, packet);
+        let all = self.tree.as_ref().is_some_and(|tree| self.ways.len() == usize::from(tree.up(place.level)));
+        if let Some(known) = self.all_lead.get_mut(pair) {
+            *known = Some(all);
+        }
+        all
     }
 
-    /// Decides for `heads`, one after the other, where outputs upwards are compared in rows.
+    /// Takes the best output upwards.
+    #[inline]
+    fn best_in_row(&mut self, at: &RouterView<'_>, rng: &mut Rng, packet: &Packet, place: Place) -> Hop {
+        let phits = at.first_flit(packet);
+        if !self.allocator.has_row(phits) {
+            self.lay_out(at, phits, place);
+        }
+        let port = self.allocator.choose_in_row(rng);
+        self.give(at, packet, port);
+        self.only(at, port)
+    }
+
+    /// Lays out the outputs upwards for heads whose first flits have `phits`.
+    fn lay_out(&mut self, at: &RouterView<'_>, phits: u32, place: Place) {
+        let ports = self.tree.as_ref().map_or(0..0, |tree| {
+            let first = tree.down(place.level);
+            first..first + tree.up(place.level)
+        });
+        let first = ports.start;
+        if self.contention.is_none()
+            && !self.of_ports
+            && let Some(row) = at.lane(ports.clone(), 0).row()
+        {
+            return self.allocator.lay_out(first, row, phits);
+        }
+        let (capacity, of_ports, contention) = (self.capacity(at, first), self.of_ports, &self.contention);
+        let outputs = ports.map(|port| {
+            let State { depth, free_from } = State::now(at, port, phits, of_ports);
+            let depth = contention.as_ref().map_or(depth, |counters| counters.of(at, port).into());
+            (depth, free_from <= at.now)
+        });
+        // Heads take no room.
+        let takes = if contention.is_some() { 0 } else { phits };
+        self.allocator.lay_out_each((first, phits), (capacity, takes), outputs);
+    }
+
+    /// The most phits that the measure can count at `port`, or the most heads.
+    fn capacity(&self, at: &RouterView<'_>, port: u16) -> u32 {
+        let class = usize::from(at.class(port));
+        match (&self.contention, self.of_ports) {
+            (Some(_), _) => at.ports().into(),
+            (None, true) => at.capacity()[class].saturating_mul(at.vcs()[class].into()),
+            (None, false) => at.capacity()[class],
+        }
+    }
+
+    /// Decides for `heads`, one after the other, where outputs upwards are compared in rows and all lead everywhere.
     #[inline]
     fn route_in_rows<'h>(&mut self, view: &mut View<'_>, heads: impl Iterator<Item = &'h mut Head>, packets: &Arena) {
         let then = self.then(view.now);
@@ -159,7 +209,7 @@ impl Rule {
                 (Some(tree), Some(place)) if packet.flags & IN_ORDER == 0 => {
                     match tree.descent(place, packet.destination_router) {
                         Some(port) => Some(self.only(at, port)),
-                        None => self.best_in_row(at, rng, packet, place),
+                        None => Some(self.best_in_row(at, rng, packet, place)),
                     }
                 }
                 _ => None,
@@ -174,24 +224,17 @@ impl Rule {
     /// The best of the listed outputs.
     fn best(&mut self, at: &RouterView<'_>, rng: &mut Rng, then: Tick, packet: &Packet, chosen: Option<u16>) -> Hop {
         let phits = at.first_flit(packet);
+        // All are upwards, and of one link class.
+        let capacity = self.ways.first().map_or(0, |hop| self.capacity(at, hop.port));
         let states = self.history.as_ref().map(|history| history.states(at, then));
         let outputs = self.ways.iter().map(|&hop| {
             let now = || State::now(at, hop.port, phits, self.of_ports);
             let state = states.map_or_else(now, |states| states.of(hop.port));
             let ready = state.free_from <= then;
-            match &self.contention {
-                None => {
-                    let class = usize::from(at.class(hop.port));
-                    let channels = if self.of_ports { u32::from(at.vcs()[class]) } else { 1 };
-                    let capacity = at.capacity()[class].saturating_mul(channels);
-                    Output { hop, depth: state.depth, capacity, ready }
-                }
-                Some(counters) => {
-                    // Without the head itself.
-                    let heads = counters.of(at, hop.port) - u16::from(chosen == Some(hop.port));
-                    Output { hop, depth: heads.into(), capacity: at.topology.ports(at.router).into(), ready }
-                }
-            }
+            // Without the head itself.
+            let heads = |counters: &Counters| counters.of(at, hop.port) - u16::from(chosen == Some(hop.port));
+            let depth = self.contention.as_ref().map_or(state.depth, |counters| heads(counters).into());
+            Output { hop, depth, capacity, ready }
         });
         // Heads take no room.
         let phits = if self.contention.is_some() { 0 } else { phits };
@@ -327,12 +370,12 @@ impl Routing for Rule {
                 let packet = &packets[head.packet];
                 head.hop = self.kept.as_ref().and_then(|kept| kept.decided(view.router, view.now, head, packet));
                 if let Some(hop) = head.hop {
-                    self.give(&view.at, packet, hop);
+                    self.give(&view.at, packet, hop.port);
                 }
             }
         }
         let (before, after) = heads.split_at_mut(heads.partition_point(|head| head.port < start));
-        if self.in_rows && self.kept.is_none() {
+        if self.in_rows && self.whole && self.kept.is_none() && self.contention.is_none() {
             return self.route_in_rows(view, after.iter_mut().chain(before), packets);
         }
         for head in after.iter_mut().chain(before).filter(|head| head.hop.is_none()) {
@@ -345,6 +388,10 @@ impl Routing for Rule {
             }
         }
         self.count(&view.at, heads);
+    }
+
+    fn rerouted(&mut self, _: Tick, _: usize, _: Option<&Arc<RouteTable>>) {
+        self.all_lead.fill(None);
     }
 
     fn tail_left(&mut self, at: &mut Site<'_>, port: u16, queue: u16) {

@@ -237,6 +237,9 @@ impl RoutingParams for Clos {
     }
 }
 
+/// Most pairs of routers of which it is kept whether all outputs upwards lead from one to the other.
+const MOST_PAIRS: usize = 1 << 28;
+
 impl Clos {
     pub(super) fn rule(&self, context: &RoutingContext) -> Rule {
         let precision = if self.allocation == Allocation::Availability { Some(0) } else { self.precision };
@@ -248,11 +251,12 @@ impl Clos {
         let whole = context.topology.faulty().is_none() && context.topology.breakdowns().is_empty();
         let compares =
             matches!(self.allocation, Allocation::Sequential | Allocation::Greedy | Allocation::Availability);
+        let pairs = context.routers.len().saturating_mul(context.topology.routers() as usize);
         Rule {
-            in_rows: whole
-                && compares
+            in_rows: compares
                 && lag == 0
-                && self.measure == Measure::Credits
+                // With the others a head counts itself.
+                && (self.measure != Measure::Contention || self.allocation.is_sequential())
                 && precision.is_none_or(|bits| bits <= allocation::ROW_BITS),
             allocator: Allocator::new(self.allocation.is_sequential(), precision, self.busy),
             history: tree.as_ref().filter(|_| lag > 0).map(|tree| History::new(tree, context, lag, of_ports)),
@@ -264,6 +268,7 @@ impl Clos {
             places: tree.iter().flat_map(|tree| context.routers.iter().map(|router| tree.place(router))).collect(),
             tree,
             whole,
+            all_lead: vec![None; if whole || pairs > MOST_PAIRS { 0 } else { pairs }],
             ways: Vec::new(),
         }
     }

@@ -251,7 +251,10 @@ impl<'a> RouterView<'a> {
 /// What many outputs are compared by at once: [`Lane::row`].
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Row<'a> {
+    /// The virtual channels of each output, one output after the other.
     pub(crate) channels: &'a [OutputVc],
+    /// Virtual channels of an output.
+    pub(crate) vcs: usize,
     /// First ticks in which transfers to them can start, as far as channels have room.
     pub(crate) ready: &'a [Tick],
     pub(crate) now: Tick,
@@ -292,22 +295,22 @@ impl<'a> Lane<'a> {
         ((self.capacity as i32 - credits).max(0) as u32, credits)
     }
 
-    /// The same as slices of numbers: `None` if the outputs have several virtual channels or queues, if packets hold
-    /// channels, or if it is not kept when outputs are ready.
+    /// All virtual channels of these outputs as slices of numbers. `None` if a virtual channel is divided into queues,
+    /// if packets hold channels, or if the kernel does not keep when outputs are ready.
     #[inline(always)]
     pub(crate) fn row(&self) -> Option<Row<'a>> {
         let (tables, count) = (self.at.tables, self.outputs.len());
         // Outputs of a class are alike.
         let output = self.outputs.first()?;
-        if !self.simple || output.vcs != 1 || !tables.owners.is_empty() {
+        if !self.simple || !tables.owners.is_empty() {
             return None;
         }
-        // With one channel each, those of neighbouring ports follow one another.
-        let first = output.vc as usize;
-        let channels = tables.channels.get(first..first + count)?;
+        // The channels of neighbouring ports follow one another.
+        let (first, vcs) = (output.vc as usize, usize::from(output.vcs));
+        let channels = tables.channels.get(first..first + count * vcs)?;
         let first = (tables.first_port[self.at.local] + u32::from(self.first)) as usize;
         let ready = tables.ready.get(first..first + count)?;
-        Some(Row { channels, ready, now: self.at.now, capacity: self.capacity })
+        Some(Row { channels, vcs, ready, now: self.at.now, capacity: self.capacity })
     }
 
     /// [`RouterView::takes`] for a packet of `phits`.
@@ -344,6 +347,16 @@ impl Watches {
     pub(crate) fn clear(&mut self) {
         self.named = false;
         self.outputs.clear();
+    }
+
+    /// The decision depends on these outputs. Neighbouring outputs share an entry.
+    #[inline]
+    fn name(&mut self, ports: Range<u16>, time: bool) {
+        self.named = true;
+        match self.outputs.last_mut() {
+            Some(last) if last.time == time && last.ports.end == ports.start => last.ports.end = ports.end,
+            _ => self.outputs.push(Watched { ports, time }),
+        }
     }
 }
 
@@ -382,16 +395,14 @@ impl View<'_> {
     /// on all.
     #[inline]
     pub fn watch(&mut self, ports: Range<u16>) {
-        self.watched.named = true;
-        self.watched.outputs.push(Watched { ports, time: true });
+        self.watched.name(ports, true);
     }
 
     /// Says that the decision depends on the occupancy of these ports, and on what the mechanism itself announces of
     /// them ([`Site::wake`]), but not on whether they are free.
     #[inline]
     pub fn watch_occupancy(&mut self, ports: Range<u16>) {
-        self.watched.named = true;
-        self.watched.outputs.push(Watched { ports, time: false });
+        self.watched.name(ports, false);
     }
 }
 
