@@ -3,7 +3,7 @@
 use super::{Routing, RoutingContext, RoutingParams, View};
 use crate::error::ScenarioError;
 use crate::fabric::seams::routing::{Adaptive, Alternative, Proof, RouterView, Standing, Step, Wants};
-use crate::packet::{HopState, Packet};
+use crate::packet::{HopState, Hops, Packet};
 use crate::topology::{Hop, Leg, Topology};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -51,7 +51,7 @@ impl RoutingParams for MinimalAdaptive {
     }
 
     fn proof(&self) -> Proof {
-        Proof::Escape(Box::new(Rule { ways: self.ways }))
+        Proof::Escape(Box::new(Followed(self.ways)))
     }
 
     fn reads_buffers(&self) -> bool {
@@ -66,52 +66,96 @@ impl RoutingParams for MinimalAdaptive {
         self.ways == Ways::Lowest
     }
 
-    fn build(&self, _: &RoutingContext) -> Box<dyn Routing> {
-        Box::new(Rule { ways: self.ways })
+    fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
+        let topology = &*context.topology;
+        let line = |(d, &side): (usize, &u32)| {
+            let pairs = (0..side).flat_map(|x| (0..side).map(move |y| (x, y)));
+            let link = |(x, y)| if x == y { Link::default() } else { Link::between(topology, d, (x, y), &context.vcs) };
+            Line { side, links: pairs.map(link).collect() }
+        };
+        let lines = topology.grid().unwrap_or_default().iter().enumerate().map(line).collect();
+        Box::new(Rule { ways: self.ways, lines })
+    }
+}
+
+/// A link along a dimension.
+#[derive(Debug, Clone, Copy, Default)]
+struct Link {
+    port: u16,
+    /// Virtual channels.
+    vcs: u8,
+}
+
+impl Link {
+    /// The first link from position `x` towards position `y` along dimension `d`: the same all over the network.
+    fn between(topology: &dyn Topology, d: usize, (x, y): (u32, u32), vcs: &[u8]) -> Self {
+        let stride: u32 = topology.grid().unwrap_or_default()[..d].iter().product();
+        let state = HopState { came_by: 0, came_in: 0, leg_hops: Hops::default() };
+        let mut found = Vec::with_capacity(1);
+        topology.minimal_hops(x * stride, y * stride, Leg::ONLY, state, vcs, &mut found);
+        let port = found.first().map_or(0, |hop| hop.port);
+        Self { port, vcs: vcs[usize::from(topology.port(x * stride, port).class)] }
+    }
+}
+
+impl Ways {
+    /// The hops of a packet from router `at` of a grid to another router. The hop of dimension order in the escape
+    /// channel comes first. `link` gives the link between two positions along a dimension.
+    #[inline]
+    fn hops(
+        self,
+        sides: impl Iterator<Item = u32>,
+        (mut at, mut to): (u32, u32),
+        state: HopState,
+        link: impl Fn(usize, (u32, u32)) -> Link,
+        mut see: impl FnMut(Hop),
+    ) {
+        let mut lowest = true;
+        for (d, side) in sides.enumerate() {
+            let (x, y) = (at % side, to % side);
+            (at, to) = (at / side, to / side);
+            if x == y {
+                continue;
+            }
+            let Link { port, vcs } = link(d, (x, y));
+            if lowest {
+                see(Hop { port, vc: 0, vcs: 1 });
+                if state.came_by != 0 && state.came_in == 0 {
+                    return;
+                }
+            }
+            see(Hop { port, vc: 1, vcs: vcs - 1 });
+            if self == Self::Lowest {
+                return;
+            }
+            lowest = false;
+        }
     }
 }
 
 struct Rule {
     ways: Ways,
+    /// By dimension.
+    lines: Vec<Line>,
+}
+
+/// The links along a dimension.
+struct Line {
+    side: u32,
+    /// By position and the position that they lead towards.
+    links: Vec<Link>,
 }
 
 impl Rule {
-    /// The hops of a packet at router `at` that goes to another: first that of dimension order in the escape channel,
-    /// then the others. `state` is what is known of the packet.
-    fn hops(
-        &self,
-        topology: &dyn Topology,
-        (at, to): (u32, u32),
-        state: HopState,
-        vcs: &[u8],
-        mut see: impl FnMut(Hop),
-    ) {
-        let mut found = Vec::with_capacity(1);
-        let mut along = |to: u32| {
-            found.clear();
-            topology.minimal_hops(at, to, Leg::ONLY, state, vcs, &mut found);
-            found.first().map(|hop| (hop.port, vcs[usize::from(topology.port(at, hop.port).class)]))
+    /// The hops of `packet`.
+    #[inline]
+    fn hops(&self, at: &RouterView<'_>, packet: &Packet, see: impl FnMut(Hop)) {
+        let link = |d: usize, (x, y): (u32, u32)| {
+            let Line { side, links } = &self.lines[d];
+            links[(x * side + y) as usize]
         };
-        if let Some((port, _)) = along(to) {
-            see(Hop { port, vc: 0, vcs: 1 });
-        }
-        if state.came_by != 0 && state.came_in == 0 {
-            return;
-        }
-        let mut stride = 1;
-        for side in topology.grid().unwrap_or_default() {
-            let (x, y) = (at / stride % side, to / stride % side);
-            if x != y {
-                // The router that differs from this one in this dimension alone.
-                if let Some((port, count)) = along(at - x * stride + y * stride) {
-                    see(Hop { port, vc: 1, vcs: count - 1 });
-                }
-                if self.ways == Ways::Lowest {
-                    return;
-                }
-            }
-            stride *= side;
-        }
+        let sides = self.lines.iter().map(|line| line.side);
+        self.ways.hops(sides, (at.router, packet.destination_router), packet.hop_state(), link, see);
     }
 }
 
@@ -122,24 +166,25 @@ impl Routing for Rule {
 
     fn route(&mut self, view: &mut View<'_>, _: u16, _: u16, packet: &mut Packet) -> Option<Hop> {
         let mut escape = None;
-        let ends = (view.router, packet.destination_router);
-        self.hops(view.topology, ends, packet.hop_state(), view.at.vcs(), |hop| escape = escape.or(Some(hop)));
+        self.hops(view, packet, |hop| escape = escape.or(Some(hop)));
         escape
     }
 
     fn alternatives(&self, at: &RouterView<'_>, packet: &Packet, out: &mut Vec<Alternative>) {
-        let ends = (at.router, packet.destination_router);
-        self.hops(at.topology, ends, packet.hop_state(), at.vcs(), |hop| {
-            out.push(Alternative { hop, after: hop.vc == 0 })
-        });
+        self.hops(at, packet, |hop| out.push(Alternative { hop, after: hop.vc == 0 }));
     }
 }
 
-impl Adaptive for Rule {
+/// Packets as a proof follows them: any channel may be free.
+struct Followed(Ways);
+
+impl Adaptive for Followed {
     fn steps(&self, topology: &dyn Topology, packet: &Standing, vcs: &[u8], out: &mut Vec<Step>) {
         let &Standing { at, to, came, hops: leg_hops, .. } = packet;
         let state = HopState { came_by: came.0, came_in: came.1, leg_hops };
-        self.hops(topology, (at, to), state, vcs, |hop| out.push(Step { hop, memo: 0, escape: hop.vc == 0 }));
+        let sides = topology.grid().unwrap_or_default().iter().copied();
+        let link = |d, ends| Link::between(topology, d, ends, vcs);
+        self.0.hops(sides, (at, to), state, link, |hop| out.push(Step { hop, memo: 0, escape: hop.vc == 0 }));
     }
 
     fn longest(&self, topology: &dyn Topology) -> u32 {
@@ -158,9 +203,8 @@ impl Adaptive for Rule {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Hops;
     use crate::proof::escape;
-    use crate::topology::{HyperX, Mesh, TopologyParams};
+    use crate::topology::{HyperX, Mesh, Peer, TopologyParams};
 
     #[test]
     fn a_packet_in_the_escape_channel_stays_there() {
@@ -169,7 +213,8 @@ mod tests {
             let state = HopState { came_by, came_in, leg_hops: Hops(0) };
             let mut seen = Vec::new();
             // From (2, 1) to (0, 3): backwards along x, port 2, and forwards along y, port 3.
-            Rule { ways }.hops(&*mesh, (6, 12), state, &[1, 3, 3], |hop| seen.push((hop.port, hop.vc, hop.vcs)));
+            let link = |d, ends| Link::between(&*mesh, d, ends, &[1, 3, 3]);
+            ways.hops([4, 4].into_iter(), (6, 12), state, link, |hop| seen.push((hop.port, hop.vc, hop.vcs)));
             seen
         };
         let all = [(2, 0, 1), (2, 1, 2), (3, 1, 2)];
@@ -178,8 +223,32 @@ mod tests {
         assert_eq!([seen(Ways::All, 1, 0), seen(Ways::Lowest, 1, 0)], [all[..1].to_vec(), all[..1].to_vec()]);
     }
 
+    #[test]
+    fn the_escape_is_the_dimension_order_of_the_topology() {
+        let mesh = Mesh { dims: vec![4, 2, 3], endpoints_per_router: 2, faults: None }.build().unwrap();
+        let cube = HyperX { dims: vec![4, 2, 3], endpoints_per_router: 1, parallel: None, lengths: None, faults: None };
+        for topology in [mesh, cube.build().unwrap()] {
+            let vcs = vec![3; topology.classes().len()];
+            let state = HopState { came_by: 0, came_in: 0, leg_hops: Hops(0) };
+            for (at, to) in (0..24).flat_map(|at| (0..24).map(move |to| (at, to))).filter(|(at, to)| at != to) {
+                let (mut seen, mut minimal) = (Vec::new(), Vec::new());
+                let link = |d, ends| Link::between(&*topology, d, ends, &vcs);
+                Ways::All.hops([4, 2, 3].into_iter(), (at, to), state, link, |hop| seen.push(hop.port));
+                topology.minimal_hops(at, to, Leg::ONLY, state, &vcs, &mut minimal);
+                assert_eq!(seen[0], minimal[0].port, "{at} to {to}");
+                for &port in &seen {
+                    let next = match topology.port(at, port).peer {
+                        Peer::Router { router, .. } => router,
+                        other => panic!("{other:?}"),
+                    };
+                    assert_eq!(topology.distance(next, to) + 1, topology.distance(at, to), "{at} to {to} over {port}");
+                }
+            }
+        }
+    }
+
     /// The same steps, with packets told apart by their hops, too.
-    struct Counted(Rule);
+    struct Counted(Followed);
 
     impl Adaptive for Counted {
         fn steps(&self, topology: &dyn Topology, packet: &Standing, vcs: &[u8], out: &mut Vec<Step>) {
@@ -202,7 +271,7 @@ mod tests {
                     let escape = escape::check(&**topology, mechanism, &vcs, None).unwrap();
                     (report.map(|report| report.dependencies), escape.channels, escape.dependencies)
                 };
-                assert_eq!(found(&Rule { ways }), found(&Counted(Rule { ways })), "{ways:?}");
+                assert_eq!(found(&Followed(ways)), found(&Counted(Followed(ways))), "{ways:?}");
             }
         }
     }
