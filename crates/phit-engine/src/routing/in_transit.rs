@@ -199,8 +199,16 @@ pub struct InTransit<T> {
     global: Range<u16>,
     /// Some routers have no global links.
     dead_ends: bool,
-    /// Ports found for one head.
-    found: Vec<u16>,
+    found: Ports,
+}
+
+/// Ports that one head may take.
+#[derive(Default)]
+struct Ports {
+    /// They can take it now.
+    ready: Vec<u16>,
+    /// They cannot.
+    lacking: Vec<u16>,
 }
 
 impl<T: Trigger> InTransit<T> {
@@ -209,7 +217,7 @@ impl<T: Trigger> InTransit<T> {
         let ports = |class| context.topology.class_ports(context.routers.first(), class);
         let topology = &*context.topology;
         let dead_ends = (0..topology.routers()).any(|router| !leads_out(topology, router));
-        Self { trigger, local: ports(LOCAL), global: ports(GLOBAL), dead_ends, found: Vec::new() }
+        Self { trigger, local: ports(LOCAL), global: ports(GLOBAL), dead_ends, found: Ports::default() }
     }
 
     /// What stays the same of a packet at the head of a queue.
@@ -225,37 +233,34 @@ impl<T: Trigger> InTransit<T> {
     /// occupancy of its channel.
     #[inline]
     fn draw(
-        found: &mut Vec<u16>,
+        Ports { ready, lacking }: &mut Ports,
         view: &mut View<'_>,
         packet: &Packet,
         ports: Range<u16>,
         mut permitted: impl FnMut(&RouterView<'_>, Hop, u32) -> bool,
     ) -> Option<Hop> {
-        found.clear();
+        ready.clear();
+        lacking.clear();
         // The ports are of one class.
         let class = view.class(ports.start);
         let vc = channel((packet.came_by, packet.came_in), class, false);
         let phits = packet.size.into();
-        // Those that are permitted and lack something.
-        let mut lacking = ports.end..ports.start;
         let lane = view.lane(ports.clone(), vc);
         for (port, output) in lane.ports() {
             let (occupancy, credits) = lane.occupancy((port, output));
             if permitted(view, Hop { port, vc, vcs: 1 }, occupancy) {
                 match lane.takes((port, output), credits, phits) {
-                    true => found.push(port),
-                    false => lacking = lacking.start.min(port)..port + 1,
+                    true => ready.push(port),
+                    false => lacking.push(port),
                 }
             }
         }
-        if found.is_empty() {
+        if ready.is_empty() {
             view.watch_occupancy(ports);
-            if !lacking.is_empty() {
-                view.watch(lacking);
-            }
+            lacking.iter().for_each(|&port| view.watch(port..port + 1));
             return None;
         }
-        Some(Hop { port: found[view.rng.below(found.len() as u32) as usize], vc, vcs: 1 })
+        Some(Hop { port: ready[view.rng.below(ready.len() as u32) as usize], vc, vcs: 1 })
     }
 }
 
