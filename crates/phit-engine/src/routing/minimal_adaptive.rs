@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn a_packet_in_the_escape_channel_stays_there() {
         let mesh = Mesh { dims: vec![4, 4], endpoints_per_router: 1, faults: None }.build().unwrap();
-        let seen = |ways, came_by, came_in| {
+        let seen = |ways: Ways, came_by, came_in| {
             let state = HopState { came_by, came_in, leg_hops: Hops(0) };
             let mut seen = Vec::new();
             // From (2, 1) to (0, 3): backwards along x, port 2, and forwards along y, port 3.
