@@ -7,9 +7,9 @@ use std::ops::{Deref, DerefMut, Index, IndexMut};
 ///
 /// The kernel makes some fifty table accesses for every flit that it moves. Every index that it uses has one of three
 /// origins. It was written into the tables when they were built (and checked by
-/// [`check_links`](crate::fabric::input_queued::partitions::ports)). Or the indexed structure itself handed it out (an arena's
-/// places, a wheel's nodes). Or it was computed from such indices by masks and bounded loops. Debug builds, and so all
-/// tests, check each access.
+/// [`check_links`](crate::fabric::input_queued::partitions::ports)). Or the indexed structure itself handed it out (an
+/// arena's places, a wheel's nodes). Or it was computed from such indices by masks and bounded loops. Debug builds, and
+/// so all tests, check each access.
 #[derive(Debug, Clone)]
 pub struct Table<T>(Vec<T>);
 
