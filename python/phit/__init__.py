@@ -19,11 +19,9 @@ from typing import TYPE_CHECKING, Any
 from phit.base import engine as _engine
 
 # isort: split
-from phit import _moved, _phit
+from phit import _phit
 from phit._phit import __version__
 from phit.base.errors import InputError, PhitError, ResultsError, ScenarioError, SimulationError
-
-_moved.install()
 
 if TYPE_CHECKING:
     from phit.document.completing import complete, routes, verify
