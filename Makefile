@@ -6,14 +6,16 @@ ROUNDS ?= 5
 VENV := .venv
 BIN := $(VENV)/bin
 # Most modules of the packages are never imported: those that are, are compiled then.
-PIP := $(BIN)/python -m pip install --quiet --no-compile
+LOUD_PIP := $(BIN)/python -m pip install --no-compile
+PIP := $(LOUD_PIP) --quiet
 STAMPS := $(VENV)/.stamps
 RUST := $(shell find crates -name '*.rs' -o -name 'Cargo.toml') Cargo.toml Cargo.lock
 
 DEMO_full := examples/dragonfly16k.toml
 DEMO_smoke := examples/dragonfly_smoke.toml
 DEMO := $(DEMO_$(SCALE))
-DEMO_OUT := out/$(basename $(notdir $(DEMO)))
+# What is drawn while a large network is still being simulated.
+FIRST_full := $(DEMO_smoke)
 
 .DEFAULT_GOAL := help
 .PHONY: help build attributes demo figure test test-rust test-python test-times test-crate test-cluster test-infiniband test-mpi wheels test-wheel identical soak fuzz validate lint bench bench-threads bench-sweeps bench-counts bench-workloads schema docs clean
@@ -21,9 +23,16 @@ DEMO_OUT := out/$(basename $(notdir $(DEMO)))
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(STAMPS)/build ## Simulate a Dragonfly of 16,512 endpoints, plot it (SCALE=smoke: 72 endpoints)
+demo: | known-scale $(STAMPS)/build ## Simulate a Dragonfly of 16,512 endpoints, plot it (SCALE=smoke: 72 endpoints)
+	@echo "==> Simulate and plot"
+	@for experiment in $(FIRST_$(SCALE)) $(DEMO); do \
+		$(BIN)/phit sweep $$experiment --out out/$$(basename $$experiment .toml) --plot || exit; \
+	done
+
+.PHONY: known-scale
+known-scale:
 	@test -n "$(DEMO)" || { echo "make demo: SCALE=$(SCALE): expected full or smoke" >&2; exit 2; }
-	@$(BIN)/phit sweep $(DEMO) --out $(DEMO_OUT) --plot
+	@echo "Three steps: install Python packages, compile the engine, simulate and plot"
 
 figure: $(STAMPS)/build ## Reproduce a paper's figure with 16,512 endpoints, and judge its claims (5 minutes; resumes)
 	@$(BIN)/phit reproduce contention --figure 5b --scale paper --warmup 2500 --cycles 3500 --seeds 1 --output out/contention
@@ -35,9 +44,9 @@ attributes: $(STAMPS)/build ## Write the typed attributes of results anew, from 
 
 test: test-rust test-python ## Run all fast tests, Rust and Python
 
-# The same random cases each time: what fails then was changed. Other cases are `make soak`'s.
+# The same random cases each time: what fails then was changed. Other cases are `make soak`'s. Cargo tells what it compiles.
 test-rust: ## Run the Rust tests
-	PROPTEST_RNG_SEED=1 cargo test --workspace --tests --quiet
+	PROPTEST_RNG_SEED=1 cargo test --workspace --tests -- --quiet
 
 # They run the engine that the Rust tests have compiled (tests/engine.py); the user's extension stays as it is. Modules are
 # compiled once, also where the environment says that no byte code be written beside them: it is kept in .venv.
@@ -97,7 +106,7 @@ test-mpi: $(STAMPS)/packages ## Simulate one network by several processes of MPI
 	PHIT_MPI=1 $(PYTEST) tests/test_mpi.py
 
 # Zig links against the symbols of an old C library, so that the wheel runs on old systems, too.
-WHEEL := PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/maturin build --release --locked --zig --compatibility manylinux2014 --out dist
+WHEEL := PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/maturin build --profile dist --locked --zig --compatibility manylinux2014 --out dist
 wheels: $(STAMPS)/packages ## Build the wheel for users without Rust, and the source distribution, in dist/
 	rm -rf dist
 	$(PIP) 'ziglang>=0.13'
@@ -122,10 +131,15 @@ validate: $(STAMPS)/build ## Compare with FOGSim and BookSim, some minutes; writ
 test-crate: $(STAMPS)/packages ## Build the crate that `phit new-mechanism` writes and run its tests, some minutes
 	PHIT_BUILD_CRATE=1 PHIT_CRATE_TARGET=$(CURDIR)/target/crate $(PYTEST) tests/test_crates.py
 
-lint: $(STAMPS)/packages ## Check formatting, lints and types
+lint: lint-rust lint-python ## Check formatting, lints and types
+
+.PHONY: lint-rust lint-python
+lint-rust:
 	cargo fmt --all --check
 	@! LC_ALL=C.UTF-8 grep -rnE --include='*.rs' '^.{121,}' crates || { echo 'lines of more than 120 columns' >&2; exit 1; }
 	cargo clippy --workspace --exclude phit-units --all-targets --quiet -- -D warnings
+
+lint-python: $(STAMPS)/packages
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
@@ -144,6 +158,11 @@ bench-counts: ## Count instructions and cache misses for docs/performance.md (ha
 	$(PYTHON) benches/measure.py --counts
 	$(PYTHON) benches/stages.py
 
+ONLY ?=
+.PHONY: bench-cliffs
+bench-cliffs: $(STAMPS)/build ## Count instructions a hop of some 470 settings (hours; goes on where it stopped; ONLY="torus.*1.0": of some)
+	$(BIN)/python benches/cliffs.py --only '$(ONLY)'
+
 bench-workloads: $(STAMPS)/build ## Compare programs with drawn traffic, and read one of 10^7 operations (some minutes)
 	$(BIN)/python benches/workloads.py
 
@@ -159,13 +178,19 @@ docs: $(STAMPS)/build $(STAMPS)/docs ## Build the user guide (site/) and the Rus
 clean: ## Remove everything that was built (results in out/ stay)
 	rm -rf $(VENV) target dist site python/phit/_phit*.so python/phit/_commit.txt .pytest_cache .ruff_cache .mypy_cache .hypothesis
 
-# pip of Python 3.11 knows no dependency groups; a newer one is the first thing installed.
-$(STAMPS)/packages: pyproject.toml
+# What the package needs, and what builds it; users need no more.
+$(STAMPS)/needed: pyproject.toml
+	@echo "==> Install Python packages in $(VENV)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@mkdir -p $(STAMPS)
+	@$(BIN)/python -c 'import tomllib; of = tomllib.load(open("pyproject.toml", "rb")); \
+		print(*of["project"]["dependencies"], *of["build-system"]["requires"], sep="\n")' > $(STAMPS)/dependencies
+	$(LOUD_PIP) --requirement $(STAMPS)/dependencies
+	@touch $@
+
+# pip of Python 3.11 knows no dependency groups; a newer one is installed first.
+$(STAMPS)/packages: $(STAMPS)/needed
 	$(PIP) --upgrade 'pip>=25.1'
-	@$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"], sep="\n")' \
-		> $(STAMPS)/dependencies
 	$(PIP) --group dev --requirement $(STAMPS)/dependencies
 	@touch $@
 
@@ -181,7 +206,8 @@ $(STAMPS)/browser: $(STAMPS)/packages
 # What `phit --version` says: the commit from which the engine was built.
 COMMIT := git describe --always --dirty --abbrev=12 --exclude '*' > python/phit/_commit.txt 2> /dev/null || rm -f python/phit/_commit.txt
 
-$(STAMPS)/build: $(STAMPS)/packages $(RUST)
-	PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet
+$(STAMPS)/build: $(STAMPS)/needed $(RUST)
+	@echo "==> Compile the engine: of the packages that cargo lists, phit-engine takes longest"
+	PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release
 	$(COMMIT)
 	@touch $@

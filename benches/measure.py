@@ -91,7 +91,7 @@ def machine_text(before: float, after: float) -> str:
     """The machine and how busy it was."""
     rustc = subprocess.run(["rustc", "--version"], check=True, stdout=subprocess.PIPE, text=True).stdout.split()[1]
     return (
-        f"{processor()}, rustc {rustc}, release profile, no `target-cpu`. Mean "
+        f"{processor()}, rustc {rustc}, optimised as wheels are, no `target-cpu`. Mean "
         f"load of the machine before the timed runs {before:.1f}, after them {after:.1f} (the runs themselves account "
         "for 1 to 2 of it); what is above that shared the cores and caches with them."
     )
