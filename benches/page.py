@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from cases import ADAPTIVE, CLOS, H4, H8, HYBRID, NODES, ROOT, STAGED, THREADED, TORUS, Record, describe
 from executable import COLUMNS
+from settings import all_settings
 
 TEMPLATE = ROOT / "benches" / "performance.md"
 DOCUMENT = ROOT / "docs" / "performance.md"
@@ -15,7 +16,11 @@ RESULTS = ROOT / "benches" / "results.json"
 COUNTS = ROOT / "benches" / "counts.json"
 TURNS = ROOT / "benches" / "peers.json"
 STAGES = ROOT / "benches" / "stages.json"
+CLIFFS = ROOT / "benches" / "cliffs.json"
 PROFILED = H8
+
+TOO_MUCH = 2.5
+"""Times the plain setting of its network that a setting may cost."""
 
 AUTHOR = (("the OutFlank author's, as published", 0.07e6), ("the OutFlank author's, with cached lookups", 0.13e6))
 """Packet-hops per CPU second of the model of OutFlank's author on the torus of 8x8x8 nodes, on a quiet machine."""
@@ -148,6 +153,34 @@ def stages_table(stages: dict[str, dict[str, float]]) -> str:
     return table(["stage", *(STAGED.get(case, case) for case in stages)], [*rows, total])
 
 
+def cliffs_table(kept: Record) -> str:
+    """Costs of settings beside the plain one of their network, the worst first."""
+    settings, counted = all_settings(), kept["settings"]
+    known = {name: counted[name] for name in settings if name in counted}
+    plain = {settings[name].group: found.get("cost") for name, found in known.items() if settings[name].is_plain}
+
+    def times(name: str) -> float | None:
+        cost, base = known[name].get("cost"), plain.get(settings[name].group)
+        return cost / base if cost is not None and base else None
+
+    def row(name: str) -> list[str]:
+        found, ratio = known[name], times(name)
+        cost = show(found["cost"], 2 if found["unit"] == "second" else 0) if "cost" in found else found["why"]
+        load = show(found["accepted_load"], 3) if "accepted_load" in found else "–"
+        by = "s" if found["unit"] == "second" else f"a {found['unit']}"
+        return [settings[name].group, settings[name].name, cost, by, "–" if ratio is None else show(ratio), load]
+
+    # Settings that were given up come before all that were counted.
+    order = sorted(known, key=lambda name: ("cost" in known[name], -(times(name) or 0.0)))
+    above = sum(1 for name in known if (times(name) or 0.0) > TOO_MUCH)
+    heads = ["network", "setting", "cost", "", "times plain", "accepted"]
+    stated = (
+        f"Of {len(settings)} settings {len(known)} were counted; {above} cost more than {TOO_MUCH} times the plain one."
+    )
+    builds = f"Counted with: {'; '.join(sorted(set(kept['builds'].values())))}."
+    return f"{stated}\n\n{table(heads, map(row, order))}\n\n{builds}"
+
+
 def profile_table(count: Record, part: str, head: str, rows: int) -> str:
     """The parts with most instructions per hop."""
     parts: list[tuple[str, dict[str, float]]] = sorted(count[part].items(), key=lambda item: -item[1]["instructions"])
@@ -212,6 +245,7 @@ def page(results: Record) -> str:
     from_memory = show(counts.pop("large", {}).get("all", {}).get("l2", float("nan")))
     missing = "Not measured: `make bench-counts` does."
     turns: list[Record] = json.loads(TURNS.read_text()) if TURNS.exists() else []
+    cliffs: Record = json.loads(CLIFFS.read_text()) if CLIFFS.exists() else {}
     stages: dict[str, dict[str, float]] = json.loads(STAGES.read_text()) if STAGES.exists() else {}
     parts = {
         "required": required_table(runs, counts, threads),
@@ -220,6 +254,7 @@ def page(results: Record) -> str:
         "speed": speed_table(runs),
         "counts": counts_table(counts) if counts else missing,
         "stages": stages_table(stages) if stages else "Not counted: `benches/stages.py` does.",
+        "cliffs": cliffs_table(cliffs) if cliffs else "Not counted: `make bench-cliffs` does.",
         "functions": profile_table(counts[PROFILED], "functions", "function", 14) if counts else missing,
         "files": profile_table(counts[PROFILED], "files", "source", 16) if counts else missing,
         "torus": profile_table(counts[TORUS[0]], "functions", "function", 10) if counts else missing,

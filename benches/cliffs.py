@@ -1,0 +1,172 @@
+"""Counts the instructions of a hop in the settings of `settings.py`, for a table of `docs/performance.md`.
+
+Instructions are counted under cachegrind, as the difference of two runs of different lengths: starting and building
+cancel, and what else the machine does changes nothing. A setting is compared with the plain one of its network.
+Programs are counted by the message, idle networks by the cycle; proofs are timed. `benches/cliffs.json` has every
+setting as soon as it is counted, so an interrupted run goes on where it stopped. Another build of the engine counts all
+settings again.
+"""
+
+import argparse
+import hashlib
+import json
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+
+from cases import ROOT, Record
+from measure import processor
+from page import CLIFFS, DOCUMENT, write_page
+from settings import Document, Setting, all_settings
+
+LIMIT = 600
+"""Seconds by the clock after which a run is given up. Under cachegrind a run takes fifty times as long as otherwise."""
+
+PROOF_LIMIT = 60
+"""Seconds of processor time after which a proof is given up."""
+
+TOGETHER = 2
+"""Settings that are counted at once."""
+
+RUN = (
+    "import json, sys, phit; result = phit.run(json.load(open(sys.argv[1]))); "
+    "print(json.dumps({key: result[key] for key in ('flit_hops', 'packet_hops', 'accepted_load')}))"
+)
+PROVE = "import json, sys; from phit import verify; verify(json.load(open(sys.argv[1])))"
+START = "from phit import verify"
+
+
+class NoCountError(Exception):
+    """A setting that cannot be counted, and why."""
+
+
+def python(code: str, document: Document, *under: str, limit: int | None = None) -> subprocess.CompletedProcess[str]:
+    """Runs code of a scenario in a process of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "scenario.json"
+        path.write_text(json.dumps(document))
+        command = [*under, sys.executable, "-c", code, str(path)]
+
+        def bounded() -> None:
+            if limit is not None:
+                resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
+
+        try:
+            return subprocess.run(
+                command, cwd=ROOT, capture_output=True, text=True, timeout=LIMIT, check=True, preexec_fn=bounded
+            )
+        except subprocess.TimeoutExpired:
+            raise NoCountError(f"not in {LIMIT} s") from None
+        except subprocess.CalledProcessError as error:
+            if limit is not None and error.returncode < 0:
+                raise NoCountError(f"not in {limit} s") from None
+            raise NoCountError((error.stderr.strip().splitlines() or ["it failed"])[-1][:200]) from None
+
+
+def counted(document: Document) -> tuple[int, Record]:
+    """Instructions of a run, and its result."""
+    valgrind = ("valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null")
+    done = python(RUN, document, *valgrind)
+    found = re.search(r"I\s+refs:\s+([\d,]+)", done.stderr)
+    if found is None:
+        raise NoCountError("cachegrind has counted nothing")
+    result: Record = json.loads(done.stdout.splitlines()[-1])
+    return int(found[1].replace(",", "")), result
+
+
+def cost(setting: Setting) -> Record:
+    """Instructions of one hop, message or cycle of a setting, or seconds of a proof."""
+    if setting.unit == "second":
+        return {"cost": proof_seconds(setting.short)}
+    (few, short), (many, long) = counted(setting.short), counted(setting.long)
+    # Results of packets that are one flit each count packet-hops alone.
+    hops = max(long[key] - short[key] for key in ("flit_hops", "packet_hops"))
+    cycles = setting.long["measure"].get("cycles", 0) - setting.short["measure"].get("cycles", 0)
+    units = {"hop": hops, "message": setting.messages, "cycle": cycles}[setting.unit]
+    if units <= 0:
+        raise NoCountError(f"the longer run has no more {setting.unit}s")
+    found: Record = {"cost": float(f"{(many - few) / units:.4g}")}
+    return found if setting.unit == "cycle" else found | {"accepted_load": float(f"{long['accepted_load']:.3g}")}
+
+
+def proof_seconds(document: Document) -> float:
+    """Seconds of processor time that a proof takes, without what Python takes to start."""
+
+    def seconds(code: str) -> float:
+        timed = f"{code}; import time; print(time.process_time())"
+        return float(python(timed, document, limit=PROOF_LIMIT).stdout.splitlines()[-1])
+
+    return float(f"{max(0.0, seconds(PROVE) - seconds(START)):.3g}")
+
+
+def build() -> tuple[str, str]:
+    """The engine that is installed: a digest of its file, and in words, with the machine."""
+    code = "import phit._phit; print(phit._phit.__file__)"
+    place = subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+    version = subprocess.run([sys.executable, "-m", "phit", "--version"], check=True, stdout=subprocess.PIPE, text=True)
+    compiler = subprocess.run(["rustc", "--version"], check=True, stdout=subprocess.PIPE, text=True).stdout.split()[1]
+    words = f"{version.stdout.strip()}, compiled by rustc {compiler}, on {processor()}"
+    return hashlib.sha256(Path(place).read_bytes()).hexdigest()[:16], words
+
+
+def main() -> None:
+    """Counts the settings that this build has not counted, and writes the page."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--only", default="", help="settings whose names match this regular expression")
+    parser.add_argument("--list", action="store_true", help="list the settings, and count nothing")
+    parser.add_argument("--page", action="store_true", help="write the page from what was counted, and count nothing")
+    options = parser.parse_args()
+    wanted = {name: setting for name, setting in all_settings().items() if re.search(options.only, name)}
+    if not wanted:
+        raise SystemExit(f"cliffs.py: no setting is called {options.only!r}; --list names all")
+    if options.list:
+        print("\n".join(wanted))
+        return
+    if options.page:
+        write_page()
+        return
+    if shutil.which("valgrind") is None:
+        raise SystemExit("cliffs.py: counts need valgrind")
+    count_all(wanted)
+    write_page()
+    print(f"written: {DOCUMENT.relative_to(ROOT)}", file=sys.stderr)
+
+
+def count_all(wanted: dict[str, Setting]) -> None:
+    """Counts settings, some at a time, and keeps each as it comes."""
+    engine, words = build()
+    kept: Record = json.loads(CLIFFS.read_text()) if CLIFFS.exists() else {"builds": {}, "settings": {}}
+    known: dict[str, Record] = kept["settings"]
+    left = {name: setting for name, setting in wanted.items() if known.get(name, {}).get("engine") != engine}
+    print(f"{len(left)} settings to count, {len(wanted) - len(left)} are known", file=sys.stderr)
+    with ThreadPoolExecutor(TOGETHER) as pool:
+        futures = {pool.submit(cost, setting): name for name, setting in left.items()}
+        for done, future in enumerate(as_completed(futures), start=1):
+            name = futures[future]
+            try:
+                found = future.result()
+            except NoCountError as error:
+                found = {"why": str(error)}
+            known[name] = found | {"engine": engine, "unit": wanted[name].unit}
+            shown = found["why"] if "why" in found else f"{found['cost']:,g} a {wanted[name].unit}"
+            print(f"{done} of {len(left)}: {name}: {shown}", file=sys.stderr)
+            keep(known, kept["builds"] | {engine: words})
+
+
+def keep(known: dict[str, Record], builds: dict[str, str]) -> None:
+    """Writes the counts in the order of the settings, and the builds that they are of."""
+    settings = {name: known[name] for name in all_settings() if name in known}
+    used = {record["engine"] for record in settings.values()}
+    kept = {"builds": {digest: words for digest, words in builds.items() if digest in used}, "settings": settings}
+    part = CLIFFS.with_suffix(".part")
+    part.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
+    part.replace(CLIFFS)
+
+
+if __name__ == "__main__":
+    main()
