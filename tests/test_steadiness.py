@@ -125,11 +125,18 @@ def test_points_that_are_not_known_to_be_steady_are_hollow() -> None:
     ]
     points = pl.DataFrame(rows, schema=columns, orient="row")
     drawn = plots.curves(plots.series_of(points, [], {}), "latency_mean")
-    assert drawn["unsteady"].to_list() == [False, True, False]
+    assert drawn["unsteady"].to_list() == [False, True, True]
+    # In saturation the accepted load stays, and says itself that it is less than offered.
+    assert plots.curves(plots.series_of(points, [], {}), "accepted_load")["unsteady"].to_list() == [False, True, False]
     assert drawn["half"].to_list() == [1.0, None, None]
     chart = plots.load_curves(points).to_dict()
     assert plots.HOLLOW in json.dumps(chart)
     assert plots.HOLLOW not in json.dumps(plots.load_curves(points.head(1)).to_dict())
+    # A saturated point is marked if it is low enough to be drawn.
+    steady = pl.col("steady") != "unknown"
+    for latency, marked in [(9e3, False), (150.0, True)]:
+        ends = points.filter(steady).with_columns(latency_mean=pl.when("saturated").then(latency).otherwise(100.0))
+        assert (plots.HOLLOW in json.dumps(plots.load_curves(ends).to_dict())) is marked
     old = plots.curves(plots.series_of(points.drop("steady"), [], {}), "latency_mean")
     assert not old["unsteady"].any()
     assert plots.above_zero(drawn).height == 3

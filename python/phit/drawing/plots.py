@@ -102,9 +102,11 @@ def curves(points: pl.DataFrame, y: str) -> pl.DataFrame:
     """
     half = interval(y)
     single = pl.col(half).first() if half is not None and half in points.columns else pl.lit(None)
-    # Of a saturated point the curve itself tells.
+    # Where a quantity keeps growing in saturation, its saturated points are of queues that grow. Of others, as of the
+    # accepted load, the curve itself tells.
+    told = pl.lit(value=False) if diverges(y) else pl.col("saturated").fill_null(value=False)
     known = pl.col("steady") if "steady" in points.columns else pl.lit(None, dtype=pl.String)
-    unsteady = known.is_in(["no", "unknown"]).fill_null(False) & ~pl.col("saturated").fill_null(False)
+    unsteady = known.is_in(["no", "unknown"]).fill_null(value=False) & ~told
     grouped = (
         points.filter(pl.col(y).is_not_null())
         .group_by("panel", "series", "x", maintain_order=True)
@@ -213,7 +215,7 @@ def load_curves(
     notes = [
         "▲ saturated: the curve goes on above" if clipped else "dashed: accepted = offered" * (y == "accepted_load")
     ]
-    notes += [HOLLOW] if rows["unsteady"].any() else []
+    notes += [HOLLOW] if has_hollow(rows, limit) else []
     notes += [unseen] if clipped and (unseen := without_finite_points(drawn, rows)) else []
     text = plot.get("title") or {"latency_mean": "Latency", "accepted_load": "Throughput"}.get(y, title_of(y))
     return styled(_with_legend(charts, chosen), str(text), notes[0] if len(notes) == 1 else notes)
@@ -230,6 +232,11 @@ def top_of(rows: pl.DataFrame, y: str, *, log: bool = False) -> float:
         return latency_limit(rows)
     top = rows.select(pl.max_horizontal(pl.col("high").max(), pl.col("y").max())).item()
     return float(top or 1) * 1.06
+
+
+def has_hollow(rows: pl.DataFrame, limit: float) -> bool:
+    """Whether a point that is drawn is not known to be steady."""
+    return not rows.filter(pl.col("unsteady"), pl.col("y") <= limit).is_empty()
 
 
 def without_finite_points(drawn: pl.DataFrame, rows: pl.DataFrame) -> str:

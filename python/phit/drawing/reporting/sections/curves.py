@@ -46,11 +46,10 @@ def _build(source: Source) -> Content | None:
         if rows.is_empty():
             continue
         panels = rows["panel"].unique(maintain_order=True).to_list()
+        limit = plots.top_of(rows, y, log=log)
         own = []
         for i, panel in enumerate(panels[:MOST_PANELS]):
-            charts[f"{y}-{i}"] = _panel(
-                source, rows.filter(pl.col("panel") == panel), y, names, plots.top_of(rows, y, log=log), log=log
-            )
+            charts[f"{y}-{i}"] = _panel(source, rows.filter(pl.col("panel") == panel), y, names, limit, log=log)
             own.append({"id": f"{y}-{i}", "name": panel})
         notes = []
         if diverges(y) and not log:
@@ -58,7 +57,7 @@ def _build(source: Source) -> Content | None:
             notes += [said] if (said := plots.without_finite_points(drawn, rows)) else []
         elif y == "accepted_load":
             notes.append("dashed: accepted = offered")
-        notes += [plots.HOLLOW] if rows["unsteady"].any() else []
+        notes += [plots.HOLLOW] if plots.has_hollow(rows, limit) else []
         figures.append(
             {"title": TITLES.get(y, plots.title_of(y)), "panels": own, "notes": notes, "more": len(panels) - len(own)}
         )
