@@ -310,7 +310,26 @@ impl<A> RouterParams<A> {
             let expected = "needs switching of whole packets, and virtual channels allocated with the switch";
             return Err(ScenarioError::new("router.admittance", "\"per_destination\"", expected));
         }
-        Ok(())
+        self.admittance_room(demands)
+    }
+
+    /// Source queues that take any packet, and of a program every one: it waits for each of its messages.
+    fn admittance_room(&self, demands: &Demands<'_>) -> Result<(), ScenarioError> {
+        let Phits::Finite(room) = self.admittance_room else { return Ok(()) };
+        let expected = match () {
+            () if self.admittance == Admittance::Single => return Ok(()),
+            () if demands.workload => {
+                "expected \"infinite\" with a workload: packets that find no room are dropped, and their messages never \
+                 arrive"
+                    .into()
+            }
+            () if room < demands.packet_size => {
+                let size = demands.packet_size;
+                format!("expected at least {size} phits, the size of the largest packet, which never finds room otherwise")
+            }
+            () => return Ok(()),
+        };
+        Err(ScenarioError::new("router.admittance_room", room, expected))
     }
 
     /// Several paths between a port and the crossbar: queues that they can be dealt out among, and ports that the
