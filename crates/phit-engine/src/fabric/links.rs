@@ -14,8 +14,11 @@ use std::sync::Arc;
 /// The longest times of a router and of a link, in cycles.
 pub(crate) const LONGEST: u32 = 1_000_000;
 
-/// Most ticks that a router cycle is divided into.
-const MOST_PARTS: Tick = 64;
+/// Most ticks that a router cycle is divided into where packets move as a whole.
+pub(crate) const MOST_PARTS: Tick = 64;
+
+/// The same under wormhole switching, where a link carries no more than a flit in a tick.
+pub(crate) const MOST_FLITS: Tick = 256;
 
 /// A buffer size: a number of phits, or `"infinite"`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -250,8 +253,7 @@ impl LinkClasses {
         let all = of_classes.chain(self.endpoints.iter().copied()).chain(self[0].injection_bandwidth);
         let fastest = all.max().unwrap_or(Bandwidth::ONE);
         let flit = Bandwidth::whole(flit);
-        let fine = (fastest.to_f64().min(fills) / flit.to_f64()).ceil().clamp(1.0, f64::from(most.clamp(1, MOST_PARTS)))
-            as Tick;
+        let fine = (fastest.to_f64().min(fills) / flit.to_f64()).ceil().clamp(1.0, f64::from(most.max(1))) as Tick;
         if fine == 1 {
             return self;
         }

@@ -48,7 +48,7 @@ pub(crate) mod planes;
 pub(crate) use crate::bandwidth::Bandwidth;
 pub(crate) use checks::described;
 
-pub(crate) use links::LinkClasses;
+pub(crate) use links::{LinkClasses, MOST_FLITS, MOST_PARTS};
 pub(crate) use zero_load::Ways;
 
 /// Choices about the execution of a run, which never change its results.

@@ -3,7 +3,7 @@
 use crate::engine::Tick;
 use crate::error::ScenarioError;
 use crate::fabric::seams::probe::Probes;
-use crate::fabric::{Bandwidth, Blueprint, LinkClasses};
+use crate::fabric::{Bandwidth, Blueprint, LinkClasses, MOST_FLITS, MOST_PARTS};
 use crate::measure::{BATCHES, Division, Loads, Window};
 use crate::needs::{self, Needs};
 use crate::proof::{Proof, tables};
@@ -57,7 +57,12 @@ pub(super) fn blueprint(scenario: &Scenario, memory: Option<u64>) -> Result<(Blu
     let router = scenario.router.params();
     let division = scenario.queueing.params().division(&*topology);
     let links = LinkClasses::new(router.links(), &*topology, router.ticks_per_cycle(), division);
-    let links = links.divided(smallest_flit(scenario)?, router.fills(), check::ticks_left(scenario));
+    let flit = smallest_flit(scenario)?;
+    let most = if router.whole_packets() { MOST_PARTS } else { MOST_FLITS };
+    let links = links.divided(flit, router.fills(), most.min(check::ticks_left(scenario)));
+    if !router.whole_packets() {
+        check::flits_in_a_cycle(scenario, &*topology, &links, flit)?;
+    }
     let cycle = links.ticks_per_cycle;
     let Drawn { traffic, planes, workload } = draw(scenario, &*topology, &links, scenario.seed)?;
     let measure = &scenario.measure;

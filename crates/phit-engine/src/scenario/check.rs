@@ -1,8 +1,9 @@
 //! Checks between sections: do topology, routers, routing, traffic and measurement fit together?
 
 use super::{MeasureParams, Scenario};
+use crate::bandwidth::Bandwidth;
 use crate::error::ScenarioError;
-use crate::fabric::{Demands, RoutingProperty, described};
+use crate::fabric::{Demands, LinkClasses, RoutingProperty, described};
 use crate::routing::{Proof, RoutingKind, RoutingParams};
 use crate::topology::{Breakdown, Faulty, Topology, check_sides};
 use serde_json::json;
@@ -325,6 +326,35 @@ pub(crate) fn ticks_left(scenario: &Scenario) -> u32 {
         None => scenario.measure.most_cycles() * u64::from(scenario.router.params().router_cycles()),
     };
     u32::try_from((MAX_CYCLES - 1) / cycles.max(1)).unwrap_or(u32::MAX)
+}
+
+/// Under wormhole switching each flit of a link has a tick of its own: refuses links that carry more flits in a cycle than
+/// a cycle has ticks.
+pub(crate) fn flits_in_a_cycle(
+    scenario: &Scenario,
+    topology: &dyn Topology,
+    links: &LinkClasses,
+    flit: u32,
+) -> Result<(), ScenarioError> {
+    let router = scenario.router.params();
+    let (ticks, fills) = (links.ticks_per_cycle, router.fills());
+    let most = f64::from(ticks) * f64::from(flit);
+    let crowded = |rate: &Bandwidth| rate.to_f64().min(fills) > most;
+    let of_class = |key: &str, class: &str| format!("{}.{key}", described(router.links(), class).0);
+    let classes = topology.classes().iter().zip(links.iter());
+    let mut all = classes.map(|(class, link)| (of_class("bandwidth", class), link.bandwidth)).collect::<Vec<_>>();
+    all.extend(
+        links[0].injection_bandwidth.map(|rate| (of_class("injection_bandwidth", &topology.classes()[0]), rate)),
+    );
+    all.extend((0..topology.endpoints()).filter_map(|endpoint| {
+        Some((format!("topology.endpoint_bandwidth[{endpoint}]"), topology.endpoint_bandwidth(endpoint)?))
+    }));
+    let Some((path, rate)) = all.into_iter().find(|(_, rate)| crowded(rate)) else { return Ok(()) };
+    let expected = format!(
+        "expected at most {most} phits per cycle with router.switching = \"wormhole\", {ticks} flits; or a larger \
+         router.flit_size, or fewer cycles"
+    );
+    Err(ScenarioError::new(path, rate.to_f64(), expected))
 }
 
 fn duration(scenario: &Scenario) -> Result<(), ScenarioError> {
