@@ -18,6 +18,10 @@ pub struct CalcParams {
 }
 
 impl Source for CalcParams {
+    fn fits_all(&self) -> bool {
+        true
+    }
+
     fn scripts(&self, _setting: &Setting) -> Result<Vec<Arc<dyn Script>>, Error> {
         Ok(vec![Arc::new(Calc(self.time))])
     }

@@ -49,6 +49,11 @@ pub trait Source: Debug {
         None
     }
 
+    /// True if it fits any number of ranks and asks for none: in a sequence it takes the ranks of the other steps.
+    fn fits_all(&self) -> bool {
+        false
+    }
+
     /// The scripts of the ranks, one after another.
     fn scripts(&self, setting: &Setting) -> Result<Vec<Arc<dyn Script>>, Error>;
 }

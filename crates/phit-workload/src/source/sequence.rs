@@ -32,8 +32,13 @@ pub struct SequenceParams {
 
 impl Source for SequenceParams {
     fn ranks(&self) -> Option<u32> {
-        let each: Option<Vec<u32>> = self.steps.iter().map(|step| step.source().ranks()).collect();
+        let steps = self.steps.iter().map(SourceKind::source).filter(|source| !source.fits_all());
+        let each: Option<Vec<u32>> = steps.map(|source| source.ranks()).collect();
         each?.into_iter().max()
+    }
+
+    fn fits_all(&self) -> bool {
+        self.steps.iter().all(|step| step.source().fits_all())
     }
 
     fn scripts(&self, setting: &Setting) -> Result<Vec<Arc<dyn Script>>, Error> {
