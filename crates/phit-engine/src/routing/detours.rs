@@ -40,7 +40,7 @@ pub(crate) type Helped = (Mechanism, Option<Arc<Plan>>);
 /// The mechanism for a network of which something does not work, now or later; the mechanism itself, if it can do
 /// without help.
 pub(crate) fn around(mechanism: Mechanism, topology: &Arc<dyn Topology>) -> Result<Helped, ScenarioError> {
-    let Some(faulty) = topology.faulty() else { return Ok((mechanism, None)) };
+    let Some(faulty) = topology.faulty().filter(|faulty| !faulty.is_whole()) else { return Ok((mechanism, None)) };
     let tables = matches!(mechanism.proof(), Proof::Tables);
     let changes = faulty.loses_hosts() || tables && !topology.breakdowns().is_empty();
     let helpless = !tables && (faulty.stranded().is_some() || !mechanism.avoids_faults());

@@ -449,7 +449,7 @@ impl TopologyKind {
         joined(Ok(()), self.broken("topology"))?;
         let params = self.params();
         let graph = params.build().map_err(|e| e.under("topology"))?;
-        match params.faults() {
+        match params.faults().filter(|faults| !faults.nothing()) {
             Some(faults) => {
                 // Checked first: following faults along routes that are too long for any mechanism would take minutes.
                 check_sides(&*graph, 1)?;

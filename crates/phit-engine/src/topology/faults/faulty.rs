@@ -44,6 +44,11 @@ pub struct Faulty {
 const DRAWS: u32 = 64;
 
 impl Faulty {
+    /// True if everything works, now and later.
+    pub fn is_whole(&self) -> bool {
+        self.dead.is_empty() && self.down.is_empty() && self.off.is_empty() && self.breakdowns.is_empty()
+    }
+
     pub(super) fn new(graph: &Arc<dyn Topology>, wires: &Wires, outage: &Outage) -> Self {
         let lost = Lost::new(&**graph, wires, &outage.links);
         let mut near = vec![false; graph.routers() as usize];

@@ -145,6 +145,13 @@ struct Change {
 }
 
 impl Faults {
+    /// True if nothing fails and nothing is sent again: the network is as if the table were not there.
+    pub fn nothing(&self) -> bool {
+        let Self { links, count, routers, endpoints, seed: _, retransmit, later } = self;
+        let named = !links.is_empty() || !routers.is_empty() || !endpoints.is_empty();
+        !named && count.unwrap_or(0) == 0 && later.is_empty() && retransmit.is_none()
+    }
+
     /// `graph` with its faults. Error paths are relative to the table of the faults.
     pub fn apply(&self, graph: Arc<dyn Topology>) -> Result<Arc<dyn Topology>, ScenarioError> {
         let wires = Wires::new(&*graph);
