@@ -160,13 +160,18 @@ proptest! {
 
     /// With limited links of endpoints, the ideal network takes at least the time that the busiest endpoint needs for
     /// its bytes, in or out. The program is random: rounds of messages whose hosts have no overhead, on networks with
-    /// and without contention inside. Where no message waits for another, the ideal network takes no longer than
-    /// routers. Elsewhere, the order of arrival may matter, too.
+    /// and without contention inside.
+    ///
+    /// The ideal network takes no longer than routers in two cases: no message waits for another, or every rank sends
+    /// all of its messages to one other rank. In the second case, each link of an endpoint carries the messages of one
+    /// sender, always in the same order. Elsewhere, messages that come sooner may change places, and a message that
+    /// others wait for may come later (Graham's anomalies).
     #[test]
     fn the_ideal_lies_between_the_busiest_endpoint_and_routers(
         sizes in prop::collection::vec(0u32..1500, 180),
         sparse in 1u32..4,
-        count in prop_oneof![3 => Just(1u32), 1 => 2u32..4],
+        count in prop_oneof![2 => Just(1u32), 1 => 2u32..4],
+        partner in prop_oneof![1 => Just(None), 1 => (1u32..6).prop_map(Some)],
         network in 0usize..4,
         bandwidth in 1u32..3,
     ) {
@@ -174,8 +179,10 @@ proptest! {
         let bytes = |source: u32, destination: u32, round: u32| {
             let at = ((round * ranks + source) * ranks + destination) as usize;
             let bytes = sizes[at % sizes.len()];
+            let apart = (destination + ranks - source) % ranks;
             // Some to nobody, some larger.
-            if bytes % sparse > 0 { 0 } else { bytes * (1 + bytes % 3) }
+            let none = bytes % sparse > 0 || partner.is_some_and(|partner| apart != partner);
+            if none { 0 } else { bytes * (1 + bytes % 3) }
         };
         let topology = [
             json!({ "kind": "single", "endpoints": 6 }),
@@ -204,6 +211,7 @@ proptest! {
             .max()
             .unwrap_or(0);
         prop_assert!(least <= ideal, "{least} phits at an endpoint, {ideal} cycles\n{scenario}");
-        prop_assert!(count > 1 || ideal <= real, "{ideal} cycles, with routers {real}\n{scenario}");
+        let ordered = count == 1 || partner.is_some();
+        prop_assert!(!ordered || ideal <= real, "{ideal} cycles, with routers {real}\n{scenario}");
     }
 }
