@@ -2,7 +2,6 @@
 
 use crate::engine::{Parted, Team, Tick};
 use crate::error::ScenarioError;
-use crate::fabric::input_queued::InputQueued;
 use crate::fabric::joint::Joint;
 use crate::fabric::planes::Planes;
 use crate::fabric::{Blueprint, Fabric, News, Whole};
@@ -128,17 +127,10 @@ impl Simulation {
         self.fabric.as_any().downcast_ref()
     }
 
-    /// The partitions of a network of input-queued routers, for tests that insert objects of their own.
+    /// The network, if it is one of this kernel's, for tests that put something of their own into it.
     #[cfg(test)]
-    pub(crate) fn parts_mut(&mut self) -> &mut [crate::fabric::input_queued::Partition] {
-        let network = self.fabric.as_any_mut().downcast_mut::<crate::fabric::input_queued::InputQueued>();
-        network.expect("input-queued routers").parts_mut()
-    }
-
-    /// The partitions of a network of input-queued routers, for tests.
-    #[cfg(test)]
-    pub(crate) fn parts(&self) -> &[crate::fabric::input_queued::Partition] {
-        self.kernel::<crate::fabric::input_queued::InputQueued>().expect("input-queued routers").parts().0
+    pub(crate) fn kernel_mut<T: Fabric + 'static>(&mut self) -> Option<&mut T> {
+        self.fabric.as_any_mut().downcast_mut()
     }
 
     /// The blueprint of the network.
@@ -224,7 +216,7 @@ impl Simulation {
 
     /// Bytes of the tables that are in this process.
     pub fn share_bytes(&self) -> usize {
-        self.kernel::<InputQueued>().map_or_else(|| self.bytes(), Fabric::bytes)
+        self.fabric.bytes_here()
     }
 
     /// Bytes of all tables, by name.

@@ -70,6 +70,10 @@ impl Fabric for Joint {
         all
     }
 
+    fn bytes_here(&self) -> usize {
+        self.own.bytes()
+    }
+
     fn partitions(&self) -> usize {
         self.own.partitions()
     }

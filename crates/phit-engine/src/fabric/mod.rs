@@ -167,7 +167,12 @@ pub trait Fabric: Send {
         self.tables().values().sum()
     }
 
-    /// Number of parts into which the network is cut.
+    /// Bytes of the tables that are in this process.
+    fn bytes_here(&self) -> usize {
+        self.bytes()
+    }
+
+    /// Parts into which the network is cut.
     fn partitions(&self) -> usize {
         1
     }

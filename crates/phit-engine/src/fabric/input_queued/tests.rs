@@ -1,7 +1,7 @@
 //! Networks with a routing mechanism that deadlocks, and the order of packets.
 
+use super::{InputQueued, Partition};
 use crate::engine::{NONE, Rng, Stream};
-use crate::fabric::input_queued::InputQueued;
 use crate::fabric::input_queued::options::settings::{Policies, Settings};
 use crate::fabric::input_queued::state::kind;
 use crate::packet::Packet;
@@ -11,6 +11,18 @@ use crate::scenario::Scenario;
 use crate::topology::Hop;
 use serde_json::{Value, json};
 use std::collections::HashMap;
+
+impl Simulation {
+    /// The partitions of a network of input-queued routers.
+    pub(crate) fn parts(&self) -> &[Partition] {
+        self.kernel::<InputQueued>().expect("input-queued routers").parts().0
+    }
+
+    /// The partitions of a network of input-queued routers, for tests that put something of their own into them.
+    pub(crate) fn parts_mut(&mut self) -> &mut [Partition] {
+        self.kernel_mut::<InputQueued>().expect("input-queued routers").parts_mut()
+    }
+}
 
 fn simulation(value: &Value, partitions: usize) -> Simulation {
     let scenario = Scenario::from_value(value).unwrap();
