@@ -16,10 +16,7 @@ use crate::fabric::input_queued::endpoints::streams::Streams;
 use crate::fabric::input_queued::faults::breakdown::Outage;
 use crate::fabric::input_queued::faults::severed::Severed;
 use crate::fabric::input_queued::options::config::Config;
-use crate::fabric::input_queued::options::kernel::{
-    Adaptive, AdaptiveAlike, Batched, BatchedAlike, Compiled, Fixed, General, Kernel, Listed, ListedBare, Lone,
-    Managed, Plain, Single, Speculative, Staged, StagedExtras,
-};
+use crate::fabric::input_queued::options::kernel::{Kernel, in_kernel};
 use crate::fabric::input_queued::options::settings::{Settings, Times};
 use crate::fabric::input_queued::post::mail::{Mail, SLICES, Slice, Slices, Timed};
 use crate::fabric::input_queued::post::messages::Message;
@@ -40,29 +37,6 @@ use crate::packet::Arena;
 use crate::topology::{Known, Location, RouteTable, Routers, Topology};
 use crate::traffic::{Generated, Traffic};
 use std::sync::Arc;
-
-/// Calls a method that is compiled for every kernel, for that of the settings.
-macro_rules! in_kernel {
-    ($self:ident, $method:ident($($argument:expr),*)) => {
-        match $self.settings.kernel {
-            Compiled::Adaptive => $self.$method::<Adaptive>($($argument),*),
-            Compiled::AdaptiveAlike => $self.$method::<AdaptiveAlike>($($argument),*),
-            Compiled::BatchedAlike => $self.$method::<BatchedAlike>($($argument),*),
-            Compiled::Batched => $self.$method::<Batched>($($argument),*),
-            Compiled::Plain => $self.$method::<Plain>($($argument),*),
-            Compiled::Fixed => $self.$method::<Fixed>($($argument),*),
-            Compiled::Staged => $self.$method::<Staged>($($argument),*),
-            Compiled::Lone => $self.$method::<Lone>($($argument),*),
-            Compiled::Speculative => $self.$method::<Speculative>($($argument),*),
-            Compiled::StagedExtras => $self.$method::<StagedExtras>($($argument),*),
-            Compiled::Listed => $self.$method::<Listed>($($argument),*),
-            Compiled::ListedBare => $self.$method::<ListedBare>($($argument),*),
-            Compiled::Managed => $self.$method::<Managed>($($argument),*),
-            Compiled::Single => $self.$method::<Single>($($argument),*),
-            Compiled::General => $self.$method::<General>($($argument),*),
-        }
-    };
-}
 
 /// Routers, endpoints and packets of one partition.
 pub struct Partition {

@@ -2,6 +2,7 @@
 
 use super::{InputQueued, Partition};
 use crate::engine::{NONE, Rng, Stream};
+use crate::fabric::input_queued::options::kernel::{Compiled, forced};
 use crate::fabric::input_queued::options::settings::{Policies, Settings};
 use crate::fabric::input_queued::state::kind;
 use crate::packet::Packet;
@@ -237,4 +238,128 @@ fn packets_between_two_endpoints_arrive_in_order() {
         }
         assert!(delivered > 1000, "{delivered}");
     }
+}
+
+/// Networks of all kinds that have kernels of their own, one of each.
+fn networks() -> Vec<Value> {
+    let dragonfly = json!({
+        "topology": { "kind": "dragonfly", "p": 2, "a": 4, "h": 2 },
+        "router": {
+            "latency": 3, "speedup": 2, "output_buffer": 16,
+            "links": {
+                "endpoint": { "vcs": 3 },
+                "local": { "latency": 3, "vcs": 5, "buffer": 16 },
+                "global": { "latency": 10, "vcs": 2, "buffer": 48 },
+            },
+        },
+    });
+    let torus = json!({
+        "topology": { "kind": "torus", "dims": [4, 4] },
+        "routing": "minimal",
+        "router": { "links": { "default": { "vcs": 4, "latency": 2, "buffer": 16 } } },
+    });
+    let switch = json!({
+        "topology": { "kind": "single", "endpoints": 6 },
+        "routing": "minimal",
+        "router": { "links": { "default": { "vcs": 1, "latency": 2, "buffer": 16 } } },
+    });
+    let clos = json!({
+        "topology": { "kind": "clos", "down": [4, 4], "up": [4] },
+        "router": { "links": { "default": { "vcs": 1, "buffer": 16 } } },
+        "traffic": { "pattern": "worst_case_uniform" },
+    });
+    let tree = json!({
+        "topology": { "kind": "k_ary_n_tree", "arity": 2, "levels": 3 },
+        "routing": "table",
+        "router": { "links": { "default": { "vcs": 1, "latency": 2, "buffer": 64 } } },
+        "traffic": { "pattern": { "kind": "hotspot", "targets": [3], "share": 0.3 } },
+    });
+    let isolating = json!({
+        "router": { "admittance": "per_destination" },
+        "queueing": { "kind": "fbicm", "detection": 8, "stop": 8, "go": 4, "cfqs": 4 },
+    });
+    let changes = [
+        (&dragonfly, json!({ "routing": "minimal" })),
+        (&dragonfly, json!({ "routing": "valiant" })),
+        (&dragonfly, json!({ "routing": "ugal_l" })),
+        (&dragonfly, json!({ "routing": "olm" })),
+        (&dragonfly, json!({ "routing": "minimal", "router": { "vc_allocation": "speculative" } })),
+        (&torus, json!({})),
+        (&torus, json!({ "router": { "vc_allocation": "stage" } })),
+        (&torus, json!({ "router": { "vc_allocation": "speculative" } })),
+        (&torus, json!({ "router": { "vc_allocation": "stage", "vc_eligible": "with_room" } })),
+        (&torus, json!({ "router": { "vc_allocation": "stage", "switching": "wormhole", "flit_size": 2 } })),
+        (&switch, json!({})),
+        (&switch, json!({ "router": { "vc_allocation": "speculative" } })),
+        (&switch, json!({ "queueing": "voqsw" })),
+        (&clos, json!({ "routing": { "kind": "clos" } })),
+        (&clos, json!({ "routing": { "kind": "clos", "allocation": "oblivious" } })),
+        (&tree, json!({})),
+        (&tree, json!({ "queueing": "voqnet" })),
+        (&tree, json!({ "queueing": "voqsw", "router": { "allocation_delay": 1 } })),
+        (&tree, isolating),
+    ];
+    changes
+        .map(|(base, change)| {
+            let mut network = base.clone();
+            merge(&mut network, &change);
+            network
+        })
+        .to_vec()
+}
+
+/// Puts the keys of `change` into `into`.
+fn merge(into: &mut Value, change: &Value) {
+    match (into, change) {
+        (Value::Object(into), Value::Object(change)) => {
+            change.iter().for_each(|(key, value)| merge(into.entry(key).or_insert(Value::Null), value));
+        }
+        (into, change) => *into = change.clone(),
+    }
+}
+
+/// What a run of a network has counted, in all digits, and the kernel that ran it.
+fn outcome(network: &Value, partitions: usize, row: Option<Compiled>) -> (String, Compiled) {
+    let start = || simulation(network, partitions);
+    let mut simulation = row.map_or_else(start, |row| forced(row, start));
+    let kernel = simulation.parts()[0].settings.kernel;
+    let mut steps = Vec::new();
+    for tick in [97, 211, 400] {
+        simulation.advance_to(tick);
+        simulation.fabric().audit().unwrap();
+        steps.push(simulation.fabric().progress());
+    }
+    let summary = simulation.run(&mut |_, _| true).map(|outcome| format!("{:?}", outcome.summary()));
+    (format!("{steps:?} {summary:?}"), kernel)
+}
+
+#[test]
+fn every_kernel_that_admits_a_network_gives_the_same_results() {
+    let mut rng = Rng::new(40, Stream::Router, 0);
+    let mut compared: Vec<Compiled> = Vec::new();
+    for network in networks() {
+        for _ in 0..3 {
+            let (size, load) =
+                ([json!(1), json!(4), json!({ "kind": "uniform", "min": 1, "max": 4 })], [0.2, 0.5, 0.9]);
+            let mut network = network.clone();
+            let drawn = json!({
+                "seed": rng.below(1000),
+                "traffic": { "load": load[rng.below(3) as usize], "packet_size": size[rng.below(3) as usize] },
+                "measure": { "warmup": 50, "cycles": 350 },
+            });
+            merge(&mut network, &drawn);
+            let partitions = 1 + rng.below(3) as usize;
+            let (expected, kernel) = outcome(&network, partitions, None);
+            for &row in Compiled::ALL.iter().filter(|row| **row != kernel) {
+                let (found, forced) = outcome(&network, partitions, Some(row));
+                if forced == row {
+                    assert_eq!(found, expected, "{kernel:?} and {row:?} of {network}");
+                    compared.push(kernel);
+                }
+            }
+        }
+    }
+    let alone = [Compiled::General, Compiled::Single, Compiled::Listed];
+    let missing: Vec<_> = Compiled::ALL.iter().filter(|row| !compared.contains(row) && !alone.contains(row)).collect();
+    assert!(missing.is_empty(), "no network has compared {missing:?} with another kernel");
 }

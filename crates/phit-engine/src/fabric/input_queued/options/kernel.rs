@@ -1,29 +1,32 @@
-//! What the kernel is compiled for, and which of its compilations fits a network.
+//! The kernels: the compilations of a router's cycle, and which of them runs a network.
+//!
+//! A kernel is a row of the table below: its name, the networks that it admits, and its features. The first row that
+//! admits a network runs it. Every row that admits a network gives the same results; earlier rows are faster, because
+//! they are compiled for less.
 
 use super::settings::Settings;
 use crate::fabric::seams::routing::Wants;
 
-/// What the kernel is compiled for: whatever it knows to be absent costs nothing.
+/// What a row of the table is compiled for. A kernel spends nothing on what it knows to be absent.
 pub(crate) trait Kernel {
     /// Every packet is one flit.
     const WHOLE: bool = false;
-    /// Channels are held by packets, see [`Settings::single`].
-    const HELD: bool = true;
-    /// They are allocated in a stage of their own.
+    /// Packets hold virtual channels, see [`Settings::single`].
+    const HELD: bool = false;
+    /// Virtual channels are allocated in a stage of their own.
     const STAGED: bool = false;
-    /// Queues and endpoints do nothing out of the ordinary, see [`Compiled::Adaptive`]; nor do routers and links, if
-    /// not [`Self::EXTRAS`].
+    /// Queues and endpoints do nothing that few scenarios ask for.
     const BARE: bool = false;
-    /// Routers, links or endpoints may do something that few scenarios ask for, whatever the queue organisation.
-    const EXTRAS: bool = !Self::BARE;
-    /// The queue organisation is managed, and a head may be allocated at once.
+    /// Routers, links or endpoints may do something that few scenarios ask for.
+    const EXTRAS: bool = false;
+    /// The queue organisation is managed, and a head may be allocated in the tick in which it comes to the front.
     const MANAGED: bool = false;
     /// A head asks for one output, once in a tick, and notes it if another has asked for one of its ports.
     const NOTED: bool = Self::BARE && !Self::HELD;
-    /// Nor does the routing mechanism, see [`Compiled::Plain`].
+    /// The routing mechanism wants no optional call.
     const PLAIN: bool = false;
     /// The routing mechanism may want optional calls.
-    const CALLED: bool = !Self::PLAIN;
+    const CALLED: bool = false;
     /// The mechanism decides about blocked heads again when what they watch has changed.
     const ADAPTIVE: bool = false;
     /// The mechanism decides for all heads of a router at once, and again in every tick.
@@ -34,103 +37,198 @@ pub(crate) trait Kernel {
     ///
     /// [`Routing::tables`]: crate::fabric::seams::routing::Routing::tables
     const TABLES: bool = !Self::EXTRAS && !Self::BARE;
-    /// Packets differ in their ways alone: all are of one size, output buffers are known by the time for which their
-    /// link is taken, and no arbiter asks for a packet's age.
+    /// Packets have one size, no arbiter asks for their age, and the room of an output buffer follows from the time for
+    /// which its link is taken.
     const ALIKE: bool = false;
-    /// All packets are of one size, and no arbiter asks for their age.
+    /// Packets have one size, and no arbiter asks for their age.
     const SIZED: bool = Self::ALIKE;
-    /// They take the minimal hops of one of Phit's own topologies.
+    /// Packets take the minimal hops of one of Phit's own topologies.
     const SETTLED: bool = false;
-    /// Heads ask for the crossbar before they have a channel, see [`crate::fabric::input_queued::cycle::speculation`]; credits may take turns, and
-    /// endpoints may fill.
+    /// Heads ask for the crossbar before they have a channel, credits may take turns, and endpoints may fill.
     const SPECULATIVE: bool = false;
-    /// Every input port has one queue, and every output port one virtual channel, see [`crate::fabric::input_queued::cycle::lone`].
+    /// Every input port has one queue, and every output port one virtual channel.
     const LONE: bool = false;
-    /// Routers are gone through a few at a time: nothing but what travels leads from one to another.
+    /// Routers are gone through a few at a time: only travelling packets and credits lead from one to another.
     const IN_BLOCKS: bool = Self::STAGED && !Self::EXTRAS;
-    /// Heads that hold a channel are listed on their own: no others ask for the crossbar.
+    /// Heads that hold a channel are listed apart: no others ask for the crossbar.
     const APART: bool = Self::IN_BLOCKS && !Self::SPECULATIVE;
 }
 
-/// Whatever the settings ask for.
-pub(crate) struct General;
-/// Packets of one flit.
-pub(crate) struct Single;
-/// Packets of one flit, and queues that wait in lists.
-pub(crate) struct Listed;
-/// The same and nothing out of the ordinary, but for the choice of queue.
-pub(crate) struct ListedBare;
-/// Packets of one flit and of one size, a managed queue organisation, and nothing else out of the ordinary.
-pub(crate) struct Managed;
-/// Packets of one flit, heads that are decided about again, and nothing else out of the ordinary.
-pub(crate) struct Adaptive;
-/// The same for packets that are alike.
-pub(crate) struct AdaptiveAlike;
-/// Packets of one flit, decisions for all heads of a router at once, and nothing else out of the ordinary.
-pub(crate) struct Batched;
-/// The same for packets that are alike, and a mechanism that is called for nothing else.
-pub(crate) struct BatchedAlike;
-/// Packets of one flit and nothing out of the ordinary.
-pub(crate) struct Plain;
-/// The same for packets of one size that take the topology's minimal hops.
-pub(crate) struct Fixed;
-/// The same with channels that are allocated in a stage of their own.
-pub(crate) struct Staged;
-/// The same, and heads that speculate, credits that take turns and endpoints that fill.
-pub(crate) struct Speculative;
-/// The same, where every port has one queue and one channel.
-pub(crate) struct Lone;
-/// [`Staged`], and routers, links and endpoints of other simulators: whatever these do out of the ordinary.
-pub(crate) struct StagedExtras;
+/// Makes a type, its features and an entry of [`Compiled`] of each row, and the macro `in_kernel` that calls a method
+/// for the kernel of a partition. `$d` is a dollar sign, for that macro.
+macro_rules! kernels {
+    ($d:tt $(
+        $(#[doc = $doc:literal])+
+        $name:ident admits |$network:ident| $admits:expr; has $($feature:ident)*;
+    )*) => {
+        $(
+            $(#[doc = $doc])+
+            pub(crate) struct $name;
 
-/// The kernels that are compiled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Compiled {
-    /// [`General`]
-    General,
-    /// [`Single`]
-    Single,
-    /// [`Listed`]
-    Listed,
-    /// [`ListedBare`]: no ideal crossbar, no delay before allocation, no optional call.
-    ListedBare,
-    /// [`Managed`]: the same.
-    Managed,
-    /// [`Adaptive`]: no choice of queue, no ideal crossbar, no delay before allocation.
-    Adaptive,
-    /// [`AdaptiveAlike`]: besides, packets are alike, see [`Kernel::ALIKE`].
-    AdaptiveAlike,
-    /// [`Batched`]: no choice of queue, no ideal crossbar, no delay before allocation.
-    Batched,
-    /// [`BatchedAlike`]: besides, packets are alike, and no other optional call.
-    BatchedAlike,
-    /// [`Plain`]: the same, and no optional call.
-    Plain,
-    /// [`Fixed`]: besides, packets are alike and take the minimal hops of one of Phit's own topologies.
-    Fixed,
-    /// [`Staged`]: the same, but for channels that are allocated in a stage of their own.
-    Staged,
-    /// [`Speculative`]: the same, but that heads speculate, credits may take turns, and endpoints may fill.
-    Speculative,
-    /// [`Lone`]: the same, and every port has one queue and one channel.
-    Lone,
-    /// [`StagedExtras`]: [`Staged`], but for what routers, links and endpoints do out of the ordinary.
-    StagedExtras,
+            impl Kernel for $name {
+                $(const $feature: bool = true;)*
+            }
+        )*
+
+        /// The rows of the table.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(crate) enum Compiled {
+            $(
+                $(#[doc = $doc])+
+                $name,
+            )*
+        }
+
+        impl Compiled {
+            /// All rows, in the order of the table.
+            pub(crate) const ALL: &[Self] = &[$(Self::$name),*];
+
+            /// [`Kernel::IN_BLOCKS`], [`Kernel::APART`].
+            pub(crate) fn blocks(self) -> (bool, bool) {
+                match self {
+                    $(Self::$name => ($name::IN_BLOCKS, $name::APART),)*
+                }
+            }
+
+            /// True if the kernel reads how far a queue's packets have come although no mechanism counts heads.
+            pub(crate) fn keeps_progress(self, settings: &Settings) -> bool {
+                match self {
+                    $(Self::$name => $name::EXTRAS && !($name::LISTS && settings.immediate),)*
+                }
+            }
+
+            /// True if the kernel can run `network`.
+            fn admits(self, network: &Network) -> bool {
+                match self {
+                    $(Self::$name => (|$network: &Network| $admits)(network),)*
+                }
+            }
+        }
+
+        /// Calls a method that is compiled for every kernel, for the kernel of the partition's settings.
+        macro_rules! in_kernel {
+            ($d self:ident, $d method:ident($d($d argument:expr),*)) => {
+                match $d self.settings.kernel {
+                    $(
+                        $crate::fabric::input_queued::options::kernel::Compiled::$name =>
+                            $d self.$d method::<$crate::fabric::input_queued::options::kernel::$name>($d($d argument),*),
+                    )*
+                }
+            };
+        }
+        pub(crate) use in_kernel;
+    };
 }
 
-impl Compiled {
-    /// [`Kernel::IN_BLOCKS`], [`Kernel::APART`].
-    pub(crate) fn blocks(self) -> (bool, bool) {
-        match self {
-            Self::Staged => (Staged::IN_BLOCKS, Staged::APART),
-            Self::Speculative => (Speculative::IN_BLOCKS, Speculative::APART),
-            Self::Lone => (Lone::IN_BLOCKS, Lone::APART),
-            _ => (false, false),
-        }
-    }
+kernels! { $
+    /// Packets of one flit and one size on the minimal hops of one of Phit's own topologies; nothing else that few
+    /// scenarios ask for.
+    Fixed admits |n| n.single && n.plain && n.fixed;
+        has WHOLE BARE PLAIN ALIKE SETTLED;
 
-    /// The kernel for these settings. They are listed one by one, so that a new one is not forgotten here.
-    pub(crate) fn of(settings: &Settings) -> Self {
+    /// Packets of one flit, decisions that are never changed, and nothing that few scenarios ask for.
+    Plain admits |n| n.single && n.plain;
+        has WHOLE BARE PLAIN;
+
+    /// Packets of one flit and one size, and heads that are decided about again when what they watch has changed.
+    AdaptiveAlike admits |n| n.single && n.bare && n.adaptive && n.alike;
+        has WHOLE BARE CALLED ADAPTIVE ALIKE;
+
+    /// Packets of one flit, and heads that are decided about again when what they watch has changed.
+    Adaptive admits |n| n.single && n.bare && n.adaptive;
+        has WHOLE BARE CALLED ADAPTIVE;
+
+    /// Packets of one flit and one size, and a mechanism that is called for all heads of a router at once and for
+    /// nothing else.
+    BatchedAlike admits |n| n.single && n.bare && n.batched_only && n.alike;
+        has WHOLE BARE CALLED BATCHED ALIKE;
+
+    /// Packets of one flit, and decisions for all heads of a router at once.
+    Batched admits |n| n.single && n.bare && n.batched;
+        has WHOLE BARE CALLED BATCHED;
+
+    /// Packets of one flit, queues that wait in lists, and nothing else that few scenarios ask for.
+    ListedBare admits |n| n.single && n.lists && n.quiet;
+        has WHOLE LISTS;
+
+    /// Packets of one flit, queues that wait in lists, and whatever else the settings ask for.
+    Listed admits |n| n.single && n.lists;
+        has WHOLE EXTRAS CALLED LISTS;
+
+    /// Packets of one flit and one size, a managed queue organisation, and nothing else that few scenarios ask for.
+    Managed admits |n| n.single && n.managed && n.quiet && n.sized;
+        has WHOLE MANAGED SIZED;
+
+    /// Packets of one flit, and whatever else the settings ask for.
+    Single admits |n| n.single && !n.lists;
+        has WHOLE EXTRAS CALLED;
+
+    /// Packets of one flit and one size on the minimal hops of one of Phit's own topologies, and virtual channels that
+    /// are allocated in a stage of their own.
+    Staged admits |n| n.staged_usual && n.plain;
+        has WHOLE HELD STAGED BARE PLAIN ALIKE SETTLED;
+
+    /// Packets of one flit and one size on the minimal hops of one of Phit's own topologies, one queue and one virtual
+    /// channel a port, and heads that ask for the channel and the crossbar in one cycle.
+    Lone admits |n| n.staged_usual && n.speculates && !n.odder && n.lone;
+        has WHOLE HELD STAGED BARE PLAIN ALIKE SETTLED SPECULATIVE LONE;
+
+    /// Packets of one flit and one size on the minimal hops of one of Phit's own topologies, and heads that ask for a
+    /// virtual channel and the crossbar in one cycle.
+    Speculative admits |n| n.staged_usual && n.speculates && !n.odder;
+        has WHOLE HELD STAGED BARE PLAIN ALIKE SETTLED SPECULATIVE;
+
+    /// Packets of one flit and one size on the minimal hops of one of Phit's own topologies, virtual channels that are
+    /// allocated in a stage of their own, and whatever routers, links and endpoints of other simulators do.
+    StagedExtras admits |n| n.staged_usual;
+        has WHOLE HELD STAGED BARE EXTRAS PLAIN ALIKE SETTLED;
+
+    /// Packets that hold virtual channels, and whatever else the settings ask for.
+    General admits |n| !n.single;
+        has HELD EXTRAS CALLED;
+}
+
+/// What of a network decides which kernels can run it.
+struct Network {
+    /// Packets are one flit and hold no virtual channels.
+    single: bool,
+    /// Queues wait in lists.
+    lists: bool,
+    /// The queue organisation is managed.
+    managed: bool,
+    /// Packets have one size, and no arbiter asks for their age.
+    sized: bool,
+    /// Besides, the room of an output buffer follows from the time for which its link is taken.
+    alike: bool,
+    /// Packets that are alike take the minimal hops of one of Phit's own topologies.
+    fixed: bool,
+    /// Nothing that few scenarios ask for, of queues, endpoints, routers and links, but optional calls.
+    bare: bool,
+    /// Besides, the mechanism wants no optional call.
+    plain: bool,
+    /// Nothing that few scenarios ask for, and no optional call; any queue organisation.
+    quiet: bool,
+    /// The mechanism decides about blocked heads again when what they watch has changed.
+    adaptive: bool,
+    /// The mechanism decides for all heads of a router at once.
+    batched: bool,
+    /// The mechanism wants no other optional call besides.
+    batched_only: bool,
+    /// Packets are fixed, virtual channels are allocated in a stage of their own, and queues and endpoints do nothing
+    /// that few scenarios ask for.
+    staged_usual: bool,
+    /// Heads ask for the crossbar before they have a channel.
+    speculates: bool,
+    /// Routers or links do something that few scenarios ask for besides speculation, credits in turn and endpoints that
+    /// fill.
+    odder: bool,
+    /// Every port has one queue and one virtual channel.
+    lone: bool,
+}
+
+impl Network {
+    /// That of these settings. They are listed one by one, so that a new one is not forgotten here.
+    fn of(settings: &Settings) -> Self {
         let Settings {
             // Numbers, and choices that every kernel makes as it goes.
             injection_latency: _,
@@ -232,125 +330,52 @@ impl Compiled {
         let sized = alike;
         let alike = alike && backlog.is_some();
         let fixed = wants.settled && own_topology && alike;
-        match single {
-            true if plain && fixed => Self::Fixed,
-            true if plain => Self::Plain,
-            true if bare && adaptive && alike => Self::AdaptiveAlike,
-            true if bare && adaptive => Self::Adaptive,
-            true if bare && batched_only && alike => Self::BatchedAlike,
-            true if bare && batched => Self::Batched,
-            true if lists && quiet => Self::ListedBare,
-            true if lists => Self::Listed,
-            true if managed && quiet && sized => Self::Managed,
-            true => Self::Single,
+        Self {
+            single,
+            lists,
+            managed,
+            sized,
+            alike,
+            fixed,
+            bare,
+            plain,
+            quiet,
+            adaptive,
+            batched,
+            batched_only,
             // Of packets of one size the time of output buffers is known only if they are one flit.
-            false if plain && fixed && staged => Self::Staged,
-            false if usual && !called && fixed && staged && speculates && !odder && lone => Self::Lone,
-            false if usual && !called && fixed && staged && speculates && !odder => Self::Speculative,
-            false if usual && !called && fixed && staged => Self::StagedExtras,
-            false => Self::General,
+            staged_usual: !single && usual && !called && fixed && staged,
+            speculates,
+            odder,
+            lone,
         }
     }
 }
 
-impl Kernel for General {}
-impl Kernel for Single {
-    const WHOLE: bool = true;
-    const HELD: bool = false;
+impl Compiled {
+    /// The kernel for these settings: the first row that admits them.
+    pub(crate) fn of(settings: &Settings) -> Self {
+        let network = Network::of(settings);
+        #[cfg(test)]
+        if let Some(row) = FORCED.get().filter(|row| row.admits(&network)) {
+            return row;
+        }
+        let admits = |row: &&Self| row.admits(&network);
+        *Self::ALL.iter().find(admits).expect("the last rows admit whatever the others do not")
+    }
 }
-impl Kernel for Listed {
-    const WHOLE: bool = true;
-    const HELD: bool = false;
-    const LISTS: bool = true;
+
+#[cfg(test)]
+thread_local! {
+    /// The row that runs the networks that are built on this thread, if it admits them.
+    static FORCED: std::cell::Cell<Option<Compiled>> = const { std::cell::Cell::new(None) };
 }
-impl Kernel for ListedBare {
-    const WHOLE: bool = true;
-    const HELD: bool = false;
-    const LISTS: bool = true;
-    const EXTRAS: bool = false;
-    const CALLED: bool = false;
-}
-impl Kernel for Managed {
-    const WHOLE: bool = true;
-    const HELD: bool = false;
-    const EXTRAS: bool = false;
-    const CALLED: bool = false;
-    const MANAGED: bool = true;
-    const SIZED: bool = true;
-}
-impl Kernel for Adaptive {
-    const WHOLE: bool = true;
-    const HELD: bool = false;
-    const BARE: bool = true;
-    const ADAPTIVE: bool = true;
-}
-impl Kernel for AdaptiveAlike {
-    const WHOLE: bool = true;
-    const HELD: bool = false;
-    const BARE: bool = true;
-    const ADAPTIVE: bool = true;
-    const ALIKE: bool = true;
-}
-impl Kernel for Batched {
-    const WHOLE: bool = true;
-    const HELD: bool = false;
-    const BARE: bool = true;
-    const BATCHED: bool = true;
-}
-impl Kernel for BatchedAlike {
-    const WHOLE: bool = true;
-    const HELD: bool = false;
-    const BARE: bool = true;
-    const BATCHED: bool = true;
-    const ALIKE: bool = true;
-}
-impl Kernel for Plain {
-    const WHOLE: bool = true;
-    const HELD: bool = false;
-    const BARE: bool = true;
-    const PLAIN: bool = true;
-}
-impl Kernel for Fixed {
-    const WHOLE: bool = true;
-    const HELD: bool = false;
-    const BARE: bool = true;
-    const PLAIN: bool = true;
-    const ALIKE: bool = true;
-    const SETTLED: bool = true;
-}
-impl Kernel for Staged {
-    const WHOLE: bool = true;
-    const STAGED: bool = true;
-    const BARE: bool = true;
-    const PLAIN: bool = true;
-    const ALIKE: bool = true;
-    const SETTLED: bool = true;
-}
-impl Kernel for Speculative {
-    const WHOLE: bool = true;
-    const STAGED: bool = true;
-    const BARE: bool = true;
-    const PLAIN: bool = true;
-    const ALIKE: bool = true;
-    const SETTLED: bool = true;
-    const SPECULATIVE: bool = true;
-}
-impl Kernel for Lone {
-    const WHOLE: bool = true;
-    const STAGED: bool = true;
-    const BARE: bool = true;
-    const PLAIN: bool = true;
-    const ALIKE: bool = true;
-    const SETTLED: bool = true;
-    const SPECULATIVE: bool = true;
-    const LONE: bool = true;
-}
-impl Kernel for StagedExtras {
-    const WHOLE: bool = true;
-    const STAGED: bool = true;
-    const BARE: bool = true;
-    const EXTRAS: bool = true;
-    const PLAIN: bool = true;
-    const ALIKE: bool = true;
-    const SETTLED: bool = true;
+
+/// Builds something with `row` for the kernel of all networks that it admits.
+#[cfg(test)]
+pub(crate) fn forced<T>(row: Compiled, build: impl FnOnce() -> T) -> T {
+    FORCED.set(Some(row));
+    let built = build();
+    FORCED.set(None);
+    built
 }

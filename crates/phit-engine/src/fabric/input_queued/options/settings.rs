@@ -402,14 +402,8 @@ impl Settings {
             progress: true,
         };
         let kernel = Compiled::of(&settings);
-        let prompt = match kernel {
-            Compiled::Fixed | Compiled::Staged | Compiled::Speculative | Compiled::Lone | Compiled::Plain => true,
-            Compiled::Adaptive | Compiled::AdaptiveAlike | Compiled::Batched | Compiled::BatchedAlike => true,
-            Compiled::ListedBare | Compiled::Managed => true,
-            Compiled::Listed => immediate,
-            Compiled::General | Compiled::Single | Compiled::StagedExtras => false,
-        };
-        Self { kernel, progress: !prompt || wants.heads, ..settings }
+        let progress = kernel.keeps_progress(&settings) || wants.heads;
+        Self { kernel, progress, ..settings }
     }
 }
 
