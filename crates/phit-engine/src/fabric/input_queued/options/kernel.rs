@@ -50,6 +50,8 @@ pub(crate) trait Kernel {
     const LONE: bool = false;
     /// Routers are gone through a few at a time: only travelling packets and credits lead from one to another.
     const IN_BLOCKS: bool = Self::STAGED && !Self::EXTRAS;
+    /// Heads that can go nowhere wait at their outputs, see [`Settings::at_outputs`].
+    const SLEEPERS: bool = !Self::HELD && !Self::LISTS && (Self::PLAIN || Self::EXTRAS);
     /// Heads that hold a channel are listed apart: no others ask for the crossbar.
     const APART: bool = Self::IN_BLOCKS && !Self::SPECULATIVE;
 }
@@ -94,6 +96,13 @@ macro_rules! kernels {
             pub(crate) fn keeps_progress(self, settings: &Settings) -> bool {
                 match self {
                     $(Self::$name => $name::EXTRAS && !($name::LISTS && settings.immediate),)*
+                }
+            }
+
+            /// [`Kernel::SLEEPERS`].
+            pub(crate) fn knows_sleepers(self) -> bool {
+                match self {
+                    $(Self::$name => $name::SLEEPERS,)*
                 }
             }
 

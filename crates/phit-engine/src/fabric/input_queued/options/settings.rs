@@ -192,7 +192,7 @@ impl Settings {
     /// [`Self::at_outputs`].
     #[inline(always)]
     pub(crate) fn at_outputs<K: Kernel>(&self) -> bool {
-        !K::HELD && !K::LISTS && (K::PLAIN || K::EXTRAS && self.at_outputs)
+        K::SLEEPERS && (K::PLAIN || self.at_outputs)
     }
 
     /// [`Self::lasting`].
@@ -403,7 +403,8 @@ impl Settings {
         };
         let kernel = Compiled::of(&settings);
         let progress = kernel.keeps_progress(&settings) || wants.heads;
-        Self { kernel, progress, ..settings }
+        let at_outputs = settings.at_outputs && kernel.knows_sleepers();
+        Self { kernel, progress, at_outputs, ..settings }
     }
 }
 
