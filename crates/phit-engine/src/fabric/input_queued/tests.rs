@@ -291,7 +291,7 @@ fn networks() -> Vec<Value> {
         (&torus, json!({ "router": { "vc_allocation": "stage", "switching": "wormhole", "flit_size": 2 } })),
         (&switch, json!({})),
         (&switch, json!({ "router": { "vc_allocation": "speculative" } })),
-        (&switch, json!({ "queueing": "voqsw" })),
+        (&switch, json!({ "queueing": "voqsw", "router": { "links": { "default": { "buffer": 24 } } } })),
         (&clos, json!({ "routing": { "kind": "clos" } })),
         (&clos, json!({ "routing": { "kind": "clos", "allocation": "oblivious" } })),
         (&tree, json!({})),
