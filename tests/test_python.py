@@ -1,14 +1,18 @@
 """The Python interface: results and plots."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import phit
 import polars as pl
 import pytest
+from phit import _phit
 from phit.base.times import readable_time
+from phit.document.inlining import to_json
 from phit.drawing import plots
 from phit.drawing.report import Folder, write_figures
+from phit.store.result import Result
 
 from .conftest import tiny
 
@@ -26,6 +30,23 @@ def test_a_result_is_a_mapping_with_attributes_and_tables() -> None:
     assert all(0 <= done <= planned for done, planned in told)
     with pytest.raises(AttributeError, match="latency_men"):
         getattr(result, "latency_men")  # noqa: B009
+
+
+def test_tables_are_read_when_they_are_asked_for() -> None:
+    text = _phit.run(to_json(tiny(measure__histogram=True, measure__endpoints=True, measure__links=True)))
+    answer = json.loads(text)
+    result = Result.of_answer(text)
+    assert result.summary == answer["summary"]
+    assert "_columns" not in vars(result)
+    assert result.with_tables()["tables"] == result.answer()["tables"] == answer["tables"]
+    assert set(result.tables) == {"histogram", "endpoints", "links"}
+    for name, columns in answer["tables"].items():
+        assert result.tables[name].to_dict(as_series=False) == columns
+    # As other processes write it.
+    assert Result.of_answer(json.dumps(answer)).answer() == answer
+    for strange in ("", "null", text[1:], text.replace('"tables"', '"table"', 1)):
+        with pytest.raises(ValueError, match=r"the engine.s answer|Expecting"):
+            Result.of_answer(strange)
 
 
 def test_every_name_is_there_when_it_is_asked_for_and_listed_before() -> None:

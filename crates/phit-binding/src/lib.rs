@@ -218,13 +218,14 @@ fn executed(
             summary.insert("stopped".into(), json!(true));
         }
         summary.insert("scenario".into(), outcome.scenario().to_value());
-        json!({ "summary": summary, "tables": outcome.tables() })
+        // As text at once: tables may be large.
+        format!(r#"{{"summary":{},"tables":{}}}"#, Value::Object(summary), outcome.tables_text())
     };
     let mut raised = None;
     // While a network is built, there is no other progress to report.
     let (teller, planned) = (progress.as_ref().map(|progress| progress.clone_ref(py)), scenario.measure.cycles.max(1));
     let team = peers.clone().map(|peers| Team::new(peers));
-    let result = py.detach(|| -> Result<Option<Value>, RunError> {
+    let result = py.detach(|| -> Result<Option<String>, RunError> {
         let tell = move || {
             if let Some(progress) = &teller {
                 // An exception in it is raised again when the network runs.
@@ -254,7 +255,7 @@ fn executed(
         done.and(Err(Stopped { partial: None }.into()))
     });
     raised = raised.or_else(|| peers.and_then(|peers| peers.raised()));
-    result.map(|value| value.map(|value| value.to_string())).map_err(|error| failed(py, error, raised, &shown))
+    result.map_err(|error| failed(py, error, raised, &shown))
 }
 
 /// Tells `progress` a few times a second how far a run is. Stops the run if a signal arrives or `progress` raises.
@@ -276,15 +277,15 @@ fn reporter<'a>(progress: &'a Option<Py<PyAny>>, raised: &'a mut Option<PyErr>) 
     }
 }
 
-/// The exception for a run without a result. If a signal stopped the run, it is the exception that the signal `raised`.
-fn failed(py: Python<'_>, error: RunError, raised: Option<PyErr>, shown: &dyn Fn(&Outcome) -> Value) -> PyErr {
+/// The exception for a run without a result, of which a signal `raised` what it did if it was stopped.
+fn failed(py: Python<'_>, error: RunError, raised: Option<PyErr>, shown: &dyn Fn(&Outcome) -> String) -> PyErr {
     match error {
         RunError::Scenario(error) => scenario_error(py, &error),
         RunError::Deadlock(_) | RunError::Unfinished(_) => PyRuntimeError::new_err(error.to_string()),
         RunError::Parted(parted) => raised.unwrap_or_else(|| PyRuntimeError::new_err(parted.to_string())),
         RunError::Stopped(Stopped { partial }) => {
             let raised = raised.unwrap_or_else(interrupted);
-            let kept = partial.map(|outcome| raised.value(py).setattr("partial", shown(&outcome).to_string()));
+            let kept = partial.map(|outcome| raised.value(py).setattr("partial", shown(&outcome)));
             kept.and_then(Result::err).unwrap_or(raised)
         }
     }
@@ -309,8 +310,8 @@ fn trace_packets(
     };
     let mut raised = None;
     let found = py.detach(|| trace(&scenario, &chosen, &mut reporter(&progress, &mut raised)));
-    // The caller asked for routes, not for results.
-    let nothing = |_: &Outcome| Value::Null;
+    // What was measured is not what was asked for.
+    let nothing = |_: &Outcome| "null".to_owned();
     found.map(|value| value.to_string()).map_err(|error| failed(py, error, raised, &nothing))
 }
 

@@ -20,7 +20,7 @@ pub(crate) use collector::{Collector, Division, Loads, Window};
 pub use confidence::Interval;
 pub(crate) use confidence::{BATCHES, LEAST_BATCHES};
 pub use declare::{Observable, Total};
-pub(crate) use declare::{Of, Quantity, unit};
+pub(crate) use declare::{Of, Quantity, object, unit};
 pub use fairness::Fairness;
 pub use histogram::Histogram;
 pub(crate) use quantities::{Counters, Flow, Line, Precisions, Records, SATURATED_BELOW};

@@ -1,7 +1,7 @@
 //! The result of a run: a summary and tables, as JSON values. Their contents are declared in `measure::quantities`.
 
 use crate::fabric::LinkClasses;
-use crate::measure::{Collector, Cost, Counters, Machine, Of, Quantity, Reading, Snapshot};
+use crate::measure::{Collector, Cost, Counters, Machine, Of, Quantity, Reading, Snapshot, object};
 use crate::scenario::{Scenario, UnitsParams, check};
 use crate::topology::Topology;
 use serde_json::{Map, Value};
@@ -72,11 +72,15 @@ impl Outcome {
         self.quantities(cost, |quantity| quantity.of == Of::Machine)
     }
 
-    /// The tables that the scenario asks for, by name: their columns by name.
+    /// The tables that the scenario asks for, columns by name, by table.
     pub fn tables(&self) -> Map<String, Value> {
+        serde_json::from_str(&self.tables_text()).expect("tables are an object in JSON")
+    }
+
+    /// The tables that the scenario asks for, as JSON text.
+    pub fn tables_text(&self) -> String {
         self.read(Cost::default(), |at| {
-            let tables = Counters::tables().filter(|table| (table.asked)(at));
-            tables.map(|table| (table.name.to_owned(), table.read(at))).collect()
+            object(Counters::tables().filter(|table| (table.asked)(at)).map(|table| (table.name, table.read(at))))
         })
     }
 

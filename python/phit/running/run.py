@@ -1,6 +1,5 @@
 """One run."""
 
-import json
 import warnings
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -64,18 +63,17 @@ def run(
         try:
             limit = None if force else machine.memory()
             simulate = execution.run if among is None else among.run
-            answer = json.loads(simulate(text, threads=threads, progress=progress, memory=limit))
+            result = Result.of_answer(simulate(text, threads=threads, progress=progress, memory=limit))
         except KeyboardInterrupt as error:
             found = getattr(error, "partial", None)
-            partial = None if found is None else json.loads(found)
-            error.partial = None if partial is None else Result(**partial)  # type: ignore[attr-defined]
+            error.partial = None if found is None else Result.of_answer(found)  # type: ignore[attr-defined]
             raise
         except RuntimeError as error:
             # What a valid scenario runs into: a deadlock, or a program that can never end.
             raise SimulationError(str(error)) from None
-    if words := unmeasured(answer["summary"]):
+    if words := unmeasured(result.summary):
         warnings.warn(words, stacklevel=2)
-    left_out.warn([answer["summary"]["scenario"]["topology"]])
+    left_out.warn([result.scenario["topology"]])
     for words in program_notes(document):
         warnings.warn(words, stacklevel=2)
-    return Result(answer["summary"], answer["tables"])
+    return result

@@ -1,6 +1,7 @@
 """One run and its result."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
     import polars as pl
 
 
+_BEGIN, _BETWEEN = re.compile(r'\{ *"summary" *: *'), re.compile(r' *, *"tables" *: *')
+"""The text before the summary and before the tables of an answer."""
+
+
 class Result(Quantities, Mapping[str, Any]):
     """The summary of a run as a mapping (and by attribute), with its tables and its complete scenario.
 
@@ -25,9 +30,23 @@ class Result(Quantities, Mapping[str, Any]):
     >>> result["accepted_load"], result.latency_mean, result.tables["histogram"]  # doctest: +SKIP
     """
 
-    def __init__(self, summary: Mapping[str, Any], tables: Mapping[str, Mapping[str, list[Any]]]) -> None:
+    def __init__(self, summary: Mapping[str, Any], tables: Mapping[str, Mapping[str, list[Any]]] | str) -> None:
+        """Takes tables as columns or as JSON text, which is read when a table is asked for."""
         self.summary: dict[str, Any] = dict(summary)
-        self._columns = dict(tables)
+        self._given = tables
+
+    @classmethod
+    def of_answer(cls, text: str) -> "Result":
+        """Reads the summary of the engine's answer, `{"summary": .., "tables": ..}`, and keeps its tables as text."""
+        if (begin := _BEGIN.match(text)) is not None:
+            summary, end = json.JSONDecoder().raw_decode(text, begin.end())
+            if (between := _BETWEEN.match(text, end)) is not None:
+                return cls(summary, text[between.end() : -1])
+        raise ValueError("the engine's answer has no summary and tables")
+
+    @cached_property
+    def _columns(self) -> dict[str, Mapping[str, list[Any]]]:
+        return dict(json.loads(self._given) if isinstance(self._given, str) else self._given)
 
     def __getitem__(self, key: str) -> Any:
         return self.summary[key]

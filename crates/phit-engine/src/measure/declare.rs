@@ -2,6 +2,7 @@
 //! totals of managed queue organisations. Each is declared beside the code that computes it.
 
 use super::Reading;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 /// The units of quantities.
@@ -170,8 +171,18 @@ pub struct Column {
     pub about: &'static str,
     /// Type of its cells.
     pub cell: Cell,
-    /// All cells as a list; `null` if the table has no such column in this run.
-    pub values: fn(&Reading<'_>) -> Value,
+    /// All its cells.
+    pub values: fn(&Reading<'_>) -> Cells,
+}
+
+/// The cells of a column as a list in JSON, or nothing if the table has no such column here. A table may have millions of
+/// cells, and a tree of JSON values would take ten times the memory and time of the text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cells(Option<String>);
+
+impl Cells {
+    /// The table has no such column.
+    pub(super) const ABSENT: Self = Self(None);
 }
 
 /// The type of a table's cells. Any cell may be `null`.
@@ -308,10 +319,10 @@ impl Table {
         })
     }
 
-    /// All columns that this result has, by name.
-    pub fn read(&self, at: &Reading<'_>) -> Value {
-        let columns = self.columns.iter().map(|column| (column.name.to_owned(), (column.values)(at)));
-        columns.filter(|(_, cells)| !cells.is_null()).collect::<Map<_, _>>().into()
+    /// All columns that there are, by name: an object in JSON.
+    pub fn read(&self, at: &Reading<'_>) -> String {
+        let columns = self.columns.iter().map(|column| (column.name, (column.values)(at)));
+        object(columns.filter_map(|(name, Cells(cells))| Some((name, cells?))))
     }
 }
 
@@ -337,7 +348,7 @@ pub(super) const ROUTER_NAME: Column = Column {
     unit: unit::NONE,
     about: "Name of the router, in networks that have names for them.",
     cell: Cell::Text,
-    values: |_| Value::Null,
+    values: |_| Cells::ABSENT,
 };
 
 /// A column of port names, in networks that have such names.
@@ -356,12 +367,26 @@ pub(super) const ENDPOINT_NAME: Column = Column {
     ..ROUTER_NAME
 };
 
-/// A list of names, `null` if there are none.
-pub(super) fn named<'a>(names: impl IntoIterator<Item = Option<&'a str>>, there: bool) -> Value {
-    if there { list(names) } else { Value::Null }
+/// A column of names, absent if there are none.
+pub(super) fn named<'a>(names: impl IntoIterator<Item = Option<&'a str>>, there: bool) -> Cells {
+    if there { list(names) } else { Cells::ABSENT }
 }
 
-/// A list of cells.
-pub(super) fn list<T: Into<Value>>(cells: impl IntoIterator<Item = T>) -> Value {
-    cells.into_iter().map(Into::into).collect::<Vec<Value>>().into()
+/// A column of these cells.
+pub(super) fn list<T: Serialize>(cells: impl IntoIterator<Item = T>) -> Cells {
+    let mut text = vec![b'['];
+    for cell in cells {
+        if text.len() > 1 {
+            text.push(b',');
+        }
+        serde_json::to_writer(&mut text, &cell).expect("a cell is a number, a word or a list of these");
+    }
+    text.push(b']');
+    Cells(Some(String::from_utf8(text).expect("JSON is UTF-8")))
+}
+
+/// An object in JSON, of texts in JSON by name.
+pub(crate) fn object<'a>(parts: impl IntoIterator<Item = (&'a str, String)>) -> String {
+    let parts = parts.into_iter().map(|(name, text)| format!("{}:{text}", Value::from(name)));
+    format!("{{{}}}", parts.collect::<Vec<_>>().join(","))
 }

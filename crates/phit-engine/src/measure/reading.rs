@@ -2,12 +2,11 @@
 
 use super::Precision;
 use super::collector::Window;
-use super::declare::named;
+use super::declare::{Cells, named};
 use super::quantities::Counters;
 use super::steadiness::Estimates;
 use super::{Rate, Snapshot};
 use crate::topology::Topology;
-use serde_json::Value;
 
 /// The counts of a run and their context, from which quantities and columns are computed.
 pub struct Reading<'a> {
@@ -116,22 +115,22 @@ impl Reading<'_> {
     pub fn endpoint_cycles(&self) -> f64 {
         f64::from(self.topology.endpoints()) * f64::from(self.cycles)
     }
-    /// A column of router names. Routers of each plane are numbered after the routers of the plane before.
-    pub(super) fn router_names(&self, routers: impl Iterator<Item = Option<u32>>) -> Value {
+    /// A column of the names of routers; those of each plane are numbered on after those of the plane before.
+    pub(super) fn router_names(&self, routers: impl Iterator<Item = Option<u32>>) -> Cells {
         let (words, count) = (self.topology.words(), self.topology.routers());
         let name = |router: Option<u32>| words.router_name(router? % count);
         named(routers.map(name), words.names().is_some_and(|names| !names.routers.is_empty()))
     }
 
-    /// A column of port names. A port is given by its router and its number.
-    pub(super) fn port_names(&self, ports: impl Iterator<Item = Option<(u32, u16)>>) -> Value {
+    /// A column of what ports are called, each given by its router as well.
+    pub(super) fn port_names(&self, ports: impl Iterator<Item = Option<(u32, u16)>>) -> Cells {
         let (words, count) = (self.topology.words(), self.topology.routers());
         let name = |port: Option<(u32, u16)>| port.and_then(|(router, port)| words.port_name(router % count, port));
         named(ports.map(name), words.names().is_some_and(|names| !names.ports.is_empty()))
     }
 
     /// A column of the names of endpoints.
-    pub(super) fn endpoint_names(&self, endpoints: impl Iterator<Item = u32>) -> Value {
+    pub(super) fn endpoint_names(&self, endpoints: impl Iterator<Item = u32>) -> Cells {
         let words = self.topology.words();
         let there = words.names().is_some_and(|names| !names.endpoints.is_empty());
         named(endpoints.map(|endpoint| words.endpoint_name(endpoint)), there)

@@ -183,7 +183,7 @@ impl Counts for Batches {
                 unit: unit::LOAD,
                 about: "Phits delivered in the batch, no matter when they were generated.",
                 cell: Cell::Number,
-                values: |at| json!(at.batch_loads()),
+                values: |at| list(at.batch_loads()),
             },
         ],
     }];

@@ -3,7 +3,7 @@
 use super::{Counts, Delivery};
 use crate::engine::Tick;
 use crate::measure::collector::Window;
-use crate::measure::declare::{Cell, Column, Table, When, list, ratio, unit};
+use crate::measure::declare::{Cell, Cells, Column, Table, When, list, ratio, unit};
 use crate::measure::{Histogram, Reading};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -54,7 +54,7 @@ impl Classes {
 }
 
 impl Reading<'_> {
-    fn of_classes<T: Into<Value>>(&self, value: impl Fn(&Class) -> T) -> Value {
+    fn of_classes<T: Serialize>(&self, value: impl Fn(&Class) -> T) -> Cells {
         list(self.counters.classes.of.iter().map(value))
     }
 
@@ -64,7 +64,7 @@ impl Reading<'_> {
 }
 
 const LOAD: Column =
-    Column { name: "", words: "", unit: unit::LOAD, about: "", cell: Cell::Number, values: |_| Value::Null };
+    Column { name: "", words: "", unit: unit::LOAD, about: "", cell: Cell::Number, values: |_| Cells::ABSENT };
 
 const LATENCY: Column = Column { unit: unit::CYCLES, ..LOAD };
 

@@ -4,7 +4,7 @@ use super::Counts;
 use crate::engine::Tick;
 use crate::measure::Reading;
 use crate::measure::declare::{
-    Cell, Column, NUMBER, Observable, PORT_NAME, Quantity, ROUTER_NAME, Shape, Table, When, list, ratio, unit,
+    Cell, Cells, Column, NUMBER, Observable, PORT_NAME, Quantity, ROUTER_NAME, Shape, Table, When, list, ratio, unit,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -117,27 +117,32 @@ mod rows {
     }
 }
 
+/// Places that are added up at a time: two quantities of each of four classes of links.
+const LATEST: usize = 8;
+
 impl Records {
     /// Records the observations of probe number `probe` at tick `now`.
     pub fn note(&mut self, probe: usize, now: Tick, look: impl FnOnce(Record<'_>)) {
-        // A tally over all routers gets a value from each of their queues, so the values are added up first.
-        let mut everywhere: Vec<(&'static str, Place, Tally)> = Vec::new();
+        // A place is recorded once for each of its queues or routers: the latest places are added up before they are looked
+        // for among all.
+        let mut latest: Vec<(&'static str, Place, Tally)> = Vec::with_capacity(LATEST);
+        let mut oldest = 0;
         let tallies = &mut self.tallies;
+        let mut keep = |name, place, tally| tallies.entry((probe, name, place, now)).or_default().add(tally);
         look(&mut |Observable { name, .. }, place, value| {
             let one = Tally { count: 1, sum: value.into(), max: value };
-            if !place.is_everywhere() {
-                tallies.entry((probe, name, place, now)).or_default().add(one);
-                return;
-            }
             let same = |(other, at, _): &&mut (&str, Place, Tally)| std::ptr::eq(*other, *name) && *at == place;
-            match everywhere.iter_mut().find(same) {
-                Some((.., tally)) => tally.add(one),
-                None => everywhere.push((name, place, one)),
+            if let Some((.., tally)) = latest.iter_mut().find(same) {
+                tally.add(one);
+            } else if latest.len() < LATEST {
+                latest.push((name, place, one));
+            } else {
+                let (name, place, tally) = std::mem::replace(&mut latest[oldest], (name, place, one));
+                oldest = (oldest + 1) % LATEST;
+                keep(name, place, tally);
             }
         });
-        for (name, place, tally) in everywhere {
-            tallies.entry((probe, name, place, now)).or_default().add(tally);
-        }
+        latest.into_iter().for_each(|(name, place, tally)| keep(name, place, tally));
     }
 
     /// All rows, in order.
@@ -163,13 +168,13 @@ impl Records {
 
 impl Reading<'_> {
     /// A column of the table of probes.
-    fn probed<T: Into<Value>>(&self, cell: impl Fn(Row<'_>) -> T) -> Value {
+    fn probed<T: Serialize>(&self, cell: impl Fn(Row<'_>) -> T) -> Cells {
         list(self.counters.probes.rows().map(cell))
     }
 
     /// A column of the table of probes that only rows about lines have.
-    fn lines<T: Into<Value>>(&self, cell: impl Fn(&Line) -> T) -> Value {
-        self.probed(|(_, _, place, ..)| place.line.as_deref().map(&cell).map_or(Value::Null, Into::into))
+    fn lines<T: Serialize>(&self, cell: impl Fn(&Line) -> T) -> Cells {
+        self.probed(|(_, _, place, ..)| place.line.as_deref().map(&cell))
     }
 }
 
@@ -307,7 +312,7 @@ impl Counts for Records {
                 unit: unit::NONE,
                 about: "Endpoints whose packets the line isolates, ascending.",
                 cell: Cell::Wholes,
-                values: |at| at.lines(|line| json!(line.destinations)),
+                values: |at| at.lines(|line| line.destinations.clone()),
             },
             Column {
                 name: "count",
@@ -323,7 +328,7 @@ impl Counts for Records {
                 unit: unit::NONE,
                 about: "Mean of the values, in the unit of the quantity.",
                 cell: Cell::Number,
-                values: |at| at.probed(|(.., tally)| json!(ratio(tally.sum, tally.count))),
+                values: |at| at.probed(|(.., tally)| ratio(tally.sum, tally.count)),
             },
             Column {
                 name: "max",

@@ -2,11 +2,10 @@
 
 use super::{NUMBERED, TIME};
 use crate::engine::Tick;
-use crate::measure::declare::{Cell, Column, Table, When, list, ratio, unit};
+use crate::measure::declare::{Cell, Cells, Column, Table, When, list, ratio, unit};
 use crate::measure::{Histogram, Reading};
 use crate::workload::{MadeJob, Workload};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// A job, and the packets and messages received by its endpoints.
@@ -109,24 +108,24 @@ impl JobRow {
 }
 
 impl Reading<'_> {
-    fn of_jobs<T: Into<Value>>(&self, value: impl Fn(&JobRow) -> T) -> Value {
+    fn of_jobs<T: Serialize>(&self, value: impl Fn(&JobRow) -> T) -> Cells {
         list(self.programs().jobs.iter().map(value))
     }
 
-    /// A mean for each job, of a sum in ticks and its count.
-    fn mean_of_jobs(&self, sum: impl Fn(&JobRow) -> (u64, u64)) -> Value {
+    /// A mean of the jobs, of ticks that are added up.
+    fn mean_of_jobs(&self, sum: impl Fn(&JobRow) -> (u64, u64)) -> Cells {
         let cycle = f64::from(self.window.ticks_per_cycle);
         self.of_jobs(|job| {
             let (ticks, count) = sum(job);
-            json!(ratio(ticks, count).map(|ticks| ticks / cycle))
+            ratio(ticks, count).map(|ticks| ticks / cycle)
         })
     }
 
     /// A quantile of the jobs, in cycles.
-    fn quantile_of_jobs(&self, histogram: impl Fn(&JobRow) -> &Option<Histogram>, share: f64) -> Value {
+    fn quantile_of_jobs(&self, histogram: impl Fn(&JobRow) -> &Option<Histogram>, share: f64) -> Cells {
         self.of_jobs(|job| {
             let ticks = histogram(job).as_ref().and_then(|histogram| histogram.quantile(share));
-            ticks.map_or(Value::Null, |ticks| self.in_cycles(ticks))
+            ticks.map(|ticks| self.in_cycles(ticks))
         })
     }
 
@@ -187,7 +186,7 @@ pub(super) const TABLE: Table = Table {
             words: "finish",
             about: "When the job's last rank finished; `null` for traffic, which lasts as long as the run, and if the \
                     run was stopped before the program ended.",
-            values: |at| at.of_jobs(|job| at.finish_of(job).map_or(Value::Null, |ticks| at.in_cycles(ticks))),
+            values: |at| at.of_jobs(|job| at.finish_of(job).map(|ticks| at.in_cycles(ticks))),
             ..TIME
         },
         Column {
@@ -201,8 +200,9 @@ pub(super) const TABLE: Table = Table {
             name: "accepted_load",
             words: "accepted load",
             unit: unit::LOAD,
-            about: "Phits that arrived at the job's endpoints, from its start until it finished or the run ended.",
-            values: |at| at.of_jobs(|job| json!(at.load_of(job))),
+            about: "Phits that came to its endpoints, from its start until it had finished, or until the run \
+                    ended.",
+            values: |at| at.of_jobs(|job| at.load_of(job)),
             ..TIME
         },
         Column {

@@ -2,11 +2,10 @@
 
 use super::{NUMBERED, TIME};
 use crate::measure::Reading;
-use crate::measure::declare::{Column, Table, When, list, unit};
+use crate::measure::declare::{Cells, Column, Table, When, list, unit};
 use phit_workload::host::Message;
 use phit_workload::rails::Rails;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
 /// A message that has arrived, with times in ticks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,12 +44,12 @@ impl MessageRow {
 }
 
 impl Reading<'_> {
-    fn of_messages<T: Into<Value>>(&self, value: impl Fn(&MessageRow) -> T) -> Value {
+    fn of_messages<T: Serialize>(&self, value: impl Fn(&MessageRow) -> T) -> Cells {
         list(self.programs().messages.iter().map(value))
     }
 
-    fn message_times(&self, time: impl Fn(&MessageRow) -> Option<u64>) -> Value {
-        self.of_messages(|row| time(row).map_or(Value::Null, |ticks| self.in_cycles(ticks)))
+    fn message_times(&self, time: impl Fn(&MessageRow) -> Option<u64>) -> Cells {
+        self.of_messages(|row| time(row).map(|ticks| self.in_cycles(ticks)))
     }
 }
 
@@ -99,8 +98,8 @@ pub(super) const TABLE: Table = Table {
         Column {
             name: "rail",
             words: "rail",
-            about: "Rail of the message; `null` where each rank has one endpoint.",
-            values: |at| at.of_messages(|row| json!(row.rail)),
+            about: "The rail that it took; `null` where ranks have one endpoint each.",
+            values: |at| at.of_messages(|row| row.rail),
             ..NUMBERED
         },
         Column {

@@ -17,7 +17,7 @@ pub use tracks::TrackRow;
 use super::Counts;
 use crate::engine::Tick;
 use crate::measure::Reading;
-use crate::measure::declare::{Cell, Column, NUMBER, Quantity, Table, WHOLE, When, unit};
+use crate::measure::declare::{Cell, Cells, Column, NUMBER, Quantity, Table, WHOLE, When, unit};
 use crate::workload::Workload;
 use phit_workload::host::Usage;
 use serde::{Deserialize, Serialize};
@@ -123,7 +123,7 @@ impl Reading<'_> {
 }
 
 const TIME: Column =
-    Column { name: "", words: "", unit: unit::CYCLES, about: "", cell: Cell::Number, values: |_| Value::Null };
+    Column { name: "", words: "", unit: unit::CYCLES, about: "", cell: Cell::Number, values: |_| Cells::ABSENT };
 const NUMBERED: Column = Column { unit: unit::NONE, cell: Cell::Whole, ..TIME };
 
 /// Condition of quantities that exist only for programs.

@@ -2,18 +2,17 @@
 
 use super::{NUMBERED, TIME};
 use crate::measure::Reading;
-use crate::measure::declare::{Cell, Column, Table, When, list, unit};
+use crate::measure::declare::{Cell, Cells, Column, Table, When, list, unit};
 use phit_workload::Action;
 use phit_workload::host::Span;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
 /// An operation that has been performed, with times in ticks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OperationRow(pub Span);
 
 impl Reading<'_> {
-    fn of_operations<T: Into<Value>>(&self, value: impl Fn(&Span) -> T) -> Value {
+    fn of_operations<T: Serialize>(&self, value: impl Fn(&Span) -> T) -> Cells {
         list(self.programs().operations.iter().map(|OperationRow(span)| value(span)))
     }
 }
@@ -59,10 +58,10 @@ pub(super) const TABLE: Table = Table {
             about: "The rank at the other end; `null` for a calculation, and for a receive from any rank.",
             values: |at| {
                 at.of_operations(|span| match span.operation.action {
-                    Action::Send(transfer) | Action::Recv(transfer) if transfer.peer != phit_workload::ANY => {
-                        json!(transfer.peer)
+                    Action::Send(transfer) | Action::Recv(transfer) => {
+                        (transfer.peer != phit_workload::ANY).then_some(transfer.peer)
                     }
-                    _ => Value::Null,
+                    Action::Calc(_) => None,
                 })
             },
             ..NUMBERED
@@ -74,8 +73,8 @@ pub(super) const TABLE: Table = Table {
             about: "Bytes of the message; `null` for a calculation.",
             values: |at| {
                 at.of_operations(|span| match span.operation.action {
-                    Action::Send(transfer) | Action::Recv(transfer) => json!(transfer.bytes),
-                    Action::Calc(_) => Value::Null,
+                    Action::Send(transfer) | Action::Recv(transfer) => Some(transfer.bytes),
+                    Action::Calc(_) => None,
                 })
             },
             ..NUMBERED
@@ -90,9 +89,9 @@ pub(super) const TABLE: Table = Table {
         Column {
             name: "end",
             words: "end",
-            about: "When it ended; `null` for a send without a matching receive, and for operations under way when the \
-                    run was stopped.",
-            values: |at| at.of_operations(|span| span.end.map_or(Value::Null, |end| at.in_cycles(end))),
+            about: "When it ended; `null` of a send that nobody has taken, and of what was under way when the run was \
+                    stopped.",
+            values: |at| at.of_operations(|span| span.end.map(|end| at.in_cycles(end))),
             ..TIME
         },
     ],

@@ -2,10 +2,9 @@
 
 use super::{NUMBERED, TIME};
 use crate::measure::Reading;
-use crate::measure::declare::{Cell, Column, Table, When, list, unit};
+use crate::measure::declare::{Cell, Cells, Column, Table, When, list, unit};
 use phit_workload::Phase;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 /// A phase of a program that a rank has ended, with times in ticks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,7 +42,7 @@ impl PhaseRow {
 }
 
 impl Reading<'_> {
-    fn of_phases<T: Into<Value>>(&self, value: impl Fn(&PhaseRow) -> T) -> Value {
+    fn of_phases<T: Serialize>(&self, value: impl Fn(&PhaseRow) -> T) -> Cells {
         list(self.programs().phases.iter().map(value))
     }
 }

@@ -2,10 +2,9 @@
 
 use super::{NUMBERED, TIME, WORKLOADS};
 use crate::measure::Reading;
-use crate::measure::declare::{Cell, Column, ENDPOINT_NAME, Table, list, unit};
+use crate::measure::declare::{Cell, Cells, Column, ENDPOINT_NAME, Table, list, unit};
 use phit_workload::host::Usage;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use std::sync::Arc;
 
 /// The record of a rank, with times in ticks.
@@ -24,7 +23,7 @@ pub struct RankRow {
 }
 
 impl Reading<'_> {
-    fn of_ranks<T: Into<Value>>(&self, value: impl Fn(&RankRow) -> T) -> Value {
+    fn of_ranks<'a, T: Serialize>(&'a self, value: impl Fn(&'a RankRow) -> T) -> Cells {
         list(self.programs().ranks.iter().map(value))
     }
 }
@@ -49,7 +48,7 @@ pub(super) const TABLE: Table = Table {
             unit: unit::NONE,
             about: "Job of the rank; `null` if there is only one program.",
             cell: Cell::Text,
-            values: |at| at.of_ranks(|row| row.job.as_deref().map_or(Value::Null, Value::from)),
+            values: |at| at.of_ranks(|row| row.job.as_deref()),
         },
         Column {
             name: "endpoint",
@@ -63,7 +62,7 @@ pub(super) const TABLE: Table = Table {
             name: "finish",
             words: "finish",
             about: "When its last operation ended; `null` if the run was stopped before the program ended.",
-            values: |at| at.of_ranks(|row| at.finish(row).map_or(Value::Null, |ticks| at.in_cycles(ticks))),
+            values: |at| at.of_ranks(|row| at.finish(row).map(|ticks| at.in_cycles(ticks))),
             ..TIME
         },
         Column {

@@ -2,17 +2,16 @@
 
 use super::{NUMBERED, TIME};
 use crate::measure::Reading;
-use crate::measure::declare::{Cell, Column, Table, When, list, unit};
+use crate::measure::declare::{Cell, Cells, Column, Table, When, list, unit};
 use phit_workload::host::{Doing, Stretch};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 /// An interval, in ticks, in which a CPU of a rank had one activity.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrackRow(pub Stretch);
 
 impl Reading<'_> {
-    fn of_tracks<T: Into<Value>>(&self, value: impl Fn(&Stretch) -> T) -> Value {
+    fn of_tracks<T: Serialize>(&self, value: impl Fn(&Stretch) -> T) -> Cells {
         list(self.programs().tracks.iter().map(|TrackRow(stretch)| value(stretch)))
     }
 }
