@@ -7,6 +7,9 @@ use crate::packet::{Hops, Packet};
 /// A note for every input queue of the routers of a partition, about the packet that was asked about last.
 #[derive(Debug)]
 pub(super) struct ByQueue<T> {
+    /// First port of each router with notes.
+    first: usize,
+    /// Ports of a router with notes.
     radix: usize,
     widest: usize,
     heads: Vec<Option<Head>>,
@@ -29,8 +32,19 @@ impl<T: Clone> ByQueue<T> {
     pub(super) fn new(context: &RoutingContext, nothing: T) -> Self {
         let radix = context.routers.iter().map(|router| context.topology.ports(router)).max().unwrap_or(0).into();
         let widest = context.queues.iter().copied().max().unwrap_or(1).into();
+        Self::of_ports(context, (0, radix), widest, nothing)
+    }
+
+    /// Notes about injection queues alone, of routers whose ports to endpoints have the same numbers.
+    pub(super) fn of_injection(context: &RoutingContext, nothing: T) -> Self {
+        let ports = context.topology.class_ports(context.routers.first(), 0);
+        let widest = context.queues.first().copied().unwrap_or(1).into();
+        Self::of_ports(context, (ports.start.into(), ports.len()), widest, nothing)
+    }
+
+    fn of_ports(context: &RoutingContext, (first, radix): (usize, usize), widest: usize, nothing: T) -> Self {
         let count = context.routers.len() * radix * widest;
-        Self { radix, widest, heads: vec![None; count], notes: vec![nothing; count] }
+        Self { first, radix, widest, heads: vec![None; count], notes: vec![nothing; count] }
     }
 
     /// The mechanism is asked about `packet` at the head of a queue. Returns the place of its note, and whether this is
@@ -43,7 +57,8 @@ impl<T: Clone> ByQueue<T> {
         packet: &Packet,
         drawn: u64,
     ) -> (usize, bool) {
-        let place = (at.local as usize * self.radix + usize::from(port)) * self.widest + usize::from(queue);
+        let place =
+            (at.local as usize * self.radix + usize::from(port) - self.first) * self.widest + usize::from(queue);
         let &Packet { source, destination, birth, hops, .. } = packet;
         let head = Some(Head { source, destination, birth, hops, drawn });
         let first = self.heads[place] != head;

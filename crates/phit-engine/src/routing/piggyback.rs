@@ -99,7 +99,7 @@ impl RoutingParams for Piggyback {
             counted: self.hop_count.counted(context),
             params: self.clone(),
             packet: context.packet_size,
-            heads: ByQueue::new(context, None),
+            heads: ByQueue::of_injection(context, None),
         })
     }
 }
