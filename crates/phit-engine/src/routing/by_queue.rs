@@ -66,6 +66,11 @@ impl<T: Clone> ByQueue<T> {
         (place, first)
     }
 
+    /// Bytes held.
+    pub(super) fn bytes(&self) -> usize {
+        self.heads.capacity() * size_of::<Option<Head>>() + self.notes.capacity() * size_of::<T>()
+    }
+
     /// Every packet is asked about for the first time: the graph is another one.
     pub(super) fn forget(&mut self) {
         self.heads.fill(None);

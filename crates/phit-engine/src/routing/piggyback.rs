@@ -218,6 +218,10 @@ impl Rule {
 }
 
 impl Routing for Rule {
+    fn bytes(&self) -> usize {
+        self.heads.bytes()
+    }
+
     fn wants(&self) -> Wants {
         Wants { redecide: true, occupancy: true, occupancy_class: GLOBAL, ..Wants::default() }
     }

@@ -233,6 +233,10 @@ impl Rule {
 }
 
 impl Routing for Rule {
+    fn bytes(&self) -> usize {
+        self.ways.bytes()
+    }
+
     fn wants(&self) -> Wants {
         Wants { redecide: true, departures: true, ..Wants::default() }
     }

@@ -410,6 +410,7 @@ impl Partition {
         });
         tables.extend([
             ("messages", self.messages.bytes()),
+            ("routing", self.routing.bytes()),
             ("severed", self.severed.bytes()),
             ("vc_allocator", self.vc_allocator.as_ref().map_or(0, VcAllocator::bytes)),
             ("manager", self.manager.as_ref().map_or(0, |manager| manager.bytes())),

@@ -152,6 +152,10 @@ fn signs(way: &Offsets) -> u8 {
 }
 
 impl Routing for Rule {
+    fn bytes(&self) -> usize {
+        self.heads.bytes()
+    }
+
     fn wants(&self) -> Wants {
         Wants { redecide: true, departures: true, ..Wants::default() }
     }

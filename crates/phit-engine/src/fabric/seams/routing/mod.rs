@@ -55,6 +55,11 @@ pub struct Alternative {
 /// The engine moves a packet from one leg to the next when it reaches its intermediate router or group, and ejects it
 /// at its destination. The mechanism is asked about every other head.
 pub trait Routing: Send {
+    /// Bytes of those of the mechanism's tables that grow with the queues of its routers.
+    fn bytes(&self) -> usize {
+        0
+    }
+
     /// Which of the optional calls below the mechanism needs. The engine spends nothing on the others.
     fn wants(&self) -> Wants {
         Wants::default()
