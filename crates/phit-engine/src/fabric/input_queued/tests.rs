@@ -294,6 +294,7 @@ fn networks() -> Vec<Value> {
         (&switch, json!({ "queueing": "voqsw", "router": { "links": { "default": { "buffer": 24 } } } })),
         (&clos, json!({ "routing": { "kind": "clos" } })),
         (&clos, json!({ "routing": { "kind": "clos", "allocation": "oblivious" } })),
+        (&clos, json!({ "routing": "minimal", "router": { "vc_allocation": "speculative" } })),
         (&tree, json!({})),
         (&tree, json!({ "queueing": "voqnet" })),
         (&tree, json!({ "queueing": "voqsw", "router": { "allocation_delay": 1 } })),
