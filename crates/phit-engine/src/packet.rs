@@ -143,17 +143,12 @@ impl Packet {
         Leg { index: self.leg, of: self.legs, to_group }
     }
 
-    /// A stream of random numbers for the packet at `router`, with equal numbers at every call. For choices that a
-    /// blocked packet keeps, such as one of several parallel links.
+    /// Stream `number` of the packet's random numbers at `router`, where a cycle has so many ticks. It follows from the
+    /// cycle of generation: a network draws the same however its cycles are divided into ticks.
     #[inline]
-    pub fn rng(&self, router: u32) -> Rng {
-        self.stream(router, 0)
-    }
-
-    /// One of 256 such streams: the routes that a mechanism compares break their ties independently.
-    #[inline]
-    pub fn stream(&self, router: u32, number: u8) -> Rng {
-        let packet = u64::from(self.source) << 32 | u64::from(self.birth);
+    pub(crate) fn stream(&self, router: u32, number: u8, ticks_per_cycle: Tick) -> Rng {
+        let cycle = if ticks_per_cycle == 1 { self.birth } else { self.birth / ticks_per_cycle };
+        let packet = u64::from(self.source) << 32 | u64::from(cycle);
         Rng::keyed(packet ^ u64::from(number) << 56, router)
     }
 

@@ -1,7 +1,7 @@
 //! Next-hop output queueing.
 
 use super::{Lanes, Queueing, QueueingContext, QueueingParams};
-use crate::engine::NONE;
+use crate::engine::{NONE, Tick};
 use crate::fabric::seams::routing::{Adaptive, Proof, Standing, Step, told_ahead};
 use crate::packet::{HopState, Packet};
 use crate::topology::{Hop, Leg, Peer, Port, Topology};
@@ -30,13 +30,15 @@ impl QueueingParams for Noq {
     }
 
     fn build(&self, context: &QueueingContext) -> Box<dyn Queueing> {
-        Box::new(Rule { vcs: context.vcs.clone() })
+        Box::new(Rule { vcs: context.vcs.clone(), ticks_per_cycle: context.ticks_per_cycle })
     }
 }
 
 struct Rule {
     /// Virtual channels per link class.
     vcs: Vec<u8>,
+    /// Ticks of a cycle.
+    ticks_per_cycle: Tick,
 }
 
 /// The share of output `port` of `router` in the `count` channels from `first` on. Endpoints' ports follow all others
@@ -86,7 +88,7 @@ impl Queueing for Rule {
             }
             Peer::Router { router: next, .. } => {
                 let state = moved(packet.hop_state(), class, hop.vc);
-                let after = told_ahead(topology, next, packet, state, &self.vcs);
+                let after = told_ahead(topology, (next, self.ticks_per_cycle), packet, state, &self.vcs);
                 let there = self.vcs[usize::from(topology.port(next, after.port).class)];
                 share(topology, next, after.port, part((after.vc, after.vcs), there, all.1))
             }
@@ -96,7 +98,7 @@ impl Queueing for Rule {
     fn enters(&self, topology: &dyn Topology, router: u32, packet: &Packet) -> Lanes {
         let port = match packet.destination_router == router {
             true => packet.ejection_port,
-            false => told_ahead(topology, router, packet, packet.hop_state(), &self.vcs).port,
+            false => told_ahead(topology, (router, self.ticks_per_cycle), packet, packet.hop_state(), &self.vcs).port,
         };
         share(topology, router, port, (0, self.vcs[0]))
     }
@@ -158,7 +160,7 @@ mod tests {
 
     #[test]
     fn the_share_is_that_of_the_output_at_the_next_router() {
-        let (ring, rule) = (ring(), Rule { vcs: vec![6, 12] });
+        let (ring, rule) = (ring(), Rule { vcs: vec![6, 12], ticks_per_cycle: 1 });
         let ahead = |from, to, port, vc| {
             let Lanes { first, count } = rule.ahead(&*ring, from, &packet(from, to), Hop { port, vc, vcs: 6 });
             (first, count)
@@ -171,7 +173,7 @@ mod tests {
 
     #[test]
     fn a_packet_that_comes_in_or_goes_out_is_in_the_share_of_its_output() {
-        let (ring, rule) = (ring(), Rule { vcs: vec![6, 12] });
+        let (ring, rule) = (ring(), Rule { vcs: vec![6, 12], ticks_per_cycle: 1 });
         let enters = |to| rule.enters(&*ring, 3, &packet(3, to)).first;
         assert_eq!([3, 5, 1].map(enters), [4, 0, 2]);
         let out = Hop { port: 0, vc: 0, vcs: 6 };
@@ -187,7 +189,7 @@ mod tests {
         for birth in 0..50 {
             // Half a ring: either direction.
             let packet = Packet { birth, ..packet(0, 4) };
-            let told = || told_ahead(&*ring, 0, &packet, packet.hop_state(), &[6, 12]);
+            let told = || told_ahead(&*ring, (0, 1), &packet, packet.hop_state(), &[6, 12]);
             assert_eq!(told(), told());
         }
     }

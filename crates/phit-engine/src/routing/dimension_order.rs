@@ -146,7 +146,7 @@ impl Routing for Bubbled {
 
     fn route(&mut self, view: &mut View<'_>, _: u16, _: u16, packet: &mut Packet) -> Option<Hop> {
         // Half a ring from where it goes, it waits in one direction.
-        let (at, state, mut rng) = (view.router, packet.hop_state(), packet.rng(view.router));
+        let (at, state, mut rng) = (view.router, packet.hop_state(), view.rng_of(packet));
         let hop = view.topology.minimal_hop(at, packet.destination_router, Leg::ONLY, state, view.vcs(), &mut rng);
         let class = usize::from(view.class(hop.port));
         let vcs = view.at.vcs()[class];

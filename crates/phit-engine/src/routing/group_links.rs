@@ -46,7 +46,7 @@ impl GroupLinks {
     /// The number of the link over which `packet` leaves its group minimally, at a router of it; `None` if it stays.
     #[inline]
     pub(super) fn minimal(&self, view: &RouterView<'_>, packet: &Packet) -> Option<u16> {
-        let rng = || packet.rng(view.router);
+        let rng = || view.rng_of(packet);
         let (owner, port) = view.known.exit(view.topology, view.router, packet.destination_router, rng)?;
         Some(self.of_port(owner, port))
     }

@@ -50,7 +50,7 @@ impl Counted {
         let stop = match packet.scratch {
             group if group & GROUP != 0 => {
                 let routers = view.topology.group_routers(group & !GROUP);
-                routers.start + packet.stream(view.router, ROUTER).below(routers.len() as u32)
+                routers.start + view.stream_of(packet, view.router, ROUTER).below(routers.len() as u32)
             }
             router => router,
         };

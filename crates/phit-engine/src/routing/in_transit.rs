@@ -101,7 +101,7 @@ pub fn minimal_port(view: &RouterView<'_>, packet: &Packet) -> u16 {
     if there {
         return packet.ejection_port;
     }
-    let mut rng = packet.rng(view.router);
+    let mut rng = view.rng_of(packet);
     view.minimal_hop(packet.destination_router, packet.hop_state(), &mut rng).port
 }
 

@@ -63,7 +63,7 @@ pub(super) fn step(topology: &dyn Topology, packet: &Standing, port: u16, hops: 
 /// The port of a minimal route of `packet` to router `to`, the same whenever it is asked for.
 pub(super) fn minimal_port(view: &RouterView<'_>, packet: &Packet, to: u32) -> u16 {
     let state = packet.hop_state();
-    view.topology.minimal_hop(view.router, to, DIRECT, state, view.vcs(), &mut packet.rng(view.router)).port
+    view.topology.minimal_hop(view.router, to, DIRECT, state, view.vcs(), &mut view.rng_of(packet)).port
 }
 
 /// All ports of minimal routes.

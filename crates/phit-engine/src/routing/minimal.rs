@@ -2,7 +2,7 @@
 
 use super::{Routing, RoutingContext, RoutingParams, View, Wants, minimal_hop};
 use crate::error::ScenarioError;
-use crate::fabric::seams::routing::{Legs, Proof, told_ahead};
+use crate::fabric::seams::routing::{Legs, Proof};
 use crate::packet::Packet;
 use crate::topology::{Hop, Leg, Topology};
 use schemars::JsonSchema;
@@ -60,7 +60,7 @@ struct Ahead;
 
 impl Routing for Ahead {
     fn route(&mut self, view: &mut View<'_>, _: u16, _: u16, packet: &mut Packet) -> Option<Hop> {
-        Some(told_ahead(view.topology, view.router, packet, packet.hop_state(), view.vcs()))
+        Some(view.told_ahead(packet))
     }
 }
 

@@ -141,7 +141,7 @@ impl Rule {
         }
         let occupied = [0, DESCENDING].map(|order| {
             let to = self.towards(order, at.router, packet.destination_router);
-            let (leg, state, mut rng) = (channels_of(order), packet.hop_state(), packet.rng(at.router));
+            let (leg, state, mut rng) = (channels_of(order), packet.hop_state(), at.rng_of(packet));
             phits(at.topology.minimal_hop(at.router, to, leg, state, at.vcs(), &mut rng).port)
         });
         match occupied[0].cmp(&occupied[1]) {
@@ -183,7 +183,7 @@ impl Routing for Rule {
         let (order, at) = (packet.flags, view.router);
         let to = self.towards(order, at, packet.destination_router);
         // Half a ring from where it goes, it takes the direction whose queue it has looked at.
-        let mut rng = packet.rng(at);
+        let mut rng = view.rng_of(packet);
         let state = packet.hop_state();
         Some(view.topology.minimal_hop(at, to, channels_of(order), state, view.vcs(), &mut rng))
     }

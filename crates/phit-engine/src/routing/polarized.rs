@@ -227,7 +227,7 @@ impl Rule {
         match self.best[..] {
             [] => None,
             [only] => Some(only),
-            ref equal => Some(equal[packet.rng(view.router).below(equal.len() as u32) as usize]),
+            ref equal => Some(equal[view.rng_of(packet).below(equal.len() as u32) as usize]),
         }
     }
 }

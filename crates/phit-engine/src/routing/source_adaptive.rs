@@ -45,7 +45,7 @@ pub(super) fn take(view: &RouterView<'_>, packet: &mut Packet, route: &Route) {
 
 /// The next hop over the route that has been chosen.
 pub(super) fn hop(view: &RouterView<'_>, packet: &Packet, via: Via, second_half: SecondHalf) -> Hop {
-    let (to, mut rng) = (packet.destination_router, packet.stream(view.router, packet.flags));
+    let (to, mut rng) = (packet.destination_router, view.stream_of(packet, view.router, packet.flags));
     match packet.legs {
         1 => view.minimal_hop(to, packet.hop_state(), &mut rng),
         _ => valiant::hop(view, packet, via, second_half, &mut rng),
@@ -92,7 +92,7 @@ pub(super) struct Route {
     pub queue: u32,
     /// The router (or group) that a Valiant route leads through; [`NONE`] for a minimal one.
     pub stop: u32,
-    /// Which of the packet's streams breaks its ties ([`Packet::stream`]).
+    /// Which of the packet's streams breaks its ties ([`RouterView::stream_of`]).
     pub draw: u8,
 }
 
@@ -175,7 +175,7 @@ impl Candidates {
             let stop = match draw {
                 0 => packet.scratch,
                 _ => {
-                    let mut rng = packet.stream(view.router, STOPS + draw);
+                    let mut rng = view.stream_of(packet, view.router, STOPS + draw);
                     let ends = (view.router, packet.destination_router);
                     valiant::draw(view.topology, ends, self.via, self.stop, &mut rng)
                 }
@@ -211,7 +211,7 @@ fn is_at(view: &RouterView<'_>, at: u32, stop: u32) -> bool {
 fn follow(view: &RouterView<'_>, packet: &Packet, mut leg: Leg, stops: &[u32], sight: Sight, draw: u8) -> Route {
     let mut state = HopState { leg_hops: Hops::default(), ..packet.hop_state() };
     let towards = |at: u32, stop: u32, leg: Leg, state: HopState| {
-        let mut rng = packet.stream(at, draw);
+        let mut rng = view.stream_of(packet, at, draw);
         match stop & GROUP {
             0 => view.known.leg_hop(view.topology, (at, stop, leg), state, view.vcs(), &mut rng),
             _ => view.topology.group_hop(at, stop & !GROUP, leg, state, view.vcs(), &mut rng),

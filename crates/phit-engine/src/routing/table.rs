@@ -309,7 +309,7 @@ impl Rule {
         };
         match self.hops.iter().min_by_key(|hop| cost(hop)) {
             Some(hop) => Hop { vcs: 1, ..*hop },
-            None => view.minimal_hop(packet.destination_router, packet.hop_state(), &mut packet.rng(view.router)),
+            None => view.minimal_hop(packet.destination_router, packet.hop_state(), &mut view.rng_of(packet)),
         }
     }
 }

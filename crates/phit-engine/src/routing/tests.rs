@@ -120,7 +120,7 @@ impl Routing for Watched {
         let first = topology.group_routers(topology.group_of(router)).start;
         let global = topology.class_ports(router, GLOBAL);
         let counted = at.class(port) != 1;
-        let link = topology.exit(router, to, &mut packet.rng(router)).filter(|_| counted);
+        let link = topology.exit(router, to, &mut at.rng_of(packet)).filter(|_| counted);
         let link = link.map(|(owner, port)| (owner - first) as u16 * global.len() as u16 + port - global.start);
         self.told.lock().unwrap().wishes.insert((router, port, queue), Wish { port: wanted, link });
         self.inner.head_arrived(at, port, queue, packet);

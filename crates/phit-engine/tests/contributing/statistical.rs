@@ -74,7 +74,7 @@ impl Trigger for Rule {
         let contention = self.counters.of(view, head.minimal.port);
         let share = f64::from(contention.saturating_sub(first)) / f64::from(last - first);
         // One number per packet and router, so that a blocked packet does not try its luck again and again.
-        (head.packet.rng(view.router).unit() < share).then_some(())
+        (view.rng_of(head.packet).unit() < share).then_some(())
     }
 
     fn admits(&self, view: &RouterView<'_>, _: &Candidate<'_>, (): (), (other, _): (Hop, u32)) -> bool {

@@ -94,7 +94,7 @@ impl Rule {
         }
         let capacity = (view.capacity()[1] / self.size).min(u16::MAX.into()) as u16;
         let slots = Slots { free: &self.free, capacity };
-        let mut rng = packet.rng(view.router);
+        let mut rng = view.rng_of(packet);
         self.deroute.plan(view.router, packet.destination_router, &slots, &mut rng)
     }
 
@@ -120,19 +120,19 @@ impl Rule {
             packet.flags = signs(way);
         }
         if changed || is_new_leg(packet) {
-            ahead.way = self.way(view.router, packet);
+            ahead.way = self.way(view, packet);
             self.heads.notes[place] = ahead;
         }
         ahead
     }
 
     /// The way ahead of a packet, whose directions are fixed.
-    fn way(&self, router: u32, packet: &mut Packet) -> Offsets {
+    fn way(&self, view: &RouterView<'_>, packet: &mut Packet) -> Offsets {
         let lattice = self.deroute.lattice();
         let to = if packet.intermediate == NONE { packet.destination_router } else { packet.intermediate };
-        let (here, there): (Position, Position) = (lattice.position(router), lattice.position(to));
+        let (here, there): (Position, Position) = (lattice.position(view.router), lattice.position(to));
         if is_new_leg(packet) {
-            let coins = self.deroute.half_way().coins(&mut packet.rng(router));
+            let coins = self.deroute.half_way().coins(&mut view.rng_of(packet));
             packet.flags = SECOND_WAY | signs(&lattice.way(&here, &there, coins));
         }
         match lattice.wraps() {

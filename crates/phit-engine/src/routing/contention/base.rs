@@ -44,14 +44,14 @@ pub enum Statistics {
 }
 
 impl Statistics {
-    /// True if `packet` leaves the output at `router` when its counter is `excess` heads over.
+    /// True if `packet` leaves the output of this router when its counter is `excess` heads over.
     ///
     /// Every packet has one number drawn at every router, so that a blocked packet does not try its luck again and
     /// again.
-    pub(super) fn fires(self, excess: u16, packet: &Packet, router: u32) -> bool {
+    pub(super) fn fires(self, excess: u16, packet: &Packet, view: &RouterView<'_>) -> bool {
         match self {
             Self::Always => excess > 0,
-            Self::Probability(step) => excess > 0 && packet.rng(router).unit() < step * f64::from(excess),
+            Self::Probability(step) => excess > 0 && view.rng_of(packet).unit() < step * f64::from(excess),
         }
     }
 }
@@ -144,7 +144,7 @@ impl<L: Leave> Trigger for Contention<L> {
     #[inline(always)]
     fn fires(&self, view: &RouterView<'_>, head: &Candidate<'_>) -> Option<()> {
         let excess = self.limit.excess(self.counters.of(view, head.minimal.port));
-        self.statistics.fires(excess, head.packet, view.router).then_some(())
+        self.statistics.fires(excess, head.packet, view).then_some(())
     }
 
     #[inline]

@@ -194,7 +194,7 @@ impl Rule {
         self.ways.dimension_order(&Place::of(packet, view), &mut self.found);
         match self.found[..] {
             [only] => only,
-            _ => self.found[packet.rng(view.router).below(self.found.len() as u32) as usize],
+            _ => self.found[view.rng_of(packet).below(self.found.len() as u32) as usize],
         }
     }
 }

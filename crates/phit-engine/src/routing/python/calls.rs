@@ -121,7 +121,7 @@ fn handed<'a>(packet: *const Packet) -> &'a Packet {
 }
 
 extern "C" fn draw(seen: *const RouterSeen<'_>, packet: *const Packet, stream: i64) -> f64 {
-    handed(packet).stream(view(seen).router, stream as u8).unit()
+    view(seen).stream_of(handed(packet), view(seen).router, stream as u8).unit()
 }
 
 #[allow(unsafe_code)]

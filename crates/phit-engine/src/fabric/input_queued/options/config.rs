@@ -121,6 +121,7 @@ impl Config {
                     Switching::VirtualCutThrough | Switching::StoreAndForward => WHOLE_PACKET,
                 },
                 output_buffer: params.output_buffer.finite(),
+                ticks_per_cycle: links.ticks_per_cycle,
             },
             links: links.clone(),
             networks,

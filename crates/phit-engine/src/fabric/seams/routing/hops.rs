@@ -1,6 +1,6 @@
 //! Shared by kernels and mechanisms: the handling of a packet that reaches the front of a queue.
 
-use crate::engine::{NONE, Rng};
+use crate::engine::{NONE, Rng, Tick};
 use crate::packet::{GROUP, HopState, Packet};
 use crate::topology::{Hop, Leg, Topology};
 
@@ -17,8 +17,15 @@ pub fn minimal_hop(topology: &dyn Topology, at: u32, packet: &Packet, vcs: &[u8]
 /// The hop that a packet will take at router `at` by [`minimal_hop`], or takes now. If hops are told ahead, every
 /// router breaks its ties by the packet's own stream.
 #[inline]
-pub(crate) fn told_ahead(topology: &dyn Topology, at: u32, packet: &Packet, state: HopState, vcs: &[u8]) -> Hop {
-    topology.minimal_hop(at, packet.destination_router, Leg::ONLY, state, vcs, &mut packet.rng(at))
+pub(crate) fn told_ahead(
+    topology: &dyn Topology,
+    (at, ticks_per_cycle): (u32, Tick),
+    packet: &Packet,
+    state: HopState,
+    vcs: &[u8],
+) -> Hop {
+    let mut rng = packet.stream(at, 0, ticks_per_cycle);
+    topology.minimal_hop(at, packet.destination_router, Leg::ONLY, state, vcs, &mut rng)
 }
 
 /// Moves a packet to its next leg if it has reached the intermediate router or group that it was heading for.

@@ -103,4 +103,6 @@ pub(crate) struct Buffers {
     pub output_buffer: Option<u32>,
     /// Phits per flit; larger than any packet where the packet is the flit.
     pub flit_size: u32,
+    /// Ticks of a cycle.
+    pub ticks_per_cycle: Tick,
 }

@@ -1,6 +1,6 @@
 //! What a routing mechanism sees of a router, and how it makes itself heard.
 
-use super::{Output, OutputTables, OutputVc};
+use super::{Output, OutputTables, OutputVc, told_ahead};
 use crate::engine::{Bytes, NONE, Rng, Table, Tick, bytes_of};
 use crate::packet::{HopState, Packet};
 use crate::topology::{Hop, Known, Topology};
@@ -42,6 +42,27 @@ impl<'a> RouterView<'a> {
     #[inline]
     pub fn ports(&self) -> u16 {
         (self.tables.first_port[self.local + 1] - self.tables.first_port[self.local]) as u16
+    }
+
+    /// The hop that `packet` takes here where hops are told ahead.
+    #[inline]
+    pub(crate) fn told_ahead(&self, packet: &Packet) -> Hop {
+        let at = (self.router, self.tables.behind.ticks_per_cycle);
+        told_ahead(self.topology, at, packet, packet.hop_state(), self.vcs())
+    }
+
+    /// A stream of random numbers of `packet` at this router, the same whenever it is asked for: for choices that a
+    /// blocked packet keeps, such as one of several parallel links.
+    #[inline]
+    pub fn rng_of(&self, packet: &Packet) -> Rng {
+        self.stream_of(packet, self.router, 0)
+    }
+
+    /// One of 256 such streams of `packet` at router `at`: the routes that a mechanism compares break their ties
+    /// independently.
+    #[inline]
+    pub fn stream_of(&self, packet: &Packet, at: u32, number: u8) -> Rng {
+        packet.stream(at, number, self.tables.behind.ticks_per_cycle)
     }
 
     /// [`Topology::minimal_hop`] from this router to router `to`, for a route of one leg.
