@@ -5,6 +5,7 @@
 
 use crate::common::kinds;
 use crate::common::with;
+use crate::stems;
 use phit_engine::engine::Rng;
 use phit_engine::scenario::numbers;
 use serde_json::{Map, Value, json};
@@ -24,6 +25,12 @@ const LEFT: [&str; 7] = [
     "/traffic/requests",
     "/topology/kind",
 ];
+
+/// Options of links that only the class `endpoint` has.
+const ENDPOINTS: [&str; 4] = ["ejection_buffer", "ejection_latency", "injection_bandwidth", "injection_credit_latency"];
+
+/// Values that the schema of an option has because another option shares its table: they are refused in every scenario.
+const NEVER: [&str; 1] = ["router.vc_allocator = ideal"];
 
 /// A value for an option.
 #[derive(Debug, Clone)]
@@ -47,7 +54,8 @@ pub fn one<'a, T>(rng: &mut Rng, of: &'a [T]) -> &'a T {
 impl Corpus {
     /// All kinds of scenarios with random traffic.
     pub fn new() -> Self {
-        let all = kinds::cases().into_iter().map(|(.., changes)| with(kinds::base(), changes));
+        let cases = kinds::cases().into_iter().map(|(.., changes)| changes);
+        let all = cases.chain(stems::changes()).map(|changes| with(kinds::base(), changes));
         let (mut programs, mut documents): (Vec<Value>, Vec<Value>) =
             all.partition(|document| document.get("workload").is_some());
         for document in documents.iter_mut().chain(&mut programs) {
@@ -63,6 +71,10 @@ impl Corpus {
 
     pub fn documents(&self) -> &[Value] {
         &self.documents
+    }
+
+    pub fn programs(&self) -> &[Value] {
+        &self.programs
     }
 
     /// A scenario with some options of its own choice.
@@ -83,7 +95,7 @@ impl Corpus {
 }
 
 /// Sets some options in these sections.
-fn vary(document: &mut Value, sections: &[&str], rng: &mut Rng) -> Vec<Choice> {
+pub fn vary(document: &mut Value, sections: &[&str], rng: &mut Rng) -> Vec<Choice> {
     let mut made = Vec::new();
     for _ in 0..*one(rng, &[0, 1, 2, 2, 2, 3, 4, 6]) {
         let mut choices = choices(document);
@@ -129,7 +141,16 @@ impl Choice {
     }
 }
 
-/// All possible settings of a document: every option of its tables, with some values.
+/// The options that a document sets itself, by their labels.
+pub fn present(document: &Value) -> BTreeSet<String> {
+    let set = |choice: Choice| {
+        let value = document.pointer(&choice.pointer).filter(|value| !value.is_null())?.clone();
+        Some(Choice { value, ..choice }.label())
+    };
+    choices(document).into_iter().filter_map(set).collect()
+}
+
+/// Everything that could be set in a document: every option of its tables, with some values.
 pub fn choices(document: &Value) -> Vec<Choice> {
     let mut found = Vec::new();
     for section in SECTIONS {
@@ -137,6 +158,7 @@ pub fn choices(document: &Value) -> Vec<Choice> {
         let pointer = format!("/{section}");
         below(document, &pointer, section, schema, &mut found);
     }
+    found.retain(|choice| !NEVER.contains(&&*choice.label()));
     found
 }
 
@@ -169,7 +191,9 @@ fn below(document: &Value, pointer: &str, name: &str, schema: &'static Value, fo
         for link in classes(table).into_iter().flat_map(variants) {
             for (key, inner) in properties(link) {
                 add(&format!("{pointer}/endpoint/{key}"), &format!("{name}.endpoint.{key}"), inner, found);
-                add(&format!("{pointer}/default/{key}"), &format!("{name}.default.{key}"), inner, found);
+                if !ENDPOINTS.contains(&&**key) {
+                    add(&format!("{pointer}/default/{key}"), &format!("{name}.default.{key}"), inner, found);
+                }
             }
         }
     }
@@ -253,8 +277,13 @@ fn samples_of(schema: &'static Value, unit: Option<&str>, depth: u32) -> Vec<Val
     }
     if is("array") && depth > 0 {
         let items = schema.get("items").map_or(vec![], |items| samples(items, depth - 1));
-        found.extend(items.first().map(|first| json!([first])));
-        found.extend(items.get(1).map(|second| json!([items[0], second])));
+        let least = schema.get("minItems").and_then(Value::as_u64).unwrap_or(1).max(1) as usize;
+        if !items.is_empty() {
+            found.push(items.iter().cycle().take(least).cloned().collect());
+        }
+        if least == 1 && items.len() > 1 {
+            found.push(items[..2].iter().cloned().collect());
+        }
     }
     if is("object") && depth > 0 {
         let mut least = Map::new();

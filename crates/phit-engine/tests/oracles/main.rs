@@ -10,9 +10,11 @@ mod common;
 mod draw;
 mod judge;
 mod more;
+mod same;
 #[path = "../fuzz/shrink.rs"]
 #[allow(dead_code)]
 mod shrink;
+mod stems;
 
 use draw::{Choice, Corpus};
 use judge::Judged;
@@ -60,6 +62,14 @@ impl Report {
         }
     }
 
+    /// Judges a case that cannot be made smaller.
+    fn judge_whole(&mut self, document: &Value, judge: &dyn Fn(&Value) -> Judged) {
+        match judge(document) {
+            Ok(how) => *self.counts.entry(how).or_default() += 1,
+            Err((class, words)) => drop(self.wrong.entry(class).or_insert(format!("{words}\n  {document}"))),
+        }
+    }
+
     fn close(self, seed: u64) {
         println!("seed {seed}: {:?}", self.counts);
         let all: Vec<String> = self.wrong.into_values().collect();
@@ -101,35 +111,55 @@ fn what_is_sent_far_below_saturation_arrives_in_time() {
     report.close(seed);
 }
 
-/// Every option, and each of its named values, is accepted somewhere, and the traffic with it arrives.
+/// Every option is accepted in some scenario, each of its names too, and what is sent with it arrives: an option that no
+/// scenario here can have would never be judged.
 #[test]
 fn every_option_is_judged() {
     // In `make test`, one option in sixteen is tested.
     let part = if number("PHIT_FUZZ_MINUTES").is_some() { 1 } else { 16 };
     let corpus = Corpus::new();
+    let documents: Vec<&Value> = corpus.documents().iter().chain(corpus.programs()).collect();
     let mut rng = Rng::keyed(1, 1);
     let mut by_label: BTreeMap<String, Vec<(usize, Choice)>> = BTreeMap::new();
-    for (place, document) in corpus.documents().iter().enumerate() {
+    let mut stated: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for (place, document) in documents.iter().enumerate() {
         for choice in draw::choices(document) {
             by_label.entry(choice.label()).or_default().push((place, choice));
         }
+        for label in draw::present(document) {
+            by_label.entry(label.clone()).or_default();
+            stated.entry(label).or_default().push(place);
+        }
     }
     let mut report = Report::default();
+    let mut never = Vec::new();
     for (label, mut choices) in by_label.into_iter().step_by(part) {
+        let mut judge = |document: &Value| {
+            report.judge(document, &|it| match it.get("workload") {
+                Some(_) => judge::program(it),
+                None => judge::far_below_saturation(it, LOAD),
+            })
+        };
+        let mut accepted = false;
+        let mut refused = String::new();
         for _ in 0..TRIES.min(choices.len()) {
             let (place, choice) = choices.swap_remove(rng.below(choices.len() as u32) as usize);
-            let mut document = corpus.documents()[place].clone();
+            let mut document = documents[place].clone();
             choice.set(&mut document);
-            if report.judge(&document, &|it| judge::far_below_saturation(it, LOAD)) {
-                report.accepted.insert(label.clone());
+            accepted = judge(&document);
+            if accepted {
                 break;
             }
+            refused = judge::refusal(&document, LOAD).unwrap_or(refused);
         }
-        if !report.accepted.contains(&label) {
-            println!("never accepted alone: {label}");
+        // Some options have values that only a scenario as a whole makes possible.
+        let mut stated = stated.get(&label).into_iter().flatten();
+        if !accepted && !stated.any(|&place| judge(documents[place])) {
+            never.push(format!("{label}: {refused}"));
         }
     }
     report.close(1);
+    assert!(never.is_empty(), "options that no scenario of `stems` or of `kinds` can have:\n{}", never.join("\n"));
 }
 
 #[test]
@@ -150,6 +180,44 @@ fn more_of_something_never_carries_less() {
         let (document, _) = corpus.draw(rng);
         let more = more::draw(rng);
         report.judge(&document, &|it| more.judge(it));
+    });
+    report.close(seed);
+}
+
+#[test]
+fn another_seed_gives_the_same_means() {
+    let corpus = Corpus::new();
+    let mut report = Report::default();
+    let seed = draw_cases(60, |rng| {
+        let (document, _) = corpus.draw(rng);
+        report.judge(&document, &|it| same::seeds(it, LOAD));
+    });
+    report.close(seed);
+}
+
+#[test]
+fn numbers_of_routers_and_endpoints_do_not_matter() {
+    let mut report = Report::default();
+    let seed = draw_cases(150, |rng| match rng.below(4) {
+        0 => {
+            let (document, order) = same::drawn(rng);
+            report.judge(&document, &|it| same::numbers_of_a_graph(it, &order, LOAD));
+        }
+        _ => {
+            let (document, order) = same::traced(rng);
+            report.judge(&document, &|it| same::numbers_of_a_tree(it, &order));
+        }
+    });
+    report.close(seed);
+}
+
+#[test]
+fn numbers_of_ranks_do_not_matter() {
+    let mut report = Report::default();
+    let seed = draw_cases(100, |rng| {
+        let (program, order) = same::program(rng);
+        let first = program.scenario(&(0..order.len() as u32).collect::<Vec<_>>());
+        report.judge_whole(&first, &|_| program.judge(&order));
     });
     report.close(seed);
 }

@@ -1,0 +1,66 @@
+//! Scenarios with options that need others beside them: the schema declares them, but no kind's own scenario can have
+//! them.
+
+use serde_json::{Value, json};
+
+/// What to change in the base that all scenarios share.
+pub fn changes() -> Vec<Value> {
+    let router = |table: Value| json!({ "router": table });
+    let routed = |topology: Value, routing: Value| json!({ "topology": topology, "routing": routing });
+    let clos = || json!({ "kind": "clos", "down": [4, 4], "up": [4] });
+    let mesh = || json!({ "kind": "mesh", "dims": [4, 3] });
+    let dragonfly = || json!({ "kind": "dragonfly", "p": 2, "a": 4, "h": 2 });
+    let ring = || json!([[0, 1], [1, 2], [2, 3], [3, 0]]);
+    let mut all = vec![
+        json!({ "planes": { "count": 2 } }),
+        router(json!({ "allocator": "separable_input_first" })),
+        router(json!({ "switching": "wormhole" })),
+        router(json!({ "vc_allocation": "stage" })),
+        router(json!({ "vc_allocation": "speculative" })),
+        router(json!({ "vc_allocation": "stage", "sharing": {} })),
+        routed(clos(), json!({ "kind": "clos" })),
+        routed(clos(), json!({ "kind": "clos", "allocation": "greedy", "precompute": 2, "redecide": false })),
+        routed(json!({ "kind": "hyperx", "dims": [4, 3] }), json!("contention_grid")),
+        routed(dragonfly(), json!({ "kind": "valiant", "via": "router" })),
+        routed(json!({ "kind": "cascade", "rows": 2, "columns": 3 }), json!("minimal")),
+        routed(json!({ "kind": "torus", "dims": [4, 4], "faults": { "links": [[0, 1]] } }), json!("minimal")),
+        routed(json!({ "kind": "torus", "dims": [4, 4] }), json!("up_down")),
+    ];
+    all[11]["router"] = json!({ "links": { "default": { "vcs": 5 } } });
+    let one = json!({ "kind": "ugal_l", "queue": "port", "minimal_candidates": 1, "valiant_candidates": 1 });
+    all.push(routed(dragonfly(), one));
+    for kind in ["valiant", "ugal_l", "ugal_g", "tpr", "par_graph"] {
+        let mut stem = routed(mesh(), json!({ "kind": kind, "via": "router" }));
+        stem["router"] = json!({ "links": { "default": { "vcs": 12 } } });
+        all.push(stem);
+    }
+    for more in [
+        json!({ "endpoint_bandwidth": [1, 1, 2, 1] }),
+        json!({ "left_out": [{ "what": "cables", "count": 1, "first": "line 1" }] }),
+    ] {
+        let mut topology = json!({ "kind": "graph", "routers": 4, "links": ring() });
+        topology.as_object_mut().zip(more.as_object()).into_iter().for_each(|(to, from)| to.extend(from.clone()));
+        all.push(json!({ "topology": topology }));
+    }
+    let parts = || json!([{ "weight": 1, "pattern": "uniform" }, { "weight": 1, "pattern": "tornado" }]);
+    let some = || json!([{ "endpoints": [0, 5], "pattern": "shift" }]);
+    let mix = || json!({ "kind": "mix", "parts": parts() });
+    let by_endpoint = || json!({ "kind": "by_endpoint", "background": "uniform", "parts": some() });
+    for (topology, background) in
+        [(mesh(), mix()), (mesh(), by_endpoint()), (clos(), json!("worst_case_uniform")), (mesh(), function())]
+    {
+        for pattern in [
+            json!({ "kind": "by_endpoint", "background": background, "parts": some() }),
+            json!({ "kind": "hotspot", "targets": [3], "share": 0.1, "background": background }),
+        ] {
+            all.push(json!({ "topology": topology, "traffic": { "pattern": pattern } }));
+        }
+    }
+    all
+}
+
+/// A pattern that a function of the tests draws.
+fn function() -> Value {
+    let source = crate::common::functions::source("others");
+    json!({ "kind": "python_pattern", "function": "others", "source": source })
+}
