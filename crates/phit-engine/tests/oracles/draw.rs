@@ -164,7 +164,8 @@ pub fn choices(document: &Value) -> Vec<Choice> {
 
 /// The choices at `pointer`, and below it.
 fn below(document: &Value, pointer: &str, name: &str, schema: &'static Value, found: &mut Vec<Choice>) {
-    if LEFT.contains(&pointer) {
+    // A background of a background is no other option.
+    if LEFT.contains(&pointer) || pointer.ends_with("/background/background") {
         return;
     }
     let here = document.pointer(pointer);

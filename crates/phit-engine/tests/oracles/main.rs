@@ -142,8 +142,14 @@ fn every_option_is_judged() {
         };
         let mut accepted = false;
         let mut refused = String::new();
-        for _ in 0..TRIES.min(choices.len()) {
-            let (place, choice) = choices.swap_remove(rng.below(choices.len() as u32) as usize);
+        // Those first whose table is there.
+        let mut tried = Vec::new();
+        while !choices.is_empty() {
+            tried.push(choices.swap_remove(rng.below(choices.len() as u32) as usize));
+        }
+        let table = |choice: &Choice| choice.pointer.rfind('/').map_or(0, |end| end);
+        tried.sort_by_key(|(place, choice)| documents[*place].pointer(&choice.pointer[..table(choice)]).is_none());
+        for (place, choice) in tried.into_iter().take(TRIES) {
             let mut document = documents[place].clone();
             choice.set(&mut document);
             accepted = judge(&document);

@@ -18,8 +18,9 @@ const SPREAD: f64 = 1.5;
 /// Words of scenarios that draw something once and for all, or in bursts as long as a short run.
 const ONCE: [&str; 2] = ["\"permutation\"", "\"on_off\""];
 
-/// Words of options that draw anew for every choice: other numbers make other draws.
-const DRAWS: [&str; 2] = ["\"random\"", "\"pim\""];
+/// Words of options that draw anew for every choice, or that take destinations in the order of their numbers: other
+/// numbers make other choices.
+const DRAWS: [&str; 3] = ["\"random\"", "\"pim\"", "\"per_destination\""];
 
 /// What two runs are compared by.
 struct Means {
@@ -113,10 +114,11 @@ fn numbers(list: &Value) -> Vec<u32> {
 
 /// The first endpoint of each router, and after them the number of all.
 fn firsts(endpoints: &[u32]) -> Vec<u32> {
-    let mut next = 0;
-    let mut all: Vec<u32> = endpoints.iter().map(|count| std::mem::replace(&mut next, next + count)).collect();
-    all.push(next);
-    all
+    let sums = endpoints.iter().scan(0, |sum, count| {
+        *sum += count;
+        Some(*sum)
+    });
+    std::iter::once(0).chain(sums).collect()
 }
 
 /// The same network and traffic in which router `r` has the number `order[r]`: ports stay as they are.

@@ -18,6 +18,7 @@ pub fn changes() -> Vec<Value> {
         router(json!({ "vc_allocation": "stage" })),
         router(json!({ "vc_allocation": "speculative" })),
         router(json!({ "vc_allocation": "stage", "sharing": {} })),
+        router(json!({ "vc_allocation": "stage", "sharing": { "limit": "fixed", "most": 8 } })),
         routed(clos(), json!({ "kind": "clos" })),
         routed(clos(), json!({ "kind": "clos", "allocation": "greedy", "precompute": 2, "redecide": false })),
         routed(json!({ "kind": "hyperx", "dims": [4, 3] }), json!("contention_grid")),
@@ -26,7 +27,7 @@ pub fn changes() -> Vec<Value> {
         routed(json!({ "kind": "torus", "dims": [4, 4], "faults": { "links": [[0, 1]] } }), json!("minimal")),
         routed(json!({ "kind": "torus", "dims": [4, 4] }), json!("up_down")),
     ];
-    all[11]["router"] = json!({ "links": { "default": { "vcs": 5 } } });
+    all[12]["router"] = json!({ "links": { "default": { "vcs": 5 } } });
     let one = json!({ "kind": "ugal_l", "queue": "port", "minimal_candidates": 1, "valiant_candidates": 1 });
     all.push(routed(dragonfly(), one));
     for kind in ["valiant", "ugal_l", "ugal_g", "tpr", "par_graph"] {
