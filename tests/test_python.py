@@ -39,7 +39,7 @@ def test_tables_are_read_when_they_are_asked_for() -> None:
     assert result.summary == answer["summary"]
     assert "_columns" not in vars(result)
     assert result.with_tables()["tables"] == result.answer()["tables"] == answer["tables"]
-    assert set(result.tables) == {"histogram", "endpoints", "links"}
+    assert set(result.tables) == {"batches", "histogram", "endpoints", "links"}
     for name, columns in answer["tables"].items():
         assert result.tables[name].to_dict(as_series=False) == columns
     # As other processes write it.

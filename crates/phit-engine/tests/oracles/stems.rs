@@ -16,6 +16,7 @@ pub fn changes() -> Vec<Value> {
         router(json!({ "allocator": "separable_input_first" })),
         router(json!({ "switching": "wormhole" })),
         router(json!({ "vc_allocation": "stage" })),
+        router(json!({ "vc_allocation": "stage", "vc_allocator": "separable_input_first" })),
         router(json!({ "vc_allocation": "speculative" })),
         router(json!({ "vc_allocation": "stage", "sharing": {} })),
         router(json!({ "vc_allocation": "stage", "sharing": { "limit": "fixed", "most": 8 } })),
@@ -27,7 +28,7 @@ pub fn changes() -> Vec<Value> {
         routed(json!({ "kind": "torus", "dims": [4, 4], "faults": { "links": [[0, 1]] } }), json!("minimal")),
         routed(json!({ "kind": "torus", "dims": [4, 4] }), json!("up_down")),
     ];
-    all[12]["router"] = json!({ "links": { "default": { "vcs": 5 } } });
+    all[13]["router"] = json!({ "links": { "default": { "vcs": 5 } } });
     let one = json!({ "kind": "ugal_l", "queue": "port", "minimal_candidates": 1, "valiant_candidates": 1 });
     all.push(routed(dragonfly(), one));
     for kind in ["valiant", "ugal_l", "ugal_g", "tpr", "par_graph"] {
