@@ -175,8 +175,8 @@ pub struct Column {
     pub values: fn(&Reading<'_>) -> Cells,
 }
 
-/// The cells of a column as a list in JSON, or nothing if the table has no such column here. A table may have millions of
-/// cells, and a tree of JSON values would take ten times the memory and time of the text.
+/// The cells of a column as a list in JSON, or nothing if the table has no such column here. A table may have millions
+/// of cells, and a tree of JSON values would take ten times the memory and time of the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cells(Option<String>);
 

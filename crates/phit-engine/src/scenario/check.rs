@@ -328,8 +328,8 @@ pub(crate) fn ticks_left(scenario: &Scenario) -> u32 {
     u32::try_from((MAX_CYCLES - 1) / cycles.max(1)).unwrap_or(u32::MAX)
 }
 
-/// Under wormhole switching each flit of a link has a tick of its own: refuses links that carry more flits in a cycle than
-/// a cycle has ticks.
+/// Under wormhole switching each flit of a link has a tick of its own: refuses links that carry more flits in a cycle
+/// than a cycle has ticks.
 pub(crate) fn flits_in_a_cycle(
     scenario: &Scenario,
     topology: &dyn Topology,

@@ -583,7 +583,11 @@ mod tests {
     #[test]
     fn packets_are_counted_as_they_are_drawn() {
         let hot = |targets: Value, share: f64| json!({ "kind": "hotspot", "targets": targets, "share": share });
-        let behind = |share: f64| json!({ "kind": "hotspot", "targets": [3], "share": share, "background": { "kind": "shift" } });
+        let behind = |share: f64| {
+            let mut pattern = hot(json!([3]), share);
+            pattern["background"] = json!("shift");
+            pattern
+        };
         let patterns = [
             json!("uniform"),
             json!("adversarial"),

@@ -111,8 +111,8 @@ fn what_is_sent_far_below_saturation_arrives_in_time() {
     report.close(seed);
 }
 
-/// Every option is accepted in some scenario, each of its names too, and what is sent with it arrives: an option that no
-/// scenario here can have would never be judged.
+/// Every option is accepted in some scenario, each of its names too, and what is sent with it arrives: an option that
+/// no scenario here can have would never be judged.
 #[test]
 fn every_option_is_judged() {
     // In `make test`, one option in sixteen is tested.

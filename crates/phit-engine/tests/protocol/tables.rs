@@ -348,9 +348,9 @@ fn dfsssp_of_a_torus_needs_layers_and_up_down_does_not() {
     assert_eq!((&report["proved"], &report["routes"]["layers"]), (&json!(true), &json!(1)));
 }
 
-/// All routes lead clockwise round a ring of n routers. For each h from 1 to n - 1, n pairs are h links apart. So n (n
-/// - 1) / 2 pairs share every link of that direction, and none takes the other direction. Routes of more than half of
-/// the ring are not minimal.
+/// All routes lead clockwise round a ring of n routers. For each h from 1 to n - 1, n pairs are h links apart. So
+/// n (n - 1) / 2 pairs share every link of that direction, and none takes the other direction. Routes of more than half
+/// of the ring are not minimal.
 #[test]
 fn the_survey_of_a_ring_is_as_counted_by_hand() {
     let n = 6u32;

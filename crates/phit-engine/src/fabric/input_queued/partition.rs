@@ -398,7 +398,8 @@ impl Partition {
         let mut tables = tables_of!(self, Self {
             routers, locations, times, allocator, rngs, inputs, queues, progress, tables, latest, next_credit,
             neighbours, endpoints, injection_rngs, injection_bounds, candidates, present, holders, holding, blocks,
-            looking, again, at_outputs, lists, senders, packets, wheel, collector, requests, scratch, losers, heads, alternatives,
+            looking, again, at_outputs, lists, senders, packets, wheel, collector, requests, scratch, losers, heads,
+            alternatives,
             waiting, wires,
             changed, changing, reviews,
             reviewing, ways_back, held, watched, wakes, outgoing, free_messages;

@@ -123,8 +123,8 @@ const LATEST: usize = 8;
 impl Records {
     /// Records the observations of probe number `probe` at tick `now`.
     pub fn note(&mut self, probe: usize, now: Tick, look: impl FnOnce(Record<'_>)) {
-        // A place is recorded once for each of its queues or routers: the latest places are added up before they are looked
-        // for among all.
+        // A place is recorded once for each of its queues or routers: the latest places are added up before they are
+        // looked for among all.
         let mut latest: Vec<(&'static str, Place, Tally)> = Vec::with_capacity(LATEST);
         let mut oldest = 0;
         let tallies = &mut self.tallies;

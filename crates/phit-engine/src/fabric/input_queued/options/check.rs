@@ -319,13 +319,13 @@ impl<A> RouterParams<A> {
         let expected = match () {
             () if self.admittance == Admittance::Single => return Ok(()),
             () if demands.workload => {
-                "expected \"infinite\" with a workload: packets that find no room are dropped, and their messages never \
-                 arrive"
+                "expected \"infinite\" with a workload: packets that find no room are dropped, and their messages \
+                 never arrive"
                     .into()
             }
             () if room < demands.packet_size => {
                 let size = demands.packet_size;
-                format!("expected at least {size} phits, the size of the largest packet, which never finds room otherwise")
+                format!("expected at least {size} phits, the size of the largest packet, which finds no room otherwise")
             }
             () => return Ok(()),
         };

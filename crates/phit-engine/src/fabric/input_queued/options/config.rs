@@ -154,8 +154,8 @@ impl Config {
         in_step && room >= round_trip
     }
 
-    /// True if ports have rates of their own, see [`crate::fabric::input_queued::wiring::rates`]: some link, or the crossbar, carries more or less
-    /// than a phit in each cycle.
+    /// True if ports have rates of their own, see [`crate::fabric::input_queued::wiring::rates`]: some link, or the
+    /// crossbar, carries more or less than a phit in each cycle.
     pub(crate) fn follows_links(&self) -> bool {
         !self.links.are_alike() || self.crossbar.is_some_and(|rate| rate != Bandwidth::ONE)
     }

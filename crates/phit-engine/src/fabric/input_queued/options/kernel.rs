@@ -119,8 +119,10 @@ macro_rules! kernels {
             ($d self:ident, $d method:ident($d($d argument:expr),*)) => {
                 match $d self.settings.kernel {
                     $(
-                        $crate::fabric::input_queued::options::kernel::Compiled::$name =>
-                            $d self.$d method::<$crate::fabric::input_queued::options::kernel::$name>($d($d argument),*),
+                        $crate::fabric::input_queued::options::kernel::Compiled::$name => {
+                            use $crate::fabric::input_queued::options::kernel::$name as Row;
+                            $d self.$d method::<Row>($d($d argument),*)
+                        }
                     )*
                 }
             };

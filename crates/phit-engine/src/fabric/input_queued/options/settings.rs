@@ -152,7 +152,8 @@ pub(crate) struct Settings {
     pub turns: u32,
     /// Virtual channels share the memory of their port, see [`crate::fabric::input_queued::state::pools`].
     pub shares: bool,
-    /// The crossbar connects an input with an output for a packet, see [`crate::fabric::input_queued::allocation::connections`].
+    /// The crossbar connects an input with an output for a packet, see
+    /// [`crate::fabric::input_queued::allocation::connections`].
     pub connects_packets: bool,
     /// Requests of packets that came over a link of a class below this one go after others: injected ones (1) or
     /// none (0).

@@ -1,9 +1,9 @@
 //! Heads that wait at their output, where the arbiter chooses among them.
 //!
-//! The head of a queue that can go nowhere yet sleeps at its output: while the head's virtual channel has no room, after
-//! it has lost, and, if others sleep there, while the output is busy or its buffer is full. It asks for nothing until it is the output's
-//! turn: when the output is free, when its buffer has room, or when credits have come. In its turn the output looks at
-//! those who sleep there:
+//! The head of a queue that can go nowhere yet sleeps at its output: while the head's virtual channel has no room,
+//! after it has lost, and, if others sleep there, while the output is busy or its buffer is full. It asks for nothing
+//! until it is the output's turn: when the output is free, when its buffer has room, or when credits have come. In its
+//! turn the output looks at those who sleep there:
 //!
 //! * If one input port alone has heads there, these are looked at as if they had just come ([`Partition::wake`]).
 //! * If the allocator goes by turns, and nobody there wants another output of the router in this tick, only the input
@@ -24,9 +24,9 @@ use crate::packet::Packet;
 
 /// Who sleeps at the outputs of a partition, and whose turn it is.
 ///
-/// The heads that sleep at one output are a set: a bit for each queue of its router, in the order of queues. Before these
-/// stand the bits of the virtual channels that they may take. Outputs at which nobody sleeps have no set. [`Output::waiters`] has the bits of the input ports of those who sleep, and perhaps of
-/// others who have slept there.
+/// The heads that sleep at one output are a set: a bit for each queue of its router, in the order of queues. Before
+/// these stand the bits of the virtual channels that they may take. Outputs at which nobody sleeps have no set.
+/// [`Output::waiters`] has the bits of the input ports of those who sleep, and perhaps of others who have slept there.
 #[derive(Debug, Default)]
 pub(crate) struct AtOutputs {
     /// By output port, the place of its set in `sets`; `NONE` if nobody sleeps there.
@@ -288,8 +288,8 @@ impl Partition {
         self.scratch.contended.sort();
     }
 
-    /// The turn of the outputs `due` of one router. `awake`: the requests of this and of later routers, of heads that do
-    /// not sleep.
+    /// The turn of the outputs `due` of one router. `awake`: the requests of this and of later routers, of heads that
+    /// do not sleep.
     #[inline(always)]
     fn serve_router<K: Kernel>(&mut self, due: &[u32], awake: &mut &[Request], served: &mut Vec<Request>) {
         let mut open = std::mem::take(&mut self.at_outputs.open);
