@@ -226,10 +226,13 @@ pub fn numbers_of_a_graph(document: &Value, order: &[u32], load: f64) -> Judged 
     }
 }
 
+/// A step of a rank.
+type Step = (bool, u32, u32, u32, bool);
+
 /// A program of messages between ranks at given endpoints of a torus, as text by rank.
 #[derive(Clone)]
 pub struct Program {
-    ranks: Vec<Vec<(bool, u32, u32, u32, bool)>>,
+    ranks: Vec<Vec<Step>>,
     endpoints: Vec<u32>,
     network: Value,
 }
