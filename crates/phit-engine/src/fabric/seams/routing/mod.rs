@@ -91,7 +91,7 @@ pub trait Routing: Send {
 
     /// The head of `packet` enters the router, even if other packets precede it in its queue. Heads of one tick, and
     /// credits, have no particular order. So nothing of this tick may be read, and random numbers come from
-    /// [`Packet::rng`].
+    /// [`RouterView::rng_of`].
     fn arrives(&mut self, _at: &RouterView<'_>, _packet: &mut Packet) {}
 
     /// A packet has reached the front of input (`port`, `queue`).
