@@ -206,8 +206,9 @@ $(STAMPS)/browser: $(STAMPS)/packages
 # What `phit --version` says: the commit from which the engine was built.
 COMMIT := git describe --always --dirty --abbrev=12 --exclude '*' > python/phit/_commit.txt 2> /dev/null || rm -f python/phit/_commit.txt
 
+# Not `maturin develop`, which installs the group of developers' tools as well.
 $(STAMPS)/build: $(STAMPS)/needed $(RUST)
 	@echo "==> Compile the engine: of the packages that cargo lists, phit-engine takes longest"
-	PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release
+	PATH=$(CURDIR)/$(BIN):$$PATH $(LOUD_PIP) --verbose --no-build-isolation --no-deps --editable .
 	$(COMMIT)
 	@touch $@
