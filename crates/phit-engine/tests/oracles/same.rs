@@ -20,7 +20,7 @@ const ONCE: [&str; 2] = ["\"permutation\"", "\"on_off\""];
 
 /// Words of options that draw anew for every choice, or that take destinations in the order of their numbers: other
 /// numbers make other choices.
-const DRAWS: [&str; 3] = ["\"random\"", "\"pim\"", "\"per_destination\""];
+const DRAWS: [&str; 4] = ["\"random\"", "\"pim\"", "\"per_destination\"", "\"destination\""];
 
 /// What two runs are compared by.
 struct Means {
@@ -102,8 +102,9 @@ fn graph(rng: &mut Rng, more: u32) -> Value {
             links.push([from, to]);
         }
     }
-    let mut endpoints: Vec<u32> = (0..routers).map(|_| rng.below(3)).collect();
-    (endpoints[0], endpoints[routers as usize - 1]) = (1 + rng.below(2), 1 + rng.below(3));
+    // The channels of a minimal hop follow from the distances among all routers between the first and the last router
+    // with endpoints: other numbers would leave other routers without endpoints outside.
+    let endpoints: Vec<u32> = (0..routers).map(|_| 1 + rng.below(3)).collect();
     json!({ "kind": "graph", "routers": routers, "links": links, "endpoints": endpoints })
 }
 

@@ -16,7 +16,6 @@ pub fn changes() -> Vec<Value> {
         router(json!({ "allocator": "separable_input_first" })),
         router(json!({ "switching": "wormhole" })),
         router(json!({ "vc_allocation": "stage" })),
-        router(json!({ "vc_allocation": "stage", "vc_allocator": "separable_input_first" })),
         router(json!({ "vc_allocation": "speculative" })),
         router(json!({ "vc_allocation": "stage", "sharing": {} })),
         router(json!({ "vc_allocation": "stage", "sharing": { "limit": "fixed", "most": 8 } })),
@@ -25,14 +24,17 @@ pub fn changes() -> Vec<Value> {
         routed(json!({ "kind": "hyperx", "dims": [4, 3] }), json!("contention_grid")),
         routed(dragonfly(), json!({ "kind": "valiant", "via": "router" })),
         routed(json!({ "kind": "cascade", "rows": 2, "columns": 3 }), json!("minimal")),
-        routed(json!({ "kind": "torus", "dims": [4, 4], "faults": { "links": [[0, 1]] } }), json!("minimal")),
         routed(json!({ "kind": "torus", "dims": [4, 4] }), json!("up_down")),
     ];
-    all[13]["router"] = json!({ "links": { "default": { "vcs": 5 } } });
+    let mut faulty =
+        routed(json!({ "kind": "torus", "dims": [4, 4], "faults": { "links": [[0, 1]] } }), json!("minimal"));
+    faulty["router"] = json!({ "links": { "default": { "vcs": 5 } } });
+    all.push(faulty);
     let one = json!({ "kind": "ugal_l", "queue": "port", "minimal_candidates": 1, "valiant_candidates": 1 });
     all.push(routed(dragonfly(), one));
     for kind in ["valiant", "ugal_l", "ugal_g", "tpr", "par_graph"] {
-        let mut stem = routed(mesh(), json!({ "kind": kind, "via": "router" }));
+        let routing = if kind == "par_graph" { json!(kind) } else { json!({ "kind": kind, "via": "router" }) };
+        let mut stem = routed(mesh(), routing);
         stem["router"] = json!({ "links": { "default": { "vcs": 12 } } });
         all.push(stem);
     }
