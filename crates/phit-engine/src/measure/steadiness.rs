@@ -5,7 +5,7 @@ use super::confidence::{Estimate, Interval, Missing, Steady};
 use super::quantities::SATURATED_BELOW;
 use std::cell::OnceCell;
 
-/// What the batches of a run say about its means, once it has been asked for.
+/// The estimates of a run's means. Each is computed when it is first asked for.
 #[derive(Debug, Default)]
 pub(crate) struct Estimates {
     latency: OnceCell<Estimate>,
@@ -26,7 +26,7 @@ impl Reading<'_> {
         self.estimates.latency.get_or_init(|| self.counters.batches.latency(self.ticks(), self.confidence))
     }
 
-    /// What the batches say about the accepted load.
+    /// The estimate of the accepted load.
     fn load_estimate(&self) -> &Estimate {
         let estimate = || self.counters.batches.load(self.ticks(), self.confidence);
         self.estimates.load.get_or_init(|| estimate().scaled(self.window.load_of_a_tick()))

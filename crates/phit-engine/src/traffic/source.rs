@@ -61,7 +61,7 @@ struct Steady {
     size: u16,
 }
 
-/// What it takes to count the packets of an endpoint.
+/// The parameters that count the packets of an endpoint without drawing them.
 struct Tally {
     gap: Geometric,
     /// Random words that the rest of a packet takes.
@@ -318,8 +318,9 @@ impl Traffic {
         }
     }
 
-    /// How the packets of `endpoint` are counted without drawing them: where every packet is on its own, all are of one
-    /// size, load and pattern never change, and chance alone says in which cycle the next one comes.
+    /// How to count the packets of `endpoint` without drawing them; `None` if they have to be drawn. It is possible if
+    /// packets belong to no messages and have one size, load and pattern never change, and gaps between packets are
+    /// independent.
     fn tally(&self, endpoint: u32) -> Option<Tally> {
         if let Some(Steady { gap, size, .. }) = &self.steady {
             return Some(Tally { gap: gap.clone(), words: 1, size: *size });

@@ -16,8 +16,9 @@
 //! 3. **Mechanisms** (`cycle/control.rs`, `cycle/managed.rs`): periods, changed occupancies and reviews of a managed
 //!    queue organisation.
 //! 4. **Look** (`cycle/step.rs`): each candidate is looked at. The routing mechanism names the output and the lanes of
-//!    a new head (`cycle/heads.rs`). A head that has its output, a virtual channel and credits requests the crossbar;
-//!    any other head waits (`waiting/wait_lists.rs`).
+//!    a new head (`cycle/heads.rs`). A head that has its output, a virtual channel and credits requests the crossbar.
+//!    Any other head sleeps at its output until it is the output's turn (`waiting/at_outputs.rs`). Where ports have
+//!    many queues, it stands in the list of the resource that it lacks (`waiting/wait_lists.rs`).
 //! 5. **Virtual channels** (`cycle/channels.rs`, `allocation/vc_allocation.rs`), where they have a stage of their own.
 //!    Heads may ask for channels of several outputs (`cycle/alternatives.rs`), or for the crossbar in the same cycle
 //!    (`cycle/speculation.rs`).
@@ -27,8 +28,8 @@
 //! 7. **Transfer** (`cycle/transfer.rs`): a granted flit leaves its queue. When it is on the link, when it arrives and
 //!    when its credit is back is known at once (`wiring/passage.rs`, or `wiring/rates.rs` for links of unequal
 //!    bandwidth), and filed. A flit or a credit for another partition goes by mail (`post/mail.rs`). A head that lost
-//!    is a candidate again.
-//! 8. **Probes** (`watching/observe.rs`) look at what is left.
+//!    sleeps as well; a head whose mechanism decides again is a candidate again.
+//! 8. **Probes** (`watching/observe.rs`) read the state at the end of the tick.
 //!
 //! Which parts of these stages are compiled in is decided by the first row of a table that admits the network
 //! (`options/kernel.rs`).

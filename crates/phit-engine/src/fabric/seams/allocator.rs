@@ -101,9 +101,9 @@ pub trait Allocator: Send {
         None
     }
 
-    /// The input number whose turn it is at output port `port` of the partition, if of the requests that want this
-    /// output alone only those of the first input from this one on and around make a difference, among requests of one
-    /// class: the others need not come.
+    /// The input number whose turn it is at output port `port` of the partition. It is `Some` if only one input matters
+    /// among requests of one class for this output alone: the first from that input on in cyclic order. Then the
+    /// requests of other inputs need not be made.
     fn turn_at_output(&self, _port: u32) -> Option<u16> {
         None
     }

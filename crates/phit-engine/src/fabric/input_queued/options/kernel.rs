@@ -7,7 +7,7 @@
 use super::settings::Settings;
 use crate::fabric::seams::routing::Wants;
 
-/// What a row of the table is compiled for. A kernel spends nothing on what it knows to be absent.
+/// The features of a row of the table. A kernel spends nothing on features that it is compiled without.
 pub(crate) trait Kernel {
     /// Every packet is one flit.
     const WHOLE: bool = false;
@@ -27,13 +27,13 @@ pub(crate) trait Kernel {
     const PLAIN: bool = false;
     /// The routing mechanism may want optional calls.
     const CALLED: bool = false;
-    /// The mechanism decides about blocked heads again when what they watch has changed.
+    /// The mechanism decides about blocked heads again when an output that they watch has changed.
     const ADAPTIVE: bool = false;
     /// The mechanism decides for all heads of a router at once, and again in every tick.
     const BATCHED: bool = false;
     /// Queues wait in lists, see [`Settings::lists`].
     const LISTS: bool = false;
-    /// What a routing mechanism says in tables is read there, see [`Routing::tables`].
+    /// Decisions of a routing mechanism with tables are read from its tables, see [`Routing::tables`].
     ///
     /// [`Routing::tables`]: crate::fabric::seams::routing::Routing::tables
     const TABLES: bool = !Self::EXTRAS && !Self::BARE;
@@ -141,11 +141,12 @@ kernels! { $
     Plain admits |n| n.single && n.plain;
         has WHOLE BARE PLAIN;
 
-    /// Packets of one flit and one size, and heads that are decided about again when what they watch has changed.
+    /// Packets of one flit and one size, and heads that are decided about again when an output that they watch has
+    /// changed.
     AdaptiveAlike admits |n| n.single && n.bare && n.adaptive && n.alike;
         has WHOLE BARE CALLED ADAPTIVE ALIKE;
 
-    /// Packets of one flit, and heads that are decided about again when what they watch has changed.
+    /// Packets of one flit, and heads that are decided about again when an output that they watch has changed.
     Adaptive admits |n| n.single && n.bare && n.adaptive;
         has WHOLE BARE CALLED ADAPTIVE;
 
@@ -199,7 +200,7 @@ kernels! { $
         has HELD EXTRAS CALLED;
 }
 
-/// What of a network decides which kernels can run it.
+/// The properties of a network that decide which kernels can run it.
 struct Network {
     /// Packets are one flit and hold no virtual channels.
     single: bool,
@@ -219,7 +220,7 @@ struct Network {
     plain: bool,
     /// Nothing that few scenarios ask for, and no optional call; any queue organisation.
     quiet: bool,
-    /// The mechanism decides about blocked heads again when what they watch has changed.
+    /// The mechanism decides about blocked heads again when an output that they watch has changed.
     adaptive: bool,
     /// The mechanism decides for all heads of a router at once.
     batched: bool,
@@ -238,7 +239,7 @@ struct Network {
 }
 
 impl Network {
-    /// That of these settings. They are listed one by one, so that a new one is not forgotten here.
+    /// The properties that follow from `settings`. All settings are listed, so that a new one is not forgotten here.
     fn of(settings: &Settings) -> Self {
         let Settings {
             // Numbers, and choices that every kernel makes as it goes.
@@ -277,10 +278,10 @@ impl Network {
             looks_ahead: _,
             kernel: _,
             progress: _,
-            // What a kernel may know of.
+            // Features that a kernel may have or lack.
             single,
             lists,
-            // What the bare kernels do without.
+            // Features that the bare kernels lack.
             wants,
             every_cycle,
             transparent,
@@ -306,7 +307,7 @@ impl Network {
             turns,
             shares,
             unequal,
-            // What the kernels for packets that are alike know.
+            // Properties of packets that are alike.
             size: _,
             backlog,
             alike,
@@ -315,7 +316,7 @@ impl Network {
             lone,
         } = *settings;
         let called = Wants { settled: false, ..wants } != Wants::default();
-        // What routers and links do while packets come, stay and leave as under any kernel.
+        // Features of routers and links that leave the arrival and departure of packets as they are.
         let odder = inputs_at_link_rate
             || reuse_when_empty
             || several_paths
@@ -354,7 +355,7 @@ impl Network {
             adaptive,
             batched,
             batched_only,
-            // Of packets of one size the time of output buffers is known only if they are one flit.
+            // The time of output buffers is known only if packets have one size and are one flit.
             staged_usual: !single && usual && !called && fixed && staged,
             speculates,
             odder,

@@ -1,17 +1,18 @@
 //! Heads that wait at their output, where the arbiter chooses among them.
 //!
-//! The head of a queue that can go nowhere yet sleeps at its output: while the head's virtual channel has no room,
-//! after it has lost, and, if others sleep there, while the output is busy or its buffer is full. It asks for nothing
-//! until it is the output's turn: when the output is free, when its buffer has room, or when credits have come. In its
-//! turn the output looks at those who sleep there:
+//! A head that cannot move sleeps at its output. It sleeps while its virtual channel has no room, and after it has lost
+//! an allocation. If other heads sleep at the output, it also sleeps while the output is busy or its buffer is full.
+//!
+//! An output has a turn when it becomes free, when its buffer gets room, and when credits arrive. In its turn the
+//! output looks at the heads that sleep there:
 //!
 //! * If one input port alone has heads there, these are looked at as if they had just come ([`Partition::wake`]).
 //! * If the allocator goes by turns, and nobody there wants another output of the router in this tick, only the input
 //!   whose turn it is requests ([`Partition::serve_first`]). The others could only lose.
 //! * If not, all who can go request ([`Partition::serve_all`]).
 //!
-//! Whoever loses sleeps on: no event is filed for it, and nobody looks at it before the next turn. So the work of a
-//! grant does not grow with the heads that wait for it.
+//! A head that loses sleeps on. No event is filed for it, and nothing looks at it before the next turn. So the work of
+//! a grant does not grow with the number of heads that wait for the output.
 
 use super::candidates::{Candidates, Members};
 use crate::engine::bits::bit;
@@ -31,7 +32,8 @@ use crate::packet::Packet;
 pub(crate) struct AtOutputs {
     /// By output port, the place of its set in `sets`; `NONE` if nobody sleeps there.
     places: Table<u32>,
-    /// Sets: a word of virtual channels and `words` words of queues each. A place is that of the first word of queues.
+    /// Sets: a word of virtual channels and `words` words of queues each. The place of a set is its first word of
+    /// queues.
     sets: Table<u64>,
     words: u32,
     /// Places of sets that are empty.
@@ -40,11 +42,11 @@ pub(crate) struct AtOutputs {
     pub(crate) due: Candidates,
     /// Outputs whose turn it is now.
     serving: Members,
-    /// Those outputs of one router that can take something in this tick.
+    /// Scratch: the due outputs of one router that can take a flit in this tick.
     open: Vec<u32>,
-    /// Of one router, those who sleep at open outputs that look at all of them.
+    /// Scratch: the union of the sets of those open outputs of one router that look at all their heads.
     all: Vec<u64>,
-    /// What those who sleep request in this tick.
+    /// Scratch: the requests of sleeping heads in this tick.
     served: Vec<Request>,
     /// No input port has more than one queue.
     lone: bool,
@@ -109,7 +111,7 @@ impl AtOutputs {
         if left == 0 {
             self.free_set(output, index);
         } else if self.next(place, own.start).is_none_or(|next| next >= own.end) {
-            // In a router of over 64 ports the bit is that of other inputs, too: it stays, which costs a look at most.
+            // With more than 64 ports, inputs share bits. The bit then stays set, which costs at most one look.
             output.waiters &= if self.told_apart { !bit(number.into()) } else { u64::MAX };
         }
     }

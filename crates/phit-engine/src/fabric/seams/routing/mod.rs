@@ -55,7 +55,7 @@ pub struct Alternative {
 /// The engine moves a packet from one leg to the next when it reaches its intermediate router or group, and ejects it
 /// at its destination. The mechanism is asked about every other head.
 pub trait Routing: Send {
-    /// Bytes of those of the mechanism's tables that grow with the queues of its routers.
+    /// Bytes of the mechanism's tables whose size depends on the number of queues of its routers.
     fn bytes(&self) -> usize {
         0
     }
