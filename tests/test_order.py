@@ -174,6 +174,15 @@ def test_the_developers_page_lists_the_rooms_in_order() -> None:
     assert tuple(tuple(re.findall(r"`(\w+)`", row.split("|")[1])) for row in table) == ORDER
 
 
+@pytest.mark.parametrize("page", ["architecture", "design-notes", "performance"])
+def test_pages_name_files_of_the_sources_that_are_there(page: str) -> None:
+    text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+    folders = [ROOT / "crates", ROOT / "python", ROOT / "benches"]
+    sources = [f"/{file.relative_to(ROOT)}" for folder in folders for file in folder.rglob("*")]
+    named = set(re.findall(r"`([\w/]+\.(?:rs|py))`", text))
+    assert sorted(file for file in named if not any(source.endswith(f"/{file}") for source in sources)) == []
+
+
 def test_the_developers_page_names_files_and_functions_that_are_there() -> None:
     files = re.findall(r"`((?:phit|crates|tests)/[\w/.-]+)`", PAGE)
     assert files
