@@ -19,8 +19,6 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("endpoints::hosted", "partition::Partition"),
     ("endpoints::repeats", "partition::Partition"),
     ("endpoints::streams", "partition::Partition"),
-    ("faults::breakdown", "partition::Partition"),
-    ("faults::severed", "partition::Partition"),
     ("state::pools", "partition::Partition"),
     ("waiting::at_outputs", "partition::Partition"),
     ("waiting::wait_lists", "partition::Partition"),

@@ -20,7 +20,7 @@ pub use phit_workload::patience::{GivenUp, GoOn, watched};
 pub(crate) use phit_workload::patience::{Patiently, aside, poll};
 pub use rng::{Rng, Stream};
 pub(crate) use table::{Table, fetch, reserve_gently};
-pub(crate) use wheel::{Event, LISTS, Wheel};
+pub(crate) use wheel::{Due, Event, LISTS, Wheel};
 
 /// Simulated time in ticks. A link cycle is one tick, or several if the crossbar has a faster clock.
 pub type Tick = u32;

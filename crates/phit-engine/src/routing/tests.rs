@@ -245,7 +245,7 @@ fn check_counters(
         simulation.fabric().audit().unwrap_or_else(|wrong| panic!("{wrong}: {routing}"));
         let partitions = simulation.parts();
         for partition in partitions {
-            partition.wheel.for_each(partition.now, |_, list, event| {
+            partition.post.for_each(partition.now, |_, list, event| {
                 if let (kind::DELIVERY, packet) = kind::of_listed(list, event) {
                     longest = longest.max(partition.packets[packet].hops.total());
                 }

@@ -48,11 +48,13 @@ mod allocation;
 
 mod endpoints;
 
-mod faults;
-
 mod post;
 
+mod mechanisms;
+
 mod partition;
+
+mod faults;
 
 mod cycle;
 

@@ -3,7 +3,7 @@
 use crate::engine::Bytes;
 use crate::engine::parallel::{Outbox, Runs};
 use crate::engine::tables_of;
-use crate::engine::{NONE, Rng, Table, Tick, Wheel};
+use crate::engine::{NONE, Rng, Table, Tick};
 use crate::fabric::input_queued::allocation::connections::Connections;
 use crate::fabric::input_queued::allocation::paths::Paths;
 use crate::fabric::input_queued::allocation::vc_allocation::{VcAllocator, Waiting};
@@ -13,29 +13,30 @@ use crate::fabric::input_queued::endpoints::exchange::Exchange;
 use crate::fabric::input_queued::endpoints::hosted::Hosted;
 use crate::fabric::input_queued::endpoints::repeats::Repeats;
 use crate::fabric::input_queued::endpoints::streams::Streams;
-use crate::fabric::input_queued::faults::breakdown::Outage;
-use crate::fabric::input_queued::faults::severed::Severed;
+use crate::fabric::input_queued::mechanisms::management::Management;
+use crate::fabric::input_queued::mechanisms::probing::Probing;
+use crate::fabric::input_queued::mechanisms::signals::Signals;
 use crate::fabric::input_queued::options::config::Config;
 use crate::fabric::input_queued::options::kernel::{Kernel, in_kernel};
 use crate::fabric::input_queued::options::settings::{Settings, Times};
-use crate::fabric::input_queued::post::mail::{Mail, SLICES, Slice, Slices, Timed};
-use crate::fabric::input_queued::post::messages::Message;
-use crate::fabric::input_queued::state::kind;
+use crate::fabric::input_queued::post::mail::Mail;
+use crate::fabric::input_queued::post::office::PostOffice;
+use crate::fabric::input_queued::state::outages::Outages;
 use crate::fabric::input_queued::state::pools::Pools;
 use crate::fabric::input_queued::state::records::{Input, OutputTables, Progress, Queue, TAIL_PENDING};
+use crate::fabric::input_queued::state::severed::Severed;
 use crate::fabric::input_queued::waiting::at_outputs::AtOutputs;
 use crate::fabric::input_queued::waiting::candidates::{Candidates, Members};
 use crate::fabric::input_queued::waiting::wait_lists::WaitLists;
 use crate::fabric::input_queued::wiring::rates::PortRates;
 use crate::fabric::seams::allocator::{Allocator, Request, Scratch};
-use crate::fabric::seams::probe::Probes;
-use crate::fabric::seams::queueing::{Branch, Manager, Queueing};
-use crate::fabric::seams::routing::{Alternative, Head, Outgoing, Routing, Watches};
+use crate::fabric::seams::queueing::{Branch, Queueing};
+use crate::fabric::seams::routing::{Alternative, Head, Routing, Watches};
 use crate::fabric::wires::Wires;
 use crate::measure::{Collector, Total};
 use crate::packet::Arena;
 use crate::topology::{Known, Location, RouteTable, Routers, Topology};
-use crate::traffic::{Generated, Traffic};
+use crate::traffic::Traffic;
 use std::sync::Arc;
 
 /// Routers, endpoints and packets of one partition.
@@ -56,7 +57,7 @@ pub struct Partition {
     pub(crate) unit: Times,
     pub(crate) queueing: Box<dyn Queueing>,
     /// What a managed queue organisation does besides.
-    pub(crate) manager: Option<Box<dyn Manager>>,
+    pub(crate) management: Management,
     pub(crate) allocator: Box<dyn Allocator>,
     pub(crate) vc_allocator: Option<VcAllocator>,
 
@@ -121,13 +122,8 @@ pub struct Partition {
     pub(crate) senders: Vec<u32>,
 
     pub(crate) packets: Arena,
-    pub(crate) wheel: Wheel,
     pub(crate) now: Tick,
-    /// What has come by mail for a later stretch of time, by the stretch.
-    pub(crate) coming: [Vec<Slice>; SLICES],
-    pub(crate) slices: Slices,
-    /// What is for other partitions; lent by the thread that runs this one.
-    pub(crate) outbox: Outbox<Mail>,
+    pub(crate) post: PostOffice,
     pub(crate) collector: Collector,
     /// Phits generated in the window, sent or not; known when it has closed.
     pub(crate) offered_phits: u64,
@@ -145,40 +141,15 @@ pub struct Partition {
     pub(crate) discards: Vec<u32>,
     /// Packets of which a part is lost.
     pub(crate) severed: Severed,
-    /// Outputs that do not work.
-    pub(crate) outages: Vec<Outage>,
-    /// Endpoints that do not work, and the first packet of each that has not been generated.
-    pub(crate) silent: Vec<(u32, Option<Generated>)>,
+    /// What does not work.
+    pub(crate) outages: Outages,
 
-    /// Tick of the mechanism's next period; the last tick of all if it has none.
-    pub(crate) next_period: Tick,
+    /// What the routing mechanism has asked for besides decisions.
+    pub(crate) signals: Signals,
     /// What is looked at besides packets.
-    pub(crate) probes: Probes,
-    /// Tick in which probes look next; the last tick of all if never.
-    pub(crate) next_probe: Tick,
-    /// Routers of which the occupancy of some output has changed, if the mechanism wants to know.
-    pub(crate) changed: Candidates,
-    /// Those that are being visited.
-    pub(crate) changing: Members,
-    /// Input ports that a manager is to review.
-    pub(crate) reviews: Candidates,
-    /// Those that are being reviewed.
-    pub(crate) reviewing: Members,
-    /// Of each input port to whose sender no link leads back: the first tick at which the wire for a manager's messages
-    /// is free; the last tick of all where messages go over a link. Without entries if there is no manager.
-    pub(crate) ways_back: Table<Tick>,
-    /// Queues that a manager holds back; without entries if there is none.
-    pub(crate) held: Table<bool>,
+    pub(crate) probing: Probing,
     /// Outputs watched by the head that is being routed, as the mechanism named them.
     pub(crate) watched: Watches,
-    /// Outputs whose watchers the mechanism wakes.
-    pub(crate) wakes: Vec<u32>,
-    /// Control messages that the mechanism sends.
-    pub(crate) outgoing: Vec<Outgoing>,
-    /// Control messages on their way to this partition's routers, by the index that their events carry.
-    pub(crate) messages: Vec<Option<Message>>,
-    /// Free places in `messages`.
-    pub(crate) free_messages: Vec<u32>,
     /// Flits that are not wholly on their links yet: by output, and after these by endpoint.
     pub(crate) wires: Wires,
     /// What endpoints execute, if they draw no traffic.
@@ -196,7 +167,7 @@ impl Runs for Partition {
 
     fn fetch(&self) {
         self.packets.fetch();
-        self.wheel.fetch();
+        self.post.fetch();
         self.inputs.fetch();
         self.queues.fetch();
         self.progress.fetch();
@@ -209,19 +180,17 @@ impl Runs for Partition {
     }
 
     fn run_until(&mut self, end: Tick, mail: Vec<Mail>, outbox: &mut Outbox<Mail>) {
-        std::mem::swap(&mut self.outbox, outbox);
+        self.post.swap_outbox(outbox);
         self.hosted.iter_mut().for_each(|hosted| hosted.executor.begin_turn());
         mail.into_iter().for_each(|mail| self.receive(mail));
         while self.now < end {
-            let slice = self.slices.end(self.now);
-            in_kernel!(self, run_ticks(end.min(slice)));
-            if self.now == slice {
-                let mut there = std::mem::take(&mut self.coming[self.slices.of(slice)]);
-                there.drain(..).for_each(|there| self.take_in(there));
-                self.coming[self.slices.of(slice)] = there;
+            let stretch = self.post.end_of_stretch(self.now);
+            in_kernel!(self, run_ticks(end.min(stretch)));
+            if self.now == stretch {
+                self.post.open_stretch(self.now, self.settings.size as u16, &mut self.packets);
             }
         }
-        std::mem::swap(&mut self.outbox, outbox);
+        self.post.swap_outbox(outbox);
     }
 }
 
@@ -233,14 +202,7 @@ impl Partition {
 
     /// Takes in mail, to be handled at ticks from the current one on.
     fn receive(&mut self, mail: Mail) {
-        let current = self.slices.of(self.now);
-        for (slice, there) in mail.slices.into_iter().enumerate() {
-            match slice == current {
-                _ if there.is_empty() => {}
-                true => self.take_in(there),
-                false => self.coming[slice].push(there),
-            }
-        }
+        self.post.receive(mail.slices, self.now, self.settings.size as u16, &mut self.packets);
         for (at, message) in mail.messages {
             self.expect(at, message);
         }
@@ -252,34 +214,14 @@ impl Partition {
         mail.ended.into_iter().for_each(|ending| self.expect_ending(ending, before));
     }
 
-    /// Files what has come by mail.
-    fn take_in(&mut self, there: Slice) {
-        // The wheel takes events later than a tick: the one before the current is as good.
-        let before = self.now.saturating_sub(1);
-        there.heads.consume(&mut self.outbox.room.heads, |packet| {
-            let (at, queue) = (packet.entry, packet.next);
-            let index = self.packets.insert(*packet);
-            kind::file_in(&mut self.wheel, (before, at), kind::ARRIVAL, queue, index);
-        });
-        let size = self.settings.size as u16;
-        there.briefs.consume(&mut self.outbox.room.briefs, |brief| {
-            let index = self.packets.insert(brief.packet(size));
-            kind::file_in(&mut self.wheel, (before, brief.at), kind::ARRIVAL, brief.queue, index);
-        });
-        there.events.consume(&mut self.outbox.room.events, |&Timed { at, event }| {
-            let (kind, target) = kind::of_mail(event);
-            kind::file_in(&mut self.wheel, (before, at), kind, target, event.data);
-        });
-    }
-
     /// Packets that have come by mail and have not been taken in.
-    pub(crate) fn packets_coming(&self) -> usize {
-        self.coming.iter().flatten().map(Slice::packets).sum()
+    pub(crate) fn packets_coming(&self) -> u64 {
+        self.post.coming().map(|there| there.packets() as u64).sum()
     }
 
     /// True if something has come by mail and has not been taken in.
     pub(crate) fn expects(&self) -> bool {
-        self.coming.iter().any(|there| !there.is_empty())
+        self.post.coming().any(|there| !there.is_empty())
     }
 
     /// How far the first and the last packet of `queue` have come.
@@ -301,7 +243,7 @@ impl Partition {
             if K::ALIKE || self.tables.buffers.by_time() {
                 self.tables.buffers.begin(self.now);
             }
-            self.wheel.bring_near(self.now);
+            self.post.bring_near(self.now);
             if K::TABLES {
                 self.fetch_next::<K>();
             }
@@ -309,14 +251,14 @@ impl Partition {
             if self.hosted.is_some() {
                 self.execute();
             }
-            if !K::WHOLE && !self.severed.due.is_empty() {
+            if !K::WHOLE && self.severed.is_due() {
                 self.sever::<K>();
             }
             // Endpoints look at their credits when all of the tick's have come, or the order would show.
             if !self.senders.is_empty() {
                 self.send_all::<K>();
             }
-            if !K::PLAIN && (self.now == self.next_period || !self.changed.is_empty() || !self.reviews.is_empty()) {
+            if !K::PLAIN && (self.now == self.signals.next_period() || self.has_news()) {
                 self.control();
             }
             let acts = !K::EXTRAS || self.settings.pace.is_none_or(|pace| pace.acts_in(self.now));
@@ -324,18 +266,26 @@ impl Partition {
                 self.next_look = self.now + 1;
                 self.step::<K>();
             }
-            if K::EXTRAS && self.settings.wants.after_grants && !self.changed.is_empty() {
+            if K::EXTRAS && self.settings.wants.after_grants && self.signals.has_changes() {
                 self.tell_changes();
             }
-            if self.now == self.next_probe {
+            if self.now == self.probing.next() {
                 self.probe();
             }
-            self.now =
-                match !self.has_candidates::<K>() && (K::PLAIN || self.changed.is_empty() && self.reviews.is_empty()) {
-                    true => self.wheel.next_tick(self.now + 1, end.min(self.next_period).min(self.next_probe)),
-                    false => self.now + 1,
-                };
+            self.now = match self.has_candidates::<K>() || !K::PLAIN && self.has_news() {
+                true => self.now + 1,
+                false => {
+                    let limit = end.min(self.signals.next_period()).min(self.probing.next());
+                    self.post.next_tick(self.now + 1, limit)
+                }
+            };
         }
+    }
+
+    /// True if there are changes for the routing mechanism or ports for the manager to review.
+    #[inline(always)]
+    fn has_news(&self) -> bool {
+        self.signals.has_changes() || self.management.has_reviews()
     }
 
     /// True if some queue is to be looked at at the next look.
@@ -352,9 +302,9 @@ impl Partition {
     fn probe(&mut self) {
         let mut records = std::mem::take(&mut self.collector.counters.probes);
         if self.collector.span().contains(&self.now) {
-            self.probes.look(self, self.now, &mut records);
+            self.probing.look(self, self.now, &mut records);
         }
-        self.next_probe = self.probes.next(self.now + 1);
+        self.probing.pass(self.now);
         self.collector.counters.probes = records;
     }
 
@@ -372,7 +322,7 @@ impl Partition {
     /// Calls `see` with every set of packets that a managed queue organisation isolates at `router` of the network:
     /// port, branch.
     pub fn trees(&self, router: u32, see: &mut dyn FnMut(u16, &Branch<'_>)) {
-        let Some(manager) = self.manager.as_ref().filter(|_| self.routers.contains(router)) else { return };
+        let Some(manager) = self.management.manager().filter(|_| self.routers.contains(router)) else { return };
         let local = self.routers.place(router) as u32;
         let first = self.tables.first_port[local];
         for port in first..self.tables.first_port[local + 1] {
@@ -385,7 +335,7 @@ impl Partition {
 
     /// What a managed queue organisation has counted since the start of the run.
     pub fn queueing_totals(&self) -> Vec<(&'static Total, u64)> {
-        self.manager.as_ref().map_or_else(Vec::new, |manager| manager.totals(self.now))
+        self.management.manager().map_or_else(Vec::new, |manager| manager.totals(self.now))
     }
 
     /// Packets in the network and in injection queues.
@@ -398,23 +348,18 @@ impl Partition {
         let mut tables = tables_of!(self, Self {
             routers, locations, times, allocator, rngs, inputs, queues, progress, tables, latest, next_credit,
             neighbours, endpoints, injection_rngs, injection_bounds, candidates, present, holders, holding, blocks,
-            looking, again, at_outputs, lists, senders, packets, wheel, collector, requests, scratch, losers, heads,
+            looking, again, at_outputs, lists, senders, packets, collector, requests, scratch, losers, heads,
             alternatives,
-            waiting, wires,
-            changed, changing, reviews,
-            reviewing, ways_back, held, watched, wakes, outgoing, free_messages;
-            index, config, topology, known, traffic, unit, routing, tabled, settings, queueing, manager, vc_allocator,
-            admittances, widest, next_look, now, outbox, coming, slices, offered_phits, next_period, probes,
-            next_probe,
-            messages, hosted, exchange, streams, repeats, discards, severed, outages, silent, paths, rates,
+            waiting, wires, watched;
+            index, config, topology, known, traffic, unit, routing, tabled, settings, queueing, management, signals, vc_allocator,
+            admittances, widest, next_look, now, post, offered_phits, probing,
+            hosted, exchange, streams, repeats, discards, severed, outages, paths, rates,
             connections, pools
         });
         tables.extend([
-            ("messages", self.messages.bytes()),
             ("routing", self.routing.bytes()),
             ("severed", self.severed.bytes()),
             ("vc_allocator", self.vc_allocator.as_ref().map_or(0, VcAllocator::bytes)),
-            ("manager", self.manager.as_ref().map_or(0, |manager| manager.bytes())),
             ("hosts", self.hosted.as_ref().map_or(0, |hosted| hosted.executor.bytes())),
             ("streams", self.streams.as_ref().map_or(0, |streams| streams.bytes())),
             ("exchange", self.exchange.as_ref().map_or(0, |exchange| exchange.bytes())),
@@ -424,11 +369,10 @@ impl Partition {
             ("pools", self.pools.as_ref().map_or(0, |pools| pools.bytes())),
             ("connections", self.connections.as_ref().map_or(0, |connections| connections.bytes())),
             ("admittances", self.admittances.iter().map(Admittance::bytes).sum::<usize>()),
-            (
-                "mail",
-                self.coming.iter().map(|there| there.bytes() + there.iter().map(Bytes::bytes).sum::<usize>()).sum(),
-            ),
         ]);
+        tables.extend(self.post.tables());
+        tables.extend(self.signals.tables());
+        tables.extend(self.management.tables());
         tables
     }
 }

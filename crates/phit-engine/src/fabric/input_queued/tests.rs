@@ -160,7 +160,7 @@ fn mail_waits_for_its_stretch_of_time_and_no_longer() {
         let mut most = 0;
         for tick in 1..4000 {
             simulation.advance_to(tick);
-            most = most.max(simulation.parts().iter().flat_map(|part| &part.coming).map(Vec::len).sum());
+            most = most.max(simulation.parts().iter().map(|part| part.post.coming().count()).sum());
         }
         simulation.fabric().audit().unwrap();
         // Where epochs are short, all is taken in at once; else a piece for each tick that has not come.
@@ -221,7 +221,7 @@ fn packets_between_two_endpoints_arrive_in_order() {
             simulation.advance_to(tick);
             for partition in simulation.parts() {
                 // Those whose tail arrives in the tick that comes next.
-                partition.wheel.for_each(partition.now, |at, list, event| {
+                partition.post.for_each(partition.now, |at, list, event| {
                     let (what, packet) = kind::of_listed(list, event);
                     if at == tick && what == kind::DELIVERY {
                         let packet = partition.packets[packet];

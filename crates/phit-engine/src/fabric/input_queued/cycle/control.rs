@@ -32,21 +32,21 @@ impl Partition {
     #[inline]
     fn visit(&mut self, router: u32, visit: impl FnOnce(&mut dyn Routing, &mut Site<'_>)) {
         let at = router_view!(self, router);
-        visit(&mut *self.routing, &mut Site { at, wakes: &mut self.wakes, outgoing: &mut self.outgoing });
+        visit(&mut *self.routing, &mut self.signals.site(at));
         self.carry_out(router);
     }
 
     /// Does what the mechanism has asked for at `router`: wakes heads and sends messages.
     #[inline]
     fn carry_out(&mut self, router: u32) {
-        while let Some(output) = self.wakes.pop() {
+        while let Some(output) = self.signals.pop_wake() {
             match () {
                 () if self.settings.lists => self.output_free_listed(output),
                 () if self.settings.at_outputs => self.rouse_output::<General>(output),
                 () => self.wake::<General>(output),
             }
         }
-        if !self.outgoing.is_empty() {
+        if self.signals.has_outgoing() {
             self.send_messages(router);
         }
     }
@@ -55,16 +55,16 @@ impl Partition {
     #[cold]
     #[inline(never)]
     pub(crate) fn control(&mut self) {
-        if self.now == self.next_period {
-            self.next_period += self.settings.wants.period * self.config.links.ticks_per_cycle;
+        let period = self.settings.wants.period * self.config.links.ticks_per_cycle;
+        if self.signals.begins_period(self.now, period) {
             for router in 0..self.routers.len() as u32 {
                 self.visit(router, |routing, site| routing.period(site));
             }
         }
-        if !self.changed.is_empty() && !self.settings.wants.after_grants {
+        if self.signals.has_changes() && !self.settings.wants.after_grants {
             self.tell_changes();
         }
-        if !self.reviews.is_empty() {
+        if self.management.has_reviews() {
             self.review();
         }
     }
@@ -72,12 +72,11 @@ impl Partition {
     /// The mechanism hears of changed occupancies.
     #[inline(never)]
     pub(crate) fn tell_changes(&mut self) {
-        let mut changed = std::mem::take(&mut self.changing);
-        self.changed.drain_into(&mut changed);
+        let changed = self.signals.take_changes();
         for &router in &*changed {
             self.visit(router, |routing, site| routing.occupancy_changed(site));
         }
-        self.changing = changed;
+        self.signals.told(changed);
     }
 
     /// The endpoint at `router` begins to send `packet`.
@@ -109,7 +108,7 @@ impl Partition {
         let (input, first) = (&self.inputs[q.port], q.first);
         let (router, port, lane) = (input.router, input.number, (queue - input.queues) as u16);
         let at = router_view!(self, router);
-        let mut site = Site { at, wakes: &mut self.wakes, outgoing: &mut self.outgoing };
+        let mut site = self.signals.site(at);
         if tail {
             self.routing.tail_left(&mut site, port, lane);
         }
@@ -142,7 +141,7 @@ impl Partition {
     /// Sends what the mechanism has handed over at `router`.
     #[inline(never)]
     fn send_messages(&mut self, router: u32) {
-        let mut outgoing = std::mem::take(&mut self.outgoing);
+        let mut outgoing = self.signals.take_outgoing();
         for Outgoing { port, payload, phits } in outgoing.drain(..) {
             let index = self.tables.first_port[router] + u32::from(port);
             let Peer::Router { router: to, port } = self.topology.port(self.routers.number(router), port).peer else {
@@ -157,7 +156,7 @@ impl Partition {
             let far = output.far_partition;
             self.dispatch(far, at, Message { party: Party::Routing, router: to, port, payload });
         }
-        self.outgoing = outgoing;
+        self.signals.sent(outgoing);
     }
 
     /// Puts a control message of `phits` phits on the link of output `index`, after what has been granted before;
@@ -187,22 +186,13 @@ impl Partition {
     pub(crate) fn dispatch(&mut self, far: u32, at: Tick, message: Message) {
         match far == self.index {
             true => self.expect(at, message),
-            false => self.outbox.mail[far as usize].messages.push((at, message)),
+            false => self.post.mail_to(far).messages.push((at, message)),
         }
     }
 
     /// Files the arrival of a control message.
     pub(crate) fn expect(&mut self, at: Tick, message: Message) {
-        let place = match self.free_messages.pop() {
-            Some(place) => {
-                self.messages[place as usize] = Some(message);
-                place
-            }
-            None => {
-                self.messages.push(Some(message));
-                self.messages.len() as u32 - 1
-            }
-        };
+        let place = self.signals.keep(message);
         // As for other mail, a tick too early is as good as the current one.
         let before = self.now.min(at - 1);
         self.file_after(before, at, kind::MESSAGE, place, NONE);
@@ -212,8 +202,7 @@ impl Partition {
     #[cold]
     #[inline(never)]
     pub(crate) fn hear(&mut self, place: u32) {
-        let Some(Message { party, router, port, payload }) = self.messages[place as usize].take() else { return };
-        self.free_messages.push(place);
+        let Some(Message { party, router, port, payload }) = self.signals.take_message(place) else { return };
         if party == Party::Sender {
             return self.hear_as_sender(router, &payload);
         }

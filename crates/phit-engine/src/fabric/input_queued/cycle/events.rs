@@ -2,12 +2,12 @@
 
 use crate::engine::bits::{for_each_member, for_each_short_member, short_bit};
 use crate::engine::{NONE, Tick};
-use crate::fabric::input_queued::faults::severed::Cut;
 use crate::fabric::input_queued::options::kernel::Kernel;
 use crate::fabric::input_queued::options::params::Switching;
 use crate::fabric::input_queued::partition::Partition;
 use crate::fabric::input_queued::state::kind::{self, unpack_credit};
 use crate::fabric::input_queued::state::records::{Output, Progress, Queue, TAIL_PENDING};
+use crate::fabric::input_queued::state::severed::Cut;
 use crate::packet::{MOST_CLASSES, Packet};
 
 impl Partition {
@@ -19,7 +19,7 @@ impl Partition {
     /// Files an event when everything up to tick `now` has been handled.
     #[inline(always)]
     pub(crate) fn file_after(&mut self, now: Tick, at: Tick, kind: u32, target: u32, data: u32) {
-        kind::file_in(&mut self.wheel, (now, at), kind, target, data);
+        self.post.file((now, at), kind, target, data);
     }
 
     /// Brings into the cache what the events of the next tick will need. Where packets stand in many queues, most of
@@ -27,14 +27,14 @@ impl Partition {
     #[inline(always)]
     pub(crate) fn fetch_next<K: Kernel>(&self) {
         let next = self.now + 1;
-        self.wheel.for_each_of(next, kind::ARRIVAL, |event| {
+        self.post.for_each_of(next, kind::ARRIVAL, |event| {
             self.queues.prefetch(event.target);
             self.packets.prefetch(event.data);
         });
         if !K::LISTS {
             return;
         }
-        self.wheel.for_each_of(next, kind::CREDIT, |event| {
+        self.post.for_each_of(next, kind::CREDIT, |event| {
             let (vc, _) = unpack_credit(event.data);
             let target = event.target;
             let first = match self.tables.outputs.get(target as usize) {
@@ -60,8 +60,8 @@ impl Partition {
 
     #[inline(always)]
     fn handle_list<K: Kernel, const LIST: u32>(&mut self) {
-        let mut due = self.wheel.take(self.now, LIST);
-        while let Some(event) = self.wheel.pop(&mut due) {
+        let mut due = self.post.take(self.now, LIST);
+        while let Some(event) = self.post.pop(&mut due) {
             match kind::of_listed(LIST, event) {
                 // Frequent where heads are counted.
                 (kind::TAIL, queue) => self.tail_left::<K>(queue),
@@ -97,9 +97,9 @@ impl Partition {
             kind::SEND => self.senders.push(target),
             kind::MESSAGE => self.hear(target),
             kind::LOSS => self.lose(target),
-            kind::REVIEW => self.reviews.insert(target),
+            kind::REVIEW => self.management.review(target),
             kind::HOST => {}
-            kind::CUT => self.severed.due.push((target, Cut::Behind)),
+            kind::CUT => self.severed.cut(target, Cut::Behind),
             _ => self.tail_left::<K>(target),
         }
     }
@@ -318,7 +318,7 @@ impl Partition {
             }
             let output = &self.tables.outputs[target];
             if self.settings.minds::<K>(output.class) {
-                self.changed.insert(output.router);
+                self.signals.change(output.router);
             }
             if K::LISTS {
                 let channel = output.vc + vc;

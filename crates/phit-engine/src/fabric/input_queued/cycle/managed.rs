@@ -15,9 +15,9 @@ impl Partition {
     /// Lets the manager do something, and puts it back.
     #[inline]
     fn manage(&mut self, act: impl FnOnce(&mut dyn Manager, &mut dyn QueueSite)) {
-        if let Some(mut manager) = self.manager.take() {
+        if let Some(mut manager) = self.management.take() {
             act(&mut *manager, self);
-            self.manager = Some(manager);
+            self.management.put_back(manager);
         }
     }
 
@@ -26,9 +26,7 @@ impl Partition {
     pub(crate) fn came(&mut self, queue: u32, packet: u32) {
         let port = self.queues[queue].port;
         let lane = (queue - self.inputs[port].queues) as u16;
-        if self.manager.as_mut().is_some_and(|manager| manager.arrived(port, lane, &self.packets[packet])) {
-            self.reviews.insert(port);
-        }
+        self.management.arrived(port, lane, &self.packets[packet]);
     }
 
     /// A packet has been granted and leaves `queue`.
@@ -36,25 +34,21 @@ impl Partition {
     pub(crate) fn gone(&mut self, queue: u32, packet: u32) {
         let port = self.queues[queue].port;
         let lane = (queue - self.inputs[port].queues) as u16;
-        let now = self.now;
-        if self.manager.as_mut().is_some_and(|manager| manager.left(port, lane, &self.packets[packet], now)) {
-            self.reviews.insert(port);
-        }
+        self.management.left(port, lane, &self.packets[packet], self.now);
     }
 
     /// Reviews the ports at which something has happened.
     #[inline(never)]
     pub(crate) fn review(&mut self) {
-        let mut ports = std::mem::take(&mut self.reviewing);
-        self.reviews.drain_into(&mut ports);
+        let ports = self.management.take_reviews();
         self.manage(|manager, site| ports.iter().for_each(|port| manager.review(site, *port)));
-        self.reviewing = ports;
+        self.management.reviewed(ports);
     }
 
     /// Of the requests of one input only the one that the manager puts first goes forward.
     #[inline(never)]
     pub(crate) fn choose(&mut self, requests: &mut Vec<Request>) {
-        let Some(manager) = &self.manager else { return };
+        let Some(manager) = self.management.manager() else { return };
         let rank = |request: &Request| {
             let packet = self.queues[request.queue].first;
             manager.rank(request.port, request.lane, self.packets[packet].entry)
@@ -117,7 +111,7 @@ impl Partition {
     /// Holds a queue of `port` back, or lets it go.
     pub(crate) fn hold(&mut self, port: u32, lane: u16, held: bool) {
         let queue = self.inputs[port].queues + u32::from(lane);
-        let before = std::mem::replace(&mut self.held[queue], held);
+        let before = self.management.hold(queue, held);
         if before && !held && self.queues[queue].first != NONE {
             self.offer::<General>(port, queue);
         }
@@ -127,12 +121,11 @@ impl Partition {
     pub(crate) fn notify(&mut self, port: u32, payload: Payload, phits: u32) {
         let input = &self.inputs[port];
         let (target, far) = (input.upstream, input.upstream_partition);
-        let leaves = match self.ways_back[port] {
-            Tick::MAX => self.put_on_link(port, phits.max(1)),
-            // No link goes that way: a wire of its own, as for credits, as wide as the link.
-            free => {
-                let leaves = free.max(self.now) + self.link_time(port, phits.max(1));
-                self.ways_back[port] = leaves;
+        // Where no link goes that way, there is a wire as for credits, as wide as the link.
+        let time = self.link_time(port, phits.max(1));
+        let leaves = match self.management.take_way_back(port, self.now, time) {
+            None => self.put_on_link(port, phits.max(1)),
+            Some(leaves) => {
                 self.collector.counters.control.messages += 1;
                 leaves
             }
@@ -149,7 +142,8 @@ impl Partition {
             return;
         }
         let router = self.tables.outputs[target].router;
-        (self.tables.first_port[router]..self.tables.first_port[router + 1]).for_each(|port| self.reviews.insert(port));
+        (self.tables.first_port[router]..self.tables.first_port[router + 1])
+            .for_each(|port| self.management.review(port));
         self.manage(|manager, site| manager.hear(site, target, payload));
     }
 }

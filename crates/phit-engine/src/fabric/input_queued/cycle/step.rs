@@ -300,7 +300,7 @@ impl Partition {
         }
         // What of it is needed is read where it is needed: to keep it all at hand would take more instructions.
         let input = &self.inputs[port];
-        if self.settings.managed::<K>() && self.held[queue] {
+        if self.settings.managed::<K>() && self.management.holds(queue) {
             return Look::Done;
         }
         if input.busy > now {

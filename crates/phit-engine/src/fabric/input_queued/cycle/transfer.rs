@@ -8,7 +8,6 @@ use crate::fabric::input_queued::endpoints::exchange::Kind;
 use crate::fabric::input_queued::options::kernel::Kernel;
 use crate::fabric::input_queued::options::settings::Times;
 use crate::fabric::input_queued::partition::Partition;
-use crate::fabric::input_queued::post::mail::{Brief, Timed};
 use crate::fabric::input_queued::state::kind::{self, pack_credit};
 use crate::fabric::input_queued::state::records::{BROKEN, Input, Progress, SINK, TAIL_PENDING};
 use crate::fabric::input_queued::wiring::passage::{Passage, later};
@@ -16,7 +15,7 @@ use crate::fabric::input_queued::wiring::rates::Granted;
 use crate::fabric::links::align;
 use crate::fabric::seams::allocator::Request;
 use crate::fabric::seams::routing::Wants;
-use crate::packet::{MOST_CLASSES, Packet};
+use crate::packet::MOST_CLASSES;
 use std::hint::select_unpredictable;
 
 impl Partition {
@@ -116,7 +115,7 @@ impl Partition {
             lane = self.settings.channel_of(lane) * self.settings.queues;
         }
         let data = pack_credit(lane, size);
-        self.post(upstream_partition, credit_at, kind::CREDIT, upstream, data);
+        self.send_event(upstream_partition, credit_at, kind::CREDIT, upstream, data);
 
         if self.settings.managed::<K>() {
             self.gone(grant.queue, packet);
@@ -195,9 +194,9 @@ impl Partition {
     #[inline(never)]
     fn lose_over_link(&mut self, grant: &Request, packet: u32, at: Tick, channel: u32, tail: bool) {
         let size = u32::from(grant.size);
-        self.severed.discarded += i64::from(size);
+        self.severed.discard(size);
         if tail {
-            self.severed.discarded -= i64::from(self.packets[packet].size);
+            self.severed.count_lost(self.packets[packet].size);
             self.file(at, kind::LOSS, packet, grant.vc.into());
         }
         self.tables.channels[channel].credits -= size as i32;
@@ -219,7 +218,7 @@ impl Partition {
         let at = passage.start + self.settings.latency[passage.class];
         let queue = far_queue + u32::from(grant.vc);
         if !head {
-            self.post(far, at, kind::ARRIVAL, queue, NONE);
+            self.send_event(far, at, kind::ARRIVAL, queue, NONE);
             return far != self.index;
         }
         // Mechanisms know virtual channels, not the queues that these are divided into.
@@ -237,14 +236,7 @@ impl Partition {
             self.file(at, kind::ARRIVAL, queue, packet);
             return false;
         }
-        // How it stands in its queue means nothing on its way.
-        let slice = &mut self.outbox.mail[far as usize].slices[self.slices.of(at)];
-        if K::SETTLED {
-            slice.briefs.push(Brief::of(p, at, queue), &mut self.outbox.room.briefs);
-        } else {
-            let sent = Packet { entry: at, next: queue, ..*p };
-            slice.heads.push(sent, &mut self.outbox.room.heads);
-        }
+        self.post.send_head(far, at, queue, p, K::SETTLED);
         true
     }
 
@@ -252,7 +244,7 @@ impl Partition {
     #[inline(always)]
     fn occupied<K: Kernel>(&mut self, output: u32) {
         if self.settings.minds::<K>(self.tables.outputs[output].class) {
-            self.changed.insert(self.tables.outputs[output].router);
+            self.signals.change(self.tables.outputs[output].router);
         }
         // Heads that are decided about together do not wait, and those that do, to leave the network, watch nothing.
         let Wants { redecide, batch, .. } = self.settings.wants::<K>();
@@ -263,14 +255,8 @@ impl Partition {
 
     /// Files an event here or with another partition.
     #[inline(always)]
-    pub(crate) fn post(&mut self, partition: u32, at: Tick, kind: u32, target: u32, data: u32) {
-        if partition == self.index {
-            self.file(at, kind, target, data);
-        } else {
-            let event = kind::mailed(kind, target, data);
-            let slice = &mut self.outbox.mail[partition as usize].slices[self.slices.of(at)];
-            slice.events.push(Timed { at, event }, &mut self.outbox.room.events);
-        }
+    pub(crate) fn send_event(&mut self, partition: u32, at: Tick, kind: u32, target: u32, data: u32) {
+        self.post.send(partition, (self.now, at), kind, target, data);
     }
 
     /// The tail of the first packet of `queue` has been granted; the next may follow once the port is free at `free`.

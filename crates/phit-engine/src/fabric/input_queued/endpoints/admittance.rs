@@ -245,7 +245,7 @@ impl Partition {
     /// Sends what endpoint `e` can send now from its admittance queues, and files its next attempt.
     #[inline(never)]
     pub(crate) fn send_admitted<K: Kernel>(&mut self, e: u32) {
-        if self.silent.iter().any(|(silent, _)| *silent == e) {
+        if self.outages.is_silent(e) {
             return self.give_up(e, self.now);
         }
         let cycle = self.settings.ticks_per_cycle;

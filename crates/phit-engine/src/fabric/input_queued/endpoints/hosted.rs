@@ -51,7 +51,7 @@ impl Partition {
             let word = Executor::word(taken, now, hosted.ways.between(from, to).latency);
             match hosted.homes[message.source as usize] {
                 home if home == self.index => executor.hear_word(word),
-                home => self.outbox.mail[home as usize].words.push(word),
+                home => self.post.mail_to(home).words.push(word),
             }
         }
         executor.told = told;
@@ -113,7 +113,7 @@ impl Partition {
                 executor.expect(announced);
                 continue;
             }
-            let list = &mut self.outbox.mail[home as usize].announced;
+            let list = &mut self.post.mail_to(home).announced;
             if list.capacity() == 0 {
                 *list = spare.pop().unwrap_or_default();
             }
@@ -193,12 +193,14 @@ impl Partition {
     /// The first tick from now on in which something happens here, `end` at the latest.
     pub(crate) fn next_busy(&self, end: Tick) -> Tick {
         let pending = self.has_candidates::<General>()
-            || !self.changed.is_empty()
-            || !self.reviews.is_empty()
-            || !self.severed.due.is_empty();
+            || self.signals.has_changes()
+            || self.management.has_reviews()
+            || self.severed.is_due();
         match pending || self.now == 0 {
             true => self.now,
-            false => self.wheel.next_tick(self.now, end.min(self.next_period).min(self.next_probe).max(self.now)),
+            false => self
+                .post
+                .next_tick(self.now, end.min(self.signals.next_period()).min(self.probing.next()).max(self.now)),
         }
     }
 

@@ -198,14 +198,14 @@ impl Partition {
         match repeats.after(&packet, self.now, cycle, cycles) {
             Some(again) => match home(again.source) {
                 home if home == self.index => self.take_back(again, self.now),
-                home => self.outbox.mail[home as usize].again.push(again),
+                home => self.post.mail_to(home).again.push(again),
             },
             None => {
                 let asked = self.settings.exchanges;
                 let ending = asked.then(|| repeats.ending(&packet, self.now, cycle, cycles)).flatten();
                 match ending.map(|ending| (home(ending.source), ending)) {
                     Some((home, ending)) if home == self.index => self.expect_ending(ending, self.now),
-                    Some((home, ending)) => self.outbox.mail[home as usize].ended.push(ending),
+                    Some((home, ending)) => self.post.mail_to(home).ended.push(ending),
                     None => {}
                 }
                 self.collector.lost(&packet, self.now);
@@ -242,7 +242,7 @@ impl Partition {
     /// Sends what endpoint `e` can send now, what it sends again first, and files its next attempt.
     #[inline(never)]
     pub(crate) fn send_repeating<K: Kernel>(&mut self, e: u32) {
-        if self.silent.iter().any(|(silent, _)| *silent == e) {
+        if self.outages.is_silent(e) {
             return self.give_up(e, self.now);
         }
         loop {

@@ -7,27 +7,16 @@
 //!
 //! A router that breaks is all its links, and an endpoint the link to it; it generates nothing as long as it is broken.
 
-use super::severed::Cut;
 use crate::engine::{NONE, Tick};
 use crate::fabric::News;
 use crate::fabric::input_queued::options::kernel::{General, Kernel};
 use crate::fabric::input_queued::partition::Partition;
+use crate::fabric::input_queued::state::outages::Outage;
 use crate::fabric::input_queued::state::records::{BROKEN, Output, UNLIMITED};
+use crate::fabric::input_queued::state::severed::Cut;
 use crate::fabric::sources::Sources;
 use crate::packet::Packet;
 use crate::topology::Known;
-
-/// An output that does not work, and what it was.
-#[derive(Debug, Clone)]
-pub(crate) struct Outage {
-    pub(crate) output: u32,
-    pub(crate) far_partition: u32,
-    neighbour: u32,
-    /// By channel, phits that have been lost.
-    lost: Vec<i32>,
-    /// By channel, the credits that it had more than it has now, or fewer.
-    aside: Vec<i32>,
-}
 
 impl Partition {
     /// The outputs `dead`, as (router, port), lead nowhere from now on, and the outputs `back` where they did before.
@@ -39,14 +28,14 @@ impl Partition {
             let neighbour = self.neighbours.get(output as usize).copied().unwrap_or(NONE);
             let far_partition = std::mem::replace(&mut self.tables.outputs[output].far_partition, BROKEN);
             let none = vec![0; channels];
-            self.outages.push(Outage { output, far_partition, neighbour, lost: none.clone(), aside: none });
+            self.outages.begin(Outage { output, far_partition, neighbour, lost: none.clone(), aside: none });
             self.silence(output);
         }
         let broken = self.outputs_among(dead);
         self.cut_at(Some(&broken), |_, _| 0, Cut::Front);
         for output in self.outputs_among(back) {
-            let Some(place) = self.outages.iter().position(|outage| outage.output == output) else { continue };
-            let Outage { far_partition, neighbour, lost, aside, .. } = self.outages.swap_remove(place);
+            let Some(outage) = self.outages.end(output) else { continue };
+            let Outage { far_partition, neighbour, lost, aside, .. } = outage;
             self.tables.outputs[output].far_partition = far_partition;
             for (channel, (lost, aside)) in (self.tables.outputs[output].vc..).zip(lost.iter().zip(&aside)) {
                 self.tables.channels[channel].credits += lost + aside;
@@ -77,7 +66,7 @@ impl Partition {
         for output in self.outputs_among(news.dead) {
             let &Output { vc: first, vcs, class, .. } = &self.tables.outputs[output];
             let held: Vec<bool> = (first..first + u32::from(vcs)).map(|channel| self.is_kept(channel)).collect();
-            let Some(outage) = self.outages.iter_mut().find(|outage| outage.output == output) else { continue };
+            let Some(outage) = self.outages.of_mut(output) else { continue };
             for ((channel, aside), held) in (first..).zip(&mut outage.aside).zip(held) {
                 let full = class > 0 && self.settings.detours && !held;
                 let credits = if full { 0 } else { UNLIMITED };
@@ -153,7 +142,7 @@ impl Partition {
     #[cold]
     #[inline(never)]
     pub(crate) fn note_loss(&mut self, output: u32, vc: u16, size: u32) {
-        if let Some(outage) = self.outages.iter_mut().find(|outage| outage.output == output) {
+        if let Some(outage) = self.outages.of_mut(output) {
             outage.lost[usize::from(vc)] += size as i32;
         }
     }
@@ -189,14 +178,13 @@ impl Partition {
         if let Some(packet) = first.filter(|packet| self.collector.span().contains(&born(packet.cycle))) {
             self.collector.counters.flow.not_generated(packet.size);
         }
-        self.silent.push((e, first));
+        self.outages.silence(e, first);
     }
 
     /// The endpoint at an output works again, and generates what it would have generated from now on.
     fn speak(&mut self, output: u32) {
         let Some(e) = self.endpoint_at(output) else { return };
-        let Some(place) = self.silent.iter().position(|(silent, _)| *silent == e) else { return };
-        let (_, mut next) = self.silent.swap_remove(place);
+        let Some(mut next) = self.outages.speak(e) else { return };
         let cycle = self.settings.ticks_per_cycle;
         let sources = Sources { traffic: &self.traffic, ticks_per_cycle: cycle, cycles: self.settings.cycles };
         let endpoint = &mut self.endpoints[e];

@@ -15,50 +15,9 @@ use crate::fabric::input_queued::options::kernel::Kernel;
 use crate::fabric::input_queued::partition::Partition;
 use crate::fabric::input_queued::state::kind::{self, pack_credit};
 use crate::fabric::input_queued::state::records::{BROKEN, SINK, TAIL_PENDING};
+use crate::fabric::input_queued::state::severed::Cut;
 use crate::fabric::links::align;
 use crate::packet::MOST_CLASSES;
-
-/// What becomes of a packet at a queue, in the order in which it is done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Cut {
-    /// The first packet of the queue is cut where it leaves: a part of it is beyond, the rest is thrown away.
-    Front,
-    /// The same, but nothing of it is beyond: the link had broken before its head came.
-    Whole,
-    /// No more comes of the last packet of the queue.
-    Behind,
-}
-
-/// Packets of a partition of which a part is lost.
-#[derive(Debug, Default)]
-pub(crate) struct Severed {
-    /// What is to be done in this tick, by queue: in order, whatever the order in which it became known.
-    pub(crate) due: Vec<(u32, Cut)>,
-    /// Queues whose only packet is thrown away as it comes.
-    draining: Vec<u32>,
-    /// Packets that are in parts: each once for every part but one, none of which leads to another.
-    parts: Vec<u32>,
-    /// Phits thrown away, less those of packets that count as lost for it.
-    pub(crate) discarded: i64,
-}
-
-impl Severed {
-    /// True if the packet of `queue` is thrown away as it comes.
-    #[inline]
-    pub(crate) fn drains(&self, queue: u32) -> bool {
-        self.draining.contains(&queue)
-    }
-
-    /// True if `packet` is in several parts.
-    pub(crate) fn has_parts(&self, packet: u32) -> bool {
-        self.parts.contains(&packet)
-    }
-
-    /// Bytes held.
-    pub(crate) fn bytes(&self) -> usize {
-        self.due.capacity() * size_of::<(u32, Cut)>() + (self.draining.capacity() + self.parts.capacity()) * 4
-    }
-}
 
 impl Partition {
     /// Packets that leave over one of these outputs, or over any if it is not said which, are cut there: those in a
@@ -74,7 +33,7 @@ impl Partition {
                 && self.queues[queue].vc >= first(self, output)
             {
                 let gone = self.tables.outputs[output].far_partition != BROKEN || outputs.is_some();
-                self.severed.due.push((queue, if gone { cut } else { Cut::Whole }));
+                self.severed.cut(queue, if gone { cut } else { Cut::Whole });
             }
         }
     }
@@ -89,8 +48,7 @@ impl Partition {
     #[cold]
     #[inline(never)]
     pub(crate) fn sever<K: Kernel>(&mut self) {
-        let mut due = std::mem::take(&mut self.severed.due);
-        due.sort_unstable();
+        let due = self.severed.take_due();
         for &(queue, cut) in &due {
             match cut {
                 Cut::Behind => self.end::<K>(queue),
@@ -102,8 +60,7 @@ impl Partition {
                 Cut::Whole => self.drain::<K>(queue),
             }
         }
-        due.clear();
-        self.severed.due = due;
+        self.severed.done(due);
     }
 
     /// Throws away the first packet of `queue`, of which nothing goes on from here any more: at once what has come,
@@ -122,26 +79,28 @@ impl Partition {
         let q = &mut self.queues[queue];
         (q.output, q.vcs) = (self.tables.first_port[first], 0);
         self.progress[queue].sent = available;
-        self.severed.draining.push(queue);
+        self.severed.drain(queue);
     }
 
     /// A flit has come to `queue` that is not a head. True if it has been thrown away.
     #[inline]
     pub(crate) fn swallow<K: Kernel>(&mut self, queue: u32) -> bool {
-        !self.severed.draining.is_empty() && self.swallow_one::<K>(queue)
+        self.severed.drains_any() && self.swallow_one::<K>(queue)
     }
 
     #[cold]
     #[inline(never)]
     fn swallow_one<K: Kernel>(&mut self, queue: u32) -> bool {
-        let Some(place) = self.severed.draining.iter().position(|draining| *draining == queue) else { return false };
+        if !self.severed.drains(queue) {
+            return false;
+        }
         let packet = self.queues[queue].first;
         let flit = self.progress[queue].arrived;
         let left = self.throw_away_flits(queue, packet, flit..flit + 1, true);
         let progress = &mut self.progress[queue];
         (progress.arrived, progress.sent) = (flit + 1, flit + 1);
         if flit + 1 == self.packets[packet].flits {
-            self.severed.draining.swap_remove(place);
+            self.severed.stop_draining(queue);
             self.end_lost::<K>(queue, packet, left);
         }
         true
@@ -149,7 +108,7 @@ impl Partition {
 
     /// The tail of `packet`, the first of `queue`, has been thrown away.
     fn end_lost<K: Kernel>(&mut self, queue: u32, packet: u32, left: Tick) {
-        self.severed.discarded -= i64::from(self.packets[packet].size);
+        self.severed.count_lost(self.packets[packet].size);
         self.drop_first::<K>(queue, packet, left);
     }
 
@@ -170,8 +129,8 @@ impl Partition {
             return;
         }
         let (alone, arrived) = (first == last, self.progress[queue].arrived);
-        if let Some(place) = self.severed.draining.iter().position(|draining| *draining == queue) {
-            self.severed.draining.swap_remove(place);
+        if self.severed.stop_draining(queue) {
+            // All that has come of it has been thrown away.
         } else if alone && self.on_its_way(queue) {
             self.throw_away_flits(queue, last, self.progress[queue].sent..arrived, true);
             if self.part_with(queue, false) {
@@ -208,7 +167,7 @@ impl Partition {
     /// here. Returns whether what has gone on is in this partition.
     fn part_with(&mut self, queue: u32, more: bool) -> bool {
         let q = self.queues[queue];
-        let broken = self.outages.iter().find(|outage| outage.output == q.output && more);
+        let broken = self.outages.of(q.output).filter(|_| more);
         let far = broken.map_or(self.tables.outputs[q.output].far_partition, |outage| outage.far_partition);
         match far {
             // It has been thrown away as it went.
@@ -221,7 +180,7 @@ impl Partition {
                 self.send_word(q.output, q.vc, far);
                 let here = far == self.index;
                 if here && more {
-                    self.severed.parts.push(q.first);
+                    self.severed.add_part(q.first);
                 }
                 here
             }
@@ -236,7 +195,7 @@ impl Partition {
         o.free = start + cycle;
         let at = start + self.settings.latency[o.class as usize % MOST_CLASSES];
         let queue = o.far_queue + u32::from(vc);
-        self.post(far, at, kind::CUT, queue, NONE);
+        self.send_event(far, at, kind::CUT, queue, NONE);
     }
 
     /// What an endpoint has got of the first packet of `queue` is worth nothing, and takes no room there.
@@ -244,7 +203,7 @@ impl Partition {
         let q = self.queues[queue];
         let packet = &self.packets[q.first];
         let phits = self.config.phits_of(packet.size, self.progress[queue].sent);
-        self.severed.discarded += i64::from(phits);
+        self.severed.discard(phits);
         if self.settings.endpoints_keep && Kind::of(packet) == Kind::Request {
             let at = self.now + self.settings.ejection_credit_latency.max(1);
             self.file(at, kind::CREDIT, q.output, pack_credit(q.vc.into(), phits));
@@ -275,7 +234,7 @@ impl Partition {
             let phits = self.config.flit_phits(size, flit);
             let came = if latest && flit + 1 == last { self.latest[queue] } else { 0 };
             left = left.max(self.throw_away(queue, phits, came));
-            self.severed.discarded += i64::from(phits);
+            self.severed.discard(phits);
         }
         left
     }
@@ -301,17 +260,14 @@ impl Partition {
             self.next_credit[port] = released + cycle;
         }
         let credit = pack_credit(lane, phits);
-        self.post(partition, released + self.settings.credit_latency[class], kind::CREDIT, sender, credit);
+        self.send_event(partition, released + self.settings.credit_latency[class], kind::CREDIT, sender, credit);
         left
     }
 
     /// Nothing of a part of `packet` is here any more.
     pub(crate) fn part_ends(&mut self, packet: u32) {
-        match self.severed.parts.iter().position(|part| *part == packet) {
-            Some(place) => {
-                self.severed.parts.swap_remove(place);
-            }
-            None => self.packets.remove(packet),
+        if !self.severed.end_part(packet) {
+            self.packets.remove(packet);
         }
     }
 
@@ -320,7 +276,7 @@ impl Partition {
         let queue = self.endpoints[e].queues + u32::from(lane);
         let before = self.now - 1;
         match before + self.settings.injection_latency {
-            at if at == before => self.severed.due.push((queue, Cut::Behind)),
+            at if at == before => self.severed.cut(queue, Cut::Behind),
             at => self.file_after(before, at, kind::CUT, queue, NONE),
         }
     }

@@ -1,8 +1,7 @@
 //! From a blueprint to partitions.
 
 use super::ports::{Ports, check_links, neighbours};
-use crate::engine::parallel::Outbox;
-use crate::engine::{NONE, Rng, Stream, Tick, Wheel, poll};
+use crate::engine::{NONE, Rng, Stream, Tick, poll};
 use crate::fabric::executor::{Executor, Seat};
 use crate::fabric::input_queued::allocation::connections::Connections;
 use crate::fabric::input_queued::allocation::paths::Paths;
@@ -15,11 +14,14 @@ use crate::fabric::input_queued::endpoints::exchange::Exchange;
 use crate::fabric::input_queued::endpoints::hosted::Hosted;
 use crate::fabric::input_queued::endpoints::repeats::Repeats;
 use crate::fabric::input_queued::endpoints::streams::Streams;
+use crate::fabric::input_queued::mechanisms::management::Management;
+use crate::fabric::input_queued::mechanisms::probing::Probing;
+use crate::fabric::input_queued::mechanisms::signals::Signals;
 use crate::fabric::input_queued::options::config::Config;
 use crate::fabric::input_queued::options::params::RouterParams;
 use crate::fabric::input_queued::options::settings::{Policies, Settings, Times};
 use crate::fabric::input_queued::partition::Partition;
-use crate::fabric::input_queued::post::mail::{Room, Slices};
+use crate::fabric::input_queued::post::office::PostOffice;
 use crate::fabric::input_queued::state::pools::Pools;
 use crate::fabric::input_queued::state::records::{Input, Output, OutputTables, OutputVc, Progress, Queue};
 use crate::fabric::input_queued::waiting::at_outputs::AtOutputs;
@@ -361,7 +363,6 @@ impl<'a> Plan<'a> {
             true => WaitLists::new(inputs.len(), radix, widest, channels.len(), queues.len()),
             false => WaitLists::default(),
         };
-        let held = vec![false; if settings.managed { queues.len() } else { 0 }].into();
         let injection_rng = |endpoint: &Endpoint| Rng::new(self.seed, Stream::Injection, endpoint.number.into());
         let capacity = config.buffers.output_buffer;
         let buffers = OutputBuffers::new(capacity, settings.backlog, outputs.len(), self.smallest_flit);
@@ -403,7 +404,7 @@ impl<'a> Plan<'a> {
             tabled: routing.tables().cloned(),
             routing,
             queueing,
-            manager,
+            management: Management::new(manager, queues.len(), ways_back),
             allocator,
             vc_allocator,
             rngs: routers.iter().map(|r| Rng::new(self.seed, Stream::Router, r.into())).collect::<Vec<_>>().into(),
@@ -456,11 +457,8 @@ impl<'a> Plan<'a> {
             .into(),
             endpoints: endpoints.into(),
             packets: Arena::default(),
-            wheel: Wheel::new(self.horizon()),
             now: 0,
-            coming: Default::default(),
-            slices: Slices::new(0),
-            outbox: Outbox { mail: Vec::new(), room: Room::new(0) },
+            post: PostOffice::new(index as u32, self.horizon()),
             collector,
             offered_phits: 0,
             requests: Vec::new(),
@@ -471,22 +469,10 @@ impl<'a> Plan<'a> {
             waiting: Vec::new(),
             discards: Vec::new(),
             severed: Default::default(),
-            outages: Vec::new(),
-            silent: Vec::new(),
-            next_period: if settings.wants.period > 0 { 0 } else { Tick::MAX },
-            probes: self.probes.clone(),
-            next_probe: if self.probes.is_empty() { Tick::MAX } else { 0 },
-            changed: Candidates::new(if settings.wants.occupancy { count } else { 0 }),
-            changing: Members::default(),
-            reviews: Candidates::new(if settings.managed { ports as usize } else { 0 }),
-            reviewing: Members::default(),
-            held,
-            ways_back: ways_back.into(),
+            outages: Default::default(),
+            signals: Signals::new(settings.wants.period > 0, if settings.wants.occupancy { count } else { 0 }),
+            probing: Probing::new(self.probes.clone()),
             watched: Watches::default(),
-            wakes: Vec::new(),
-            outgoing: Vec::new(),
-            messages: Vec::new(),
-            free_messages: Vec::new(),
             wires: Wires::default(),
             hosted: self.hosted(index, layout),
             exchange,

@@ -8,7 +8,6 @@ use crate::engine::{Team, Tick};
 use crate::fabric::executor::Executor;
 use crate::fabric::input_queued::partition::Partition;
 use crate::fabric::input_queued::post::mail::Mail;
-use crate::fabric::input_queued::post::mail::Slices;
 use crate::fabric::input_queued::watching::audit::audit;
 use crate::fabric::input_queued::watching::stuck::{Waiting, find_cycle};
 use crate::fabric::{Fabric, News, Options, Progress, gathered};
@@ -55,7 +54,7 @@ impl InputQueued {
     fn of(plan: &Plan<'_>, Cut { parts, schedule }: Cut, threads: usize, carriage: Option<Carriage>) -> Self {
         let own = carriage.as_ref().map_or(0..parts.len(), Carriage::own);
         let mut partitions = plan.build(&parts, own);
-        partitions.iter_mut().for_each(|partition| partition.slices = Slices::new(schedule.lookahead));
+        partitions.iter_mut().for_each(|partition| partition.post.sort_for(schedule.lookahead));
         Self {
             carriage,
             inboxes: Inboxes::new(parts.len()),
@@ -186,7 +185,7 @@ impl Fabric for InputQueued {
             *injected += partition.endpoints.iter().map(|e| e.phits).sum::<u64>();
             *delivered += partition.collector.counters.flow.packets;
             *hops += partition.collector.counters.work.flit_hops;
-            progress.held += u64::from(partition.packets.live()) + partition.packets_coming() as u64;
+            progress.held += u64::from(partition.packets.live()) + partition.packets_coming();
         }
         self.inboxes.for_each(|_, mail| progress.held += mail.packets() as u64);
         progress

@@ -130,7 +130,7 @@ impl Plan<'_> {
         endpoints
     }
 
-    /// Of each input port, whether a wire of its own leads back to its sender: see [`Partition::ways_back`].
+    /// Of each input port, whether a wire of its own leads back to its sender: see [`Management::take_way_back`].
     pub(crate) fn ways_back(&self, routers: &Routers, inputs: &[Input], layout: &Layout<'_>) -> Vec<Tick> {
         let way_back = |input: &Input| {
             let router = routers.number(input.router);

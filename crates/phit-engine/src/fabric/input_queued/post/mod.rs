@@ -1,4 +1,5 @@
-//! What crosses from one partition to another.
+//! Events, and mail from one partition to another.
 
 pub(crate) mod mail;
 pub(crate) mod messages;
+pub(crate) mod office;

@@ -354,7 +354,7 @@ fn find(partition: &Partition, port: u32, index: u32) -> Option<u32> {
 /// Where a packet goes that is between two queues, or between the last and its endpoint.
 fn onward(partition: &Partition, index: u32) -> Option<Onward> {
     let mut found = None;
-    partition.wheel.for_each(partition.now, |at, list, event| {
+    partition.post.for_each(partition.now, |at, list, event| {
         let (what, target) = kind::of_listed(list, event);
         match what {
             kind::ARRIVAL if event.data == index => found = Some(Onward::Queue(target, at)),
@@ -368,7 +368,7 @@ fn onward(partition: &Partition, index: u32) -> Option<Onward> {
 
 /// What the head at the front of a queue has waited for in tick `now`.
 fn why(partition: &Partition, queue: u32, q: &Queue, now: Tick) -> Wait {
-    if partition.held.get(queue as usize) == Some(&true) {
+    if partition.management.may_hold(queue) {
         return Wait::Held;
     }
     if partition.inputs[q.port].busy > now {

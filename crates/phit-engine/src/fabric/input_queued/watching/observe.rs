@@ -42,13 +42,13 @@ impl Observation for Partition {
     }
 
     fn queueing(&self, router: u32, port: u16, see: &mut dyn FnMut(&'static Observable, u32)) {
-        if let Some(manager) = &self.manager {
+        if let Some(manager) = self.management.manager() {
             manager.observe(index(self, router, port), self.now, see);
         }
     }
 
     fn trees(&self, router: u32, port: u16, see: &mut dyn FnMut(&Branch<'_>)) {
-        if let Some(manager) = &self.manager {
+        if let Some(manager) = self.management.manager() {
             manager.trees(index(self, router, port), see);
         }
     }

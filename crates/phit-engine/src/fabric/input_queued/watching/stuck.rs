@@ -122,7 +122,7 @@ pub(crate) fn find_cycle(partitions: &[Partition], team: Option<&Team>) -> Optio
 fn waits_for(partition: &Partition, queue: u32) -> Option<Waits> {
     let q = &partition.queues[queue];
     // What a manager holds back waits for a notification.
-    let held = partition.held.get(queue as usize) == Some(&true);
+    let held = partition.management.may_hold(queue);
     let Progress { arrived, sent, .. } = partition.progress(queue);
     if q.first == NONE || sent == TAIL_PENDING || q.output == NONE || held {
         return None;

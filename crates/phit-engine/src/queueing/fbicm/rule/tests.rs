@@ -32,7 +32,7 @@ impl Bench {
         let mut network = Simulation::new(&Scenario::from_value(&scenario).unwrap(), options).unwrap();
         let table = network.blueprint().table.clone().unwrap();
         let partition = &mut network.parts_mut()[0];
-        partition.manager = None;
+        partition.management.take();
         let (ports, endpoints) = (partition.inputs.len() as u32, partition.endpoints.len() as u32);
         let context = QueueingContext {
             routers: partition.routers.clone(),

@@ -48,7 +48,7 @@ pub(super) fn awake(partition: &Partition, pending: &Pending) -> Result<(), Stri
         if sent >= available || pending.wakes_ever(kind::READY, index) {
             continue;
         }
-        if partition.held.get(index as usize) == Some(&true) {
+        if partition.management.may_hold(index) {
             continue;
         }
         if partition.candidates.contains(index) || partition.holders.contains(index) {

@@ -11,7 +11,7 @@ pub(super) fn agreement(partitions: &[Partition]) -> Result<(), String> {
     type Known = BTreeMap<(u8, u8), (Vec<u32>, bool)>;
     let known = |partition: &Partition, port: u32, input: bool| -> Known {
         let mut known = Known::new();
-        if let Some(manager) = &partition.manager {
+        if let Some(manager) = partition.management.manager() {
             manager.trees(port, &mut |branch| {
                 if branch.input == input && branch.mapped {
                     known.insert((branch.vc, branch.line), (branch.destinations.to_vec(), branch.stopped));
@@ -41,7 +41,7 @@ pub(super) fn agreement(partitions: &[Partition]) -> Result<(), String> {
 
 /// What the manager of a queue organisation keeps agrees with the queues.
 pub(super) fn managed(partition: &Partition) -> Result<(), String> {
-    let Some(manager) = &partition.manager else { return Ok(()) };
+    let Some(manager) = partition.management.manager() else { return Ok(()) };
     for (port, input) in partition.inputs.iter().enumerate() {
         let held = |lane: u16| -> u32 {
             let queue = &partition.queues[input.queues + u32::from(lane)];

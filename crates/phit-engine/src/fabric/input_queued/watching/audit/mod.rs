@@ -65,7 +65,7 @@ pub(crate) fn audit(partitions: &[Partition], inboxes: &Inboxes<Mail>, held_pack
     };
     inboxes.for_each(|to, mail| mail.slices.iter().for_each(|slice| post(to, slice)));
     for (to, partition) in partitions.iter().enumerate() {
-        partition.coming.iter().flatten().for_each(|slice| post(to, slice));
+        partition.post.coming().for_each(|slice| post(to, slice));
     }
     let (mut injected, mut delivered, mut held, mut discarded) = (0, 0, 0, 0);
     for partition in partitions {
@@ -76,7 +76,7 @@ pub(crate) fn audit(partitions: &[Partition], inboxes: &Inboxes<Mail>, held_pack
         let again = partition.repeats.iter().flat_map(|repeats| repeats.all());
         held += again.map(|again| u64::from(again.size)).sum::<u64>();
         held += partition.admittances.iter().map(|admittance| admittance.phits_again()).sum::<u64>();
-        discarded += partition.severed.discarded;
+        discarded += partition.severed.discarded();
         held += pending_here.delivering;
         held += buffers(partitions, &pending, partition)?;
         packets(partition, pending_here)?;
@@ -90,7 +90,7 @@ pub(crate) fn audit(partitions: &[Partition], inboxes: &Inboxes<Mail>, held_pack
     }
     inboxes.for_each(|_, mail| held += mail.again.iter().map(|again| u64::from(again.size)).sum::<u64>());
     answered(partitions, inboxes, held_packets)?;
-    let mut on_the_way = partitions.iter().any(|partition| partition.messages.iter().any(Option::is_some));
+    let mut on_the_way = partitions.iter().any(|partition| partition.signals.has_messages());
     inboxes.for_each(|_, mail| on_the_way |= !mail.messages.is_empty());
     if !on_the_way {
         agreement(partitions)?;

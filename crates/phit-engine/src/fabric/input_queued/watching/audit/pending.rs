@@ -39,7 +39,7 @@ pub(super) struct Pending {
 impl Pending {
     pub(super) fn of(partition: &Partition) -> Self {
         let mut pending = Self::default();
-        partition.wheel.for_each(partition.now, |at, list, event| {
+        partition.post.for_each(partition.now, |at, list, event| {
             let (what, target) = kind::of_listed(list, event);
             match what {
                 kind::ARRIVAL => {
