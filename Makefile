@@ -166,8 +166,9 @@ bench-cliffs: $(STAMPS)/build ## Count instructions a hop of some 470 settings (
 bench-workloads: $(STAMPS)/build ## Compare programs with drawn traffic, and read one of 10^7 operations (some minutes)
 	$(BIN)/python benches/workloads.py
 
-schema: $(STAMPS)/build ## Write docs/phit.schema.json, by which editors complete and check scenarios
+schema: $(STAMPS)/build ## Write the schema of scenarios for editors and the pages of the reference, both in docs/
 	$(BIN)/phit schema > docs/phit.schema.json
+	$(BIN)/python docs/model_reference.py
 
 # Not `--quiet`, which hides the warnings from `--strict`, too.
 docs: $(STAMPS)/build $(STAMPS)/docs ## Build the user guide (site/) and the Rust documentation, warnings as errors

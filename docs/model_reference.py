@@ -1,18 +1,24 @@
-"""Adds `model.md` and `results.md`, made from the engine's declarations, and pages of the repository's root."""
+"""Writes the pages of the reference from the declarations in the code: python docs/model_reference.py.
+
+The pages are kept in the repository, where a web page of a host shows them, too.
+"""
 
 import json
 import re
+import runpy
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import phit
 from phit import _phit
+from phit.base.files import write_text
 from phit.base.markdown import markdown_table
 from phit.document.keys import REQUIRED, WORDS, Key, Schema, keys, resolved
 from phit.document.labels import label_of
 from phit.document.schema import described, of_kind
 from phit.store.quantities import OBSERVABLES, QUANTITIES, SATURATED_BELOW, TABLES, TOTALS, Named, Quantity
+
+HERE = Path(__file__).resolve().parent
 
 TITLES = {
     "topology": "Topologies",
@@ -59,8 +65,10 @@ NOTES = {
 
 INTRODUCTION = """# Model reference
 
-Everything that a scenario can name, with its keys and their defaults. This page is made from the descriptions in the
-engine's source; `phit list` and `phit schema` show the same on the command line.
+*For everyone who writes scenarios: every kind and every key, with its values, its default and its meaning.*
+
+`make schema` writes this page from the descriptions in the engine's source. `phit list` and `phit schema` show them on
+the command line.
 
 A key without a default may be left out unless it is required; its meaning says what happens then. `CLASS` stands for
 the name of a class of links, `[]` for each table of a list. A number that counts cycles, phits or bytes may also be
@@ -175,9 +183,11 @@ def cell(text: str) -> str:
 
 RESULTS = f"""# Results
 
+*For everyone who reads results: every quantity and every column of every table, with its unit and its meaning.*
+
 A run gives the quantities of its summary (`phit run --json`, attributes of `phit.Result`, columns of `points.parquet`)
-and tables. This page is made from the declarations in the engine's source. On the command line `phit list quantities`
-and `phit list tables` show them.
+and tables. `make schema` writes this page from the declarations in the engine's source. On the command line `phit list
+quantities` and `phit list tables` show them.
 
 ## Saturation
 
@@ -244,36 +254,12 @@ def named(entries: Iterable[Named], head: str) -> str:
     return markdown_table((head, "unit", "meaning"), rows)
 
 
-def on_files(files: Any, config: Any) -> Any:
-    """Adds the pages to the site."""
-    from mkdocs.structure.files import File
-
-    root = Path(config.config_file_path).parent
-    made = {"model.md": page(), "results.md": results(), "licence.md": licence(root)}
-    made |= {name: root_page(root / source) for name, source in ROOT_PAGES.items()}
-    for name, content in made.items():
-        # In the repository a page of that name says where its content comes from.
-        if (stub := files.get_file_from_path(name)) is not None:
-            files.remove(stub)
-        files.append(File.generated(config, name, content=content))
-    return files
+def pages() -> dict[str, str]:
+    """All pages of the reference, by the names of their files."""
+    others = {name: runpy.run_path(str(HERE / f"{name}_reference.py"))["page"]() for name in ("commands", "errors")}
+    return {"model.md": page(), "results.md": results()} | {f"{name}.md": text for name, text in others.items()}
 
 
-ROOT_PAGES = {"contributing.md": "CONTRIBUTING.md", "changelog.md": "CHANGELOG.md"}
-"""Pages that are files of the repository's root."""
-
-
-def root_page(path: Path) -> str:
-    """A file of the root as a page of the guide, whose pages it links to by their places in the repository."""
-    return path.read_text(encoding="utf-8").replace("](docs/", "](")
-
-
-def licence(root: Path) -> str:
-    """The page with both licences."""
-    texts = [
-        f"## {path.stem.removeprefix('LICENSE-')}\n\n```text\n{path.read_text(encoding='utf-8')}\n```"
-        for path in sorted(root.glob("LICENSE-*"))
-    ]
-    return (
-        "\n\n".join(["# Licence", "Phit is free software under either of two licences, at your choice.", *texts]) + "\n"
-    )
+if __name__ == "__main__":
+    for name, text in pages().items():
+        write_text(HERE / name, text)

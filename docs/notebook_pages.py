@@ -4,13 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-FOLDER = Path(__file__).resolve().parent.parent / "examples"
-NAVIGATION = "Notebooks"
-
-
-def notebooks() -> list[Path]:
-    """All of them, by name."""
-    return sorted(FOLDER.glob("*.ipynb"))
+ROOT = Path(__file__).resolve().parent.parent
+FOLDERS = {"Notebooks": "examples", "Course": "examples/course"}
+"""Folders of notebooks, by the part of the navigation in which they stand."""
 
 
 def page(path: Path) -> tuple[str, dict[str, str]]:
@@ -31,7 +27,7 @@ def page(path: Path) -> tuple[str, dict[str, str]]:
                 parts.append(f"![What the cell before shows]({name})")
             elif text := "".join(output.get("text", data.get("text/plain", []))).rstrip():
                 parts.append(f"```text\n{text}\n```")
-    note = f"This page is the notebook `examples/{path.name}`."
+    note = f"This page is the notebook `{path.relative_to(ROOT).as_posix()}`."
     return "\n\n".join([parts[0], note, *parts[1:]]) + "\n", pictures
 
 
@@ -39,14 +35,31 @@ def on_files(files: Any, config: Any) -> Any:
     """Adds the pages and their pictures, and names them in the navigation."""
     from mkdocs.structure.files import File
 
-    places = []
-    for path in notebooks():
-        content, pictures = page(path)
-        places.append(f"notebook-{path.stem}.md")
-        files.append(File.generated(config, places[-1], content=content))
-        for name, picture in pictures.items():
-            files.append(File.generated(config, name, content=picture))
-    for entry in config.nav:
-        if "Guide" in entry:
-            entry["Guide"].append({NAVIGATION: places})
+    for part, folder in FOLDERS.items():
+        places = entries(config.nav, part)
+        for path in sorted((ROOT / folder).glob("*.ipynb")):
+            content, pictures = page(path)
+            places.append(f"notebook-{path.stem}.md")
+            files.append(File.generated(config, places[-1], content=content))
+            for name, picture in pictures.items():
+                files.append(File.generated(config, name, content=picture))
     return files
+
+
+def entries(navigation: Any, part: str) -> list[Any]:
+    """The list of a part of the navigation, at any depth.
+
+    Raises:
+        KeyError: there is no such part.
+    """
+    for entry in navigation:
+        for name, below in entry.items() if isinstance(entry, dict) else ():
+            if name == part:
+                found: list[Any] = below
+                return found
+            if isinstance(below, list):
+                try:
+                    return entries(below, part)
+                except KeyError:
+                    continue
+    raise KeyError(part)

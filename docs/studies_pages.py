@@ -45,9 +45,9 @@ def readme() -> str:
 
 def on_config(config: Any) -> Any:
     """Adds the page of every study to the navigation, below the page about all of them."""
-    for entry in config.nav:
-        if "Studies" in entry:
-            entry["Studies"] += [f"studies/{name}.md" for name in registry.names()]
+    (evidence,) = (entry["Evidence"] for entry in config.nav if "Evidence" in entry)
+    (studies,) = (entry["Studies"] for entry in evidence if "Studies" in entry)
+    studies += [f"studies/{name}.md" for name in registry.names()]
     return config
 
 

@@ -1,5 +1,6 @@
 """What README and the user guide say is executed, and every example is valid."""
 
+import functools
 import json
 import linecache
 import re
@@ -12,6 +13,7 @@ import phit
 import pytest
 from phit import mechanisms
 from phit.base import machine
+from phit.document.loading import load
 from phit.running.where import Cluster
 
 from .conftest import ROOT, Cli, tiny
@@ -113,34 +115,89 @@ def test_examples_are_valid(example: Path) -> None:
     assert phit.Experiment.read(example).points()
 
 
-GENERATED = {"docs/model.md", "docs/results.md", "docs/contributing.md"}
-"""Pages that `make docs` makes: in their places the repository has pages that say so."""
+FROM_THE_ROOT = {"contributing.md", "changelog.md", "licence.md"}
+"""Pages of the site that are files of the root: in the repository links lead there."""
 
 
-def test_every_link_leads_to_a_page_of_the_repository() -> None:
-    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
-        text = re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
-        for target in re.findall(r"\]\(([^)\s#]+)[^)]*\)", text):
-            if "://" in target or target.startswith(("mailto:", "<")):
-                continue
-            there = (page.parent / target).resolve()
-            assert there.exists(), f"{page.relative_to(ROOT)}: {target}"
-    for name in GENERATED:
-        assert "`make docs` makes this page" in (ROOT / name).read_text(encoding="utf-8")
+def slug(heading: str) -> str:
+    """The anchor of a heading on the web page of a host; that of the site differs only in repeated hyphens."""
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).replace("`", "").replace("*", "").strip().lower()
+    return re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
 
 
-def test_no_other_page_is_made_without_saying_so() -> None:
-    made = set()
-    for script in (ROOT / "docs").glob("*.py"):
-        text = script.read_text(encoding="utf-8")
-        made |= {f"docs/{name}" for name in re.findall(r'"(\w+\.md)"', text)}
-    linked = set()
-    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
-        for target in re.findall(r"\]\(([^)\s#:]+\.md)", page.read_text(encoding="utf-8")):
-            place = (page.parent / target).resolve()
-            linked |= {str(place.relative_to(ROOT))} if place.is_relative_to(ROOT) else set()
-    tracked = {str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md")}
-    assert (made & linked) <= tracked
+@functools.cache
+def anchors(page: Path) -> set[str]:
+    found: set[str] = set()
+    for heading in re.findall(r"^#+ (.+)$", without_code(page), re.MULTILINE):
+        name, number = slug(heading), 0
+        while (unique := f"{name}-{number}" if number else name) in found:
+            number += 1
+        found.add(unique)
+    return found
+
+
+@functools.cache
+def without_code(page: Path) -> str:
+    return re.sub(r"^( *)```.*?^\1```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+
+
+WRITTEN = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_leads_to_a_heading_of_the_repository(page: Path) -> None:
+    text = re.sub(r"`[^`\n]*`", "", without_code(page))
+    for target, anchor in re.findall(r"\]\(([^)\s#]*)(?:#([^)\s]+))?\)", text):
+        if "://" in target or target.startswith(("mailto:", "<")):
+            continue
+        there = (page.parent / target).resolve() if target else page
+        assert there.exists(), f"{page.relative_to(ROOT)}: {target}"
+        if anchor and there.suffix == ".md":
+            assert re.sub("-+", "-", anchor) in {re.sub("-+", "-", name) for name in anchors(there)}, (target, anchor)
+
+
+def navigation() -> set[str]:
+    """Pages that the site's navigation names."""
+    return set(re.findall(r": ([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE))
+
+
+def test_every_page_of_the_navigation_is_a_page_of_the_repository() -> None:
+    there = {str(path.relative_to(ROOT / "docs")) for path in (ROOT / "docs").rglob("*.md")}
+    assert navigation() - there == FROM_THE_ROOT
+    assert there - navigation() == {f"studies/{path.name}" for path in (ROOT / "docs" / "studies").glob("*.md")}
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_page_says_for_whom_it_is(page: Path) -> None:
+    if page.name not in ("README.md", "paper.md"):
+        text = re.sub(r"\A---\n.*?^---\n", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+        assert re.match(r"\s*# [^\n]+\n\n\*For [^*]+[.?]\*\n", text)
+
+
+SHOWN = re.compile(r"^```console\n\$ (phit .*)\n((?:.+\n)+?)```$", re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", ["which-routing", "deadlock", "all-reduce"])
+def test_a_task_shows_what_its_commands_print(name: str, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    for command, lines in SHOWN.findall((ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")):
+        # A search for saturation takes a while: its table is the same at any time.
+        if " saturate " not in command:
+            _, out, err = cli(*shlex.split(command)[1:])
+            assert set(lines.splitlines()) <= set((out + err).splitlines()), command
+
+
+def test_the_times_of_the_all_reduce_are_those_of_its_runs() -> None:
+    rows = re.findall(
+        r"^\| `(\w+)` \| ([a-z ]+) \| ([\d.,]+) µs", (ROOT / "docs" / "all-reduce.md").read_text(), re.MULTILINE
+    )
+    assert len(rows) == 6
+    scenario = load(ROOT / "examples" / "one_all_reduce.toml")
+    for algorithm, placement, time in rows:
+        kind = {"in order": "linear", "random": "random"}[placement]
+        workload = scenario["workload"] | {"algorithm": algorithm, "placement": {"kind": kind}}
+        # A cycle is a nanosecond.
+        assert f"{phit.run({**scenario, 'workload': workload}).completion / 1000:,.1f}" == time
 
 
 def test_the_figures_of_the_front_page_are_those_that_were_measured() -> None:

@@ -7,10 +7,15 @@ from collections.abc import Iterator
 from typing import Any
 
 import phit
+import phit.cli
+import pytest
 
 from .conftest import ROOT
 
-PAGE: str = runpy.run_path(str(ROOT / "docs" / "model_reference.py"))["page"]()
+REFERENCE: dict[str, Any] = runpy.run_path(str(ROOT / "docs" / "model_reference.py"))
+PAGE: str = REFERENCE["page"]()
+
+REMEDY = "`make schema` writes it"
 
 
 def test_every_kind_has_a_heading() -> None:
@@ -76,3 +81,31 @@ def test_every_number_of_cycles_or_phits_takes_a_unit() -> None:
             assert key in COUNTED_OTHERWISE, (key, schema["description"])
             seen.add(key)
     assert seen == set(COUNTED_OTHERWISE)
+
+
+@pytest.mark.parametrize("name", ["model.md", "results.md", "commands.md"])
+def test_the_repository_has_the_reference_of_this_code(name: str) -> None:
+    written = (ROOT / "docs" / name).read_text(encoding="utf-8")
+    assert REFERENCE["pages"]()[name] == written, f"docs/{name} is of another state of the code: {REMEDY}"
+
+
+def test_every_command_and_option_is_in_the_reference() -> None:
+    page = REFERENCE["pages"]()["commands.md"]
+    for module, names in phit.cli.MODULES.items():
+        for name in names:
+            assert f"## `phit {name}" in page, (module, name)
+    assert re.search(r"^\| `--set KEY=VALUE` \| Set a key", page, re.MULTILINE)
+    assert re.search(r"^\| `FILE` \| .* \| \*\*required\*\* \|$", page, re.MULTILINE)
+
+
+def messages(page: str) -> set[str]:
+    return set(re.findall(r"^- (.+)$", page, re.MULTILINE))
+
+
+def test_errors_are_in_the_reference() -> None:
+    now = messages(REFERENCE["pages"]()["errors.md"])
+    # Single words of a message may be newer than the page, which `make schema` and `make docs` write.
+    written = messages((ROOT / "docs" / "errors.md").read_text(encoding="utf-8"))
+    assert len(now & written) > 0.9 * len(now), f"docs/errors.md is of another state of the code: {REMEDY}"
+    for words in ("no such study; expected one of", "expected a table with the sections of a scenario"):
+        assert any(words in text for text in now), words

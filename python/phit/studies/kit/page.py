@@ -35,6 +35,10 @@ CYCLES = ("warmup", "cycles")
 """What a caller may set instead of the scale."""
 
 
+PURPOSE = "*For readers of the paper and for users of its mechanisms: each claim with its verdict, and the figures.*"
+"""For whom every page is."""
+
+
 def text(
     study: Study[S, E],
     scale: Scale,
@@ -58,6 +62,7 @@ def text(
     made = f"Phit {_phit.__version__}, {scale} scale: {study.describe(setting)}. This page is made by"
     blocks = [
         f"# {study.title}",
+        PURPOSE,
         f"{study.source}.",
         f"{made}\n\n```console\n{command}\n```",
     ]

@@ -26,6 +26,8 @@ from phit.studies.validation.transient import ERRORS, LEAST, PHASES, WARMUP, WIN
 
 INTRODUCTION = """# Agreement with other simulators
 
+*For users who ask whether to believe Phit's numbers: how they compare with those of three other simulators.*
+
 Phit runs the settings of three simulators and is compared with their numbers, which stand in `tests/reference`:
 [FOGSim](https://fuentesp.github.io/fogsim/) (version 2), [BookSim](https://github.com/booksim/booksim2) (version 2),
 and the simulator of the [OutFlank](studies/outflank.md) paper's author. `phit validate`, or `make validate`, runs
@@ -288,6 +290,7 @@ def _every_run(simulator: str, comparisons: Sequence[Comparison], phases: Sequen
     return _blocks(
         UNSEARCHED,
         f"# Agreement with {simulator}: every run",
+        f"*For users of {simulator}: every setting that was compared, with both numbers.*",
         f"[The summary]({summary}) explains the tolerances and the settings.",
         outflank_agreement.text(comparisons) if simulator == outflank_agreement.SIMULATOR else "",
         *(section(name, of_it) for name, of_it in series.items()),
