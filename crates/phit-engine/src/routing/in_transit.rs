@@ -19,7 +19,7 @@
 use super::{Payload, RouterView, Routing, RoutingContext, See, Site, View, Wants};
 use crate::engine::Tick;
 use crate::error::ScenarioError;
-use crate::fabric::seams::routing::{Adaptive, Proof, Standing, Step};
+use crate::fabric::seams::routing::{Adaptive, Changes, Proof, Standing, Step};
 use crate::packet::{MISROUTED_AT_INJECTION, MISROUTED_GLOBALLY, MISROUTED_LOCALLY, Packet};
 use crate::topology::{Hop, HopState, Leg, Peer, Topology};
 use std::hint::select_unpredictable;
@@ -62,6 +62,15 @@ pub trait Trigger: Send {
     /// The minimal output port of the packet at the head of a queue.
     fn minimal_port(&self, view: &RouterView<'_>, _port: u16, _queue: u16, packet: &Packet) -> u16 {
         minimal_port(view, packet)
+    }
+    /// The changes of the minimal output after which [`Self::fires`] may be true that was false, or after which its
+    /// reason may admit other outputs.
+    fn fired_by(&self) -> Changes {
+        Changes::ALL
+    }
+    /// The changes of an output after which [`Self::admits`] may be true of it that was false.
+    fn admitted_by(&self) -> Changes {
+        Changes::FALL.and(Changes::RISE).and(Changes::ANNOUNCED)
     }
     /// True if [`Self::fires`] reads the occupancy of other global ports than the minimal one.
     fn compares_global_ports(&self) -> bool {
@@ -209,6 +218,8 @@ struct Ports {
     ready: Vec<u16>,
     /// They cannot.
     lacking: Vec<u16>,
+    /// They are not permitted now.
+    barred: Vec<u16>,
 }
 
 impl<T: Trigger> InTransit<T> {
@@ -230,17 +241,19 @@ impl<T: Trigger> InTransit<T> {
     }
 
     /// One of `ports`, drawn among those that can take `packet` now and are permitted: of each is said its hop and the
-    /// occupancy of its channel.
+    /// occupancy of its channel. `None` for a port stands for one that never is permitted, whatever changes. Ports that
+    /// are not permitted now are, perhaps, after `changes`.
     #[inline]
     fn draw(
-        Ports { ready, lacking }: &mut Ports,
+        Ports { ready, lacking, barred }: &mut Ports,
         view: &mut View<'_>,
         packet: &Packet,
-        ports: Range<u16>,
-        mut permitted: impl FnMut(&RouterView<'_>, Hop, u32) -> bool,
+        (ports, changes): (Range<u16>, Changes),
+        mut permitted: impl FnMut(&RouterView<'_>, Hop, u32) -> Option<bool>,
     ) -> Option<Hop> {
         ready.clear();
         lacking.clear();
+        barred.clear();
         // The ports are of one class.
         let class = view.class(ports.start);
         let vc = channel((packet.came_by, packet.came_in), class, false);
@@ -248,16 +261,16 @@ impl<T: Trigger> InTransit<T> {
         let lane = view.lane(ports.clone(), vc);
         for (port, output) in lane.ports() {
             let (occupancy, credits) = lane.occupancy((port, output));
-            if permitted(view, Hop { port, vc, vcs: 1 }, occupancy) {
-                match lane.takes((port, output), credits, phits) {
-                    true => ready.push(port),
-                    false => lacking.push(port),
-                }
+            match permitted(view, Hop { port, vc, vcs: 1 }, occupancy) {
+                Some(true) if lane.takes((port, output), credits, phits) => ready.push(port),
+                Some(true) => lacking.push(port),
+                Some(false) => barred.push(port),
+                None => {}
             }
         }
         if ready.is_empty() {
-            view.watch_occupancy(ports);
-            lacking.iter().for_each(|&port| view.watch(port..port + 1));
+            barred.iter().for_each(|&port| view.watch_for(changes, port..port + 1, vc..vc + 1));
+            lacking.iter().for_each(|&port| view.watch_for(Changes::ROOM, port..port + 1, vc..vc + 1));
             return None;
         }
         Some(Hop { port: ready[view.rng.below(ready.len() as u32) as usize], vc, vcs: 1 })
@@ -317,31 +330,37 @@ impl<T: Trigger> Routing for InTransit<T> {
 
     fn route(&mut self, view: &mut View<'_>, port: u16, queue: u16, packet: &mut Packet) -> Option<Hop> {
         if packet.flags & GLOBAL_NEXT != 0 {
-            return Self::draw(&mut self.found, view, packet, self.global.clone(), |_, _, _| true);
+            view.watch_chosen();
+            let ports = (self.global.clone(), Changes::NONE);
+            return Self::draw(&mut self.found, view, packet, ports, |_, _, _| Some(true));
         }
         let memo = Memo::of(packet).unwrap_or_else(|| self.memo(view, port, queue, packet));
         packet.scratch = memo.0;
         let (out, leaves_home) = (memo.minimal(), memo.leaves_home());
         let came = (packet.came_by, packet.came_in);
         let minimal = Hop { port: out, vc: channel(came, view.class(out), true), vcs: 1 };
-        view.watch_chosen();
+        let detour = detour(packet.came_by, leaves_home, view.class(out), packet.flags);
+        let Some(detour) = detour else {
+            view.watch_chosen_for(Changes::NONE);
+            return Some(minimal);
+        };
+        view.watch_chosen_for(self.trigger.fired_by());
         if self.trigger.compares_global_ports() && view.class(out) == GLOBAL {
             view.watch_occupancy(self.global.clone());
         }
         if self.trigger.reads_outputs() {
             view.watch(0..view.ports());
         }
-        let detour = detour(packet.came_by, leaves_home, view.class(out), packet.flags);
-        let Some(detour) = detour else { return Some(minimal) };
         let leaves_group_from_source = leaves_home && packet.came_by == 0;
         let other = if detour == Detour::Global { GLOBAL } else { LOCAL };
         let head = Candidate { packet, port, queue, minimal, other, leaves_group_from_source };
         let Some(reason) = self.trigger.fires(view, &head) else { return Some(minimal) };
         let ports = if other == GLOBAL { self.global.clone() } else { self.local.clone() };
         let (trigger, dead_ends) = (&self.trigger, self.dead_ends);
+        let ports = (ports, trigger.admitted_by());
         let other = Self::draw(&mut self.found, view, packet, ports, |view, hop, occupancy| {
             let goes_on = !dead_ends || goes_on(view.topology, view.router, hop.port, detour);
-            hop.port != out && goes_on && trigger.admits(view, &head, reason, (hop, occupancy))
+            (hop.port != out && goes_on).then(|| trigger.admits(view, &head, reason, (hop, occupancy)))
         });
         if other.is_some() {
             packet.scratch |= detour as u32;

@@ -3,7 +3,7 @@
 use super::in_transit::{self, Candidate, GLOBAL, InTransit, Trigger};
 use super::{RouterView, Routing, RoutingContext, RoutingParams};
 use crate::error::ScenarioError;
-use crate::fabric::seams::routing::Proof;
+use crate::fabric::seams::routing::{Changes, Proof};
 use crate::topology::{Hop, Topology};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -118,6 +118,13 @@ impl Trigger for Credits {
     /// The largest occupancy of another output.
     type Reason = Most;
 
+    fn fired_by(&self) -> Changes {
+        // The fuller the minimal output, the fuller may be another.
+        Changes::RISE
+    }
+    fn admitted_by(&self) -> Changes {
+        Changes::FALL
+    }
     fn compares_global_ports(&self) -> bool {
         self.params.restriction.is_some()
     }

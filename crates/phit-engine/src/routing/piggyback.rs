@@ -10,7 +10,7 @@ use super::valiant::{SecondHalf, Stop, Via, next_routes};
 use super::{Injection, Payload, Routing, RoutingContext, RoutingParams, See, Site, View, Wants};
 use crate::engine::Tick;
 use crate::error::ScenarioError;
-use crate::fabric::seams::routing::{Legs, Proof};
+use crate::fabric::seams::routing::{Changes, Legs, Proof};
 use crate::measure::Observable;
 use crate::packet::Packet;
 use crate::topology::{Hop, RouteTable, Topology};
@@ -231,7 +231,7 @@ impl Routing for Rule {
     }
 
     fn route(&mut self, view: &mut View<'_>, port: u16, queue: u16, packet: &mut Packet) -> Option<Hop> {
-        view.watch_chosen();
+        view.watch_chosen_for(Changes::NONE);
         if packet.came_by == 0 {
             let (place, first) = self.heads.asked(view, (port, queue), packet, packet.scratch.into());
             if first {
@@ -243,9 +243,11 @@ impl Routing for Rule {
             let minimally = prefers_minimal(&now(direct), &now(detour), Cost::QueueHops, threshold)
                 && !link.is_some_and(|link| self.is_flagged(view, link));
             choose(packet, !minimally);
-            // The other first hop counts as well.
+            // The packet changes its mind if this queue grows, the other one shrinks, or a flag changes.
             let (chosen, other) = if minimally { (direct.first, detour.first) } else { (detour.first, direct.first) };
-            view.watch_occupancy(other.port..other.port + 1);
+            view.watch_chosen_for(Changes::RISE.and(Changes::ANNOUNCED));
+            let changes = Changes::FALL.and(Changes::ANNOUNCED);
+            view.watch_for(changes, other.port..other.port + 1, other.vc..other.vc + 1);
             // Both routes have been followed from here.
             debug_assert_eq!(chosen, hop(view, packet, self.params.via, self.params.second_half));
             return Some(chosen);

@@ -6,7 +6,7 @@ use super::source_adaptive::Queue;
 use super::{Injection, RouterView, Routing, RoutingContext, RoutingParams, View, Wants, ladder};
 use crate::engine::Tick;
 use crate::error::ScenarioError;
-use crate::fabric::seams::routing::{Adaptive, Ladder, Proof, Standing, Step};
+use crate::fabric::seams::routing::{Adaptive, Changes, Ladder, Proof, Standing, Step};
 use crate::packet::{MISROUTED_LOCALLY, Packet};
 use crate::topology::{Hop, RouteTable, Topology};
 use schemars::JsonSchema;
@@ -204,6 +204,7 @@ impl Rule {
     fn shortest(&mut self, view: &mut View<'_>, packet: &Packet, place: usize) -> Option<Hop> {
         self.best.clear();
         let mut least = (true, u64::MAX);
+        let mut among = (u8::MAX, Hop { port: 0, vc: 0, vcs: 0 });
         for (word, ports) in self.ways.notes[place].iter().enumerate() {
             let mut rest = ports[0] | ports[1] | ports[2];
             while rest != 0 {
@@ -211,9 +212,17 @@ impl Rule {
                 rest ^= bit;
                 let port = (64 * word) as u16 + bit.trailing_zeros() as u16;
                 let behind = self.penalty[usize::from(ports[1] & bit != 0) + 2 * usize::from(ports[2] & bit != 0)];
-                let hop = ladder::over(view, port, packet, self.rules.hops);
-                let queue = self.queue.length(view, port, hop.vc);
-                let waits = !view.takes(port, hop.vc, packet.size.into());
+                // Ports of one class have their channels divided alike, and most follow one another.
+                let class = view.class(port);
+                if among.0 != class {
+                    among = (class, ladder::over(view, port, packet, self.rules.hops));
+                }
+                let hop = Hop { port, ..among.1 };
+                let lane = view.lane(port..port + 1, hop.vc);
+                let Some((_, output)) = lane.ports().next() else { continue };
+                let (occupancy, credits) = lane.occupancy((port, output));
+                let queue = if self.queue == Queue::Phits { occupancy } else { self.queue.length(view, port, hop.vc) };
+                let waits = !lane.takes((port, output), credits, packet.size.into());
                 let cost = (waits, u64::from(queue) + u64::from(behind));
                 if cost < least {
                     (least, _) = (cost, self.best.clear());
@@ -221,7 +230,11 @@ impl Rule {
                 if cost == least {
                     self.best.push(hop);
                 }
-                view.watch(port..port + 1);
+                // With several channels, a packet may go over one that this measure does not look at.
+                match hop.vcs {
+                    1 => view.watch_for(Changes::ROOM, port..port + 1, hop.vc..hop.vc + 1),
+                    _ => view.watch(port..port + 1),
+                }
             }
         }
         match self.best[..] {
@@ -246,7 +259,7 @@ impl Routing for Rule {
     }
 
     fn route(&mut self, view: &mut View<'_>, port: u16, queue: u16, packet: &mut Packet) -> Option<Hop> {
-        view.watch_chosen();
+        view.watch_chosen_for(Changes::NONE);
         if packet.flags != CORNERED {
             let (place, first) = self.ways.asked(view, (port, queue), packet, 0);
             if first {

@@ -4,7 +4,7 @@ use super::layered::{self, MOST_LAYERS, Made, channels_needed, too_large};
 use super::{Routing, RoutingContext, RoutingParams, View, Wants};
 use crate::engine::{Tick, poll};
 use crate::error::ScenarioError;
-use crate::fabric::seams::routing::{Legs, Proof, one_channel};
+use crate::fabric::seams::routing::{Changes, Legs, Proof, one_channel};
 use crate::packet::Packet;
 use crate::topology::{ChannelMap, Hop, HopState, Hops, Layers, Leg, MOST_ENTRIES, RouteTable, Topology};
 use schemars::JsonSchema;
@@ -335,7 +335,7 @@ impl Routing for Rule {
             if queue.is_multiple_of(self.isolating) {
                 return Some(self.soonest(view, packet));
             }
-            view.watch_chosen();
+            view.watch_chosen_for(Changes::NONE);
         }
         let port = self.table.port(view.router, packet.destination);
         Some(one_channel(view.topology, view.router, port, view.class(port), packet, view.vcs(), &mut self.hops))

@@ -28,6 +28,7 @@ use crate::fabric::input_queued::state::severed::Severed;
 use crate::fabric::input_queued::waiting::at_outputs::AtOutputs;
 use crate::fabric::input_queued::waiting::candidates::{Candidates, Members};
 use crate::fabric::input_queued::waiting::wait_lists::WaitLists;
+use crate::fabric::input_queued::waiting::watchers::Watchers;
 use crate::fabric::input_queued::wiring::rates::PortRates;
 use crate::fabric::seams::allocator::{Allocator, Request, Scratch};
 use crate::fabric::seams::queueing::{Branch, Queueing};
@@ -116,6 +117,8 @@ pub struct Partition {
     pub(crate) at_outputs: AtOutputs,
     /// Queues that wait, by what they wait for; without entries unless [`Settings::lists`].
     pub(crate) lists: WaitLists,
+    /// Heads that sleep until what their decisions depend on changes; nobody unless [`Settings::watches`].
+    pub(crate) watchers: Watchers,
     /// Tick of the next look at the candidates: this one until it has taken place.
     pub(crate) next_look: Tick,
     /// Endpoints that may have something to send in this tick.
@@ -348,7 +351,7 @@ impl Partition {
         let mut tables = tables_of!(self, Self {
             routers, locations, times, allocator, rngs, inputs, queues, progress, tables, latest, next_credit,
             neighbours, endpoints, injection_rngs, injection_bounds, candidates, present, holders, holding, blocks,
-            looking, again, at_outputs, lists, senders, packets, collector, requests, scratch, losers, heads,
+            looking, again, at_outputs, lists, watchers, senders, packets, collector, requests, scratch, losers, heads,
             alternatives,
             waiting, wires, watched;
             index, config, topology, known, traffic, unit, routing, tabled, settings, queueing, management, signals, vc_allocator,

@@ -7,6 +7,7 @@ use super::lattice::{MOST_DIMENSIONS, Offsets, Position};
 use super::profit::Slots;
 use super::{ADAPTIVE, Bubble, Deroute, Derouted, Escape, Plan, most_free};
 use crate::engine::{NONE, Tick};
+use crate::fabric::seams::routing::Changes;
 use crate::packet::{MISROUTED_GLOBALLY, MISROUTED_LOCALLY, Packet};
 use crate::routing::by_queue::ByQueue;
 use crate::routing::{RouterView, Routing, RoutingContext, View, Wants};
@@ -169,14 +170,19 @@ impl Routing for Rule {
             (_, false) => self.free_slots(view, direction, ADAPTIVE),
         };
         let (best, slots) = most_free(&way, slots)?;
-        // No decision depends on whether an output is free. A plan depends on all queues of the source.
-        let first_port = self.first_port;
+        // No decision depends on whether an output is free. A plan depends on all queues of the source, a choice of
+        // direction on less room in the one that is chosen, or more in another.
+        let (first_port, vcs) = (self.first_port, ADAPTIVE..ADAPTIVE + 1);
+        view.watch_chosen_for(Changes::RISE);
         match injected && self.free.len() > 2 {
-            true => view.watch_occupancy(first_port..first_port + self.free.len() as u16),
+            true => {
+                let changes = Changes::FALL.and(Changes::RISE);
+                view.watch_for(changes, first_port..first_port + self.free.len() as u16, vcs);
+            }
             false => {
                 for (d, hops) in (0..).zip(way).filter(|(_, hops)| *hops != 0) {
                     let port = first_port + 2 * d + u16::from(hops < 0);
-                    view.watch_occupancy(port..port + 1);
+                    view.watch_for(Changes::FALL, port..port + 1, vcs.clone());
                 }
             }
         }
@@ -187,7 +193,11 @@ impl Routing for Rule {
         let came = (!injected).then(|| (usize::from(port - first_port) ^ 1, packet.came_in));
         let (escape, vc, room) = self.escape.queue(&way, packet.intermediate != NONE, came, self.escape.room())?;
         let hop = Hop { port: first_port + escape as u16, vc, vcs: 1 };
-        (self.free_slots(view, escape, vc) >= room.into()).then_some(hop)
+        if self.free_slots(view, escape, vc) < room.into() {
+            view.watch_for(Changes::FALL, hop.port..hop.port + 1, vc..vc + 1);
+            return None;
+        }
+        Some(hop)
     }
 
     fn rerouted(&mut self, _: Tick, _: usize, _: Option<&Arc<RouteTable>>) {

@@ -4,7 +4,7 @@ use super::counters::Counters;
 use super::crossing::{Alone, Crossing, InTurn, Leave};
 use super::{CONTENTION, Comparison, Limit, Threshold};
 use crate::error::ScenarioError;
-use crate::fabric::seams::routing::Proof;
+use crate::fabric::seams::routing::{Changes, Proof};
 use crate::measure::Observable;
 use crate::packet::Packet;
 use crate::routing::in_transit::{self, Candidate, InTransit, Trigger, minimal_port};
@@ -139,6 +139,14 @@ impl<L: Leave> Trigger for Contention<L> {
     #[inline(always)]
     fn minimal_port(&self, view: &RouterView<'_>, port: u16, queue: u16, packet: &Packet) -> u16 {
         self.counters.wanted(view, port, queue).unwrap_or_else(|| minimal_port(view, packet))
+    }
+
+    fn fired_by(&self) -> Changes {
+        Changes::ANNOUNCED
+    }
+
+    fn admitted_by(&self) -> Changes {
+        Changes::ANNOUNCED
     }
 
     #[inline(always)]

@@ -6,7 +6,7 @@ use super::crossing::{Alone, Crossing, InTurn, Leave};
 use super::{CONTENTION, Comparison, Limit, Threshold};
 use crate::engine::Tick;
 use crate::error::ScenarioError;
-use crate::fabric::seams::routing::Proof;
+use crate::fabric::seams::routing::{Changes, Proof};
 use crate::measure::Observable;
 use crate::packet::Packet;
 use crate::routing::group_links::GroupLinks;
@@ -405,6 +405,14 @@ impl<L: Leave> Trigger for Notified<L> {
             _ => self.params.period,
         };
         Wants { period, ..self.contention.wants() }
+    }
+
+    fn fired_by(&self) -> Changes {
+        Changes::ANNOUNCED
+    }
+
+    fn admitted_by(&self) -> Changes {
+        Changes::ANNOUNCED
     }
 
     #[inline]

@@ -5,7 +5,7 @@ use super::crossing::Alone;
 use super::{CONTENTION, Comparison, Threshold};
 use crate::engine::Tick;
 use crate::error::ScenarioError;
-use crate::fabric::seams::routing::{Adaptive, Proof, Standing, Step};
+use crate::fabric::seams::routing::{Adaptive, Changes, Proof, Standing, Step};
 use crate::measure::Observable;
 use crate::packet::{MISROUTED_LOCALLY, Packet};
 use crate::routing::distances::Distances;
@@ -167,9 +167,14 @@ impl Routing for Rule {
         let to = packet.destination_router;
         let counted = self.contention.wanted(view, port, queue);
         let first = counted.unwrap_or_else(|| ladder::minimal_port(view, packet, to));
-        view.watch_chosen();
         let may_leave = may_leave(self.misroute, packet.hops.total(), packet.flags == LEFT);
         let reason = if may_leave { self.reason(view, first, packet) } else { None };
+        // The fuller the minimal output, the fuller may be another.
+        view.watch_chosen_for(match (may_leave, self.credits) {
+            (false, _) => Changes::NONE,
+            (true, None) => Changes::ANNOUNCED,
+            (true, Some(_)) => Changes::ANNOUNCED.and(Changes::RISE),
+        });
         if let Some(reason) = reason {
             let Self { found, contention, hops, distances, .. } = self;
             found.clear();
@@ -180,13 +185,17 @@ impl Routing for Rule {
                     Reason::Credits(most) => view.fill(port, hop().vc) <= most,
                 };
                 if !admitted {
-                    view.watch_occupancy(port..port + 1);
+                    let changes = match reason {
+                        Reason::Contention => Changes::ANNOUNCED,
+                        Reason::Credits(_) => Changes::FALL,
+                    };
+                    view.watch_for(changes, port..port + 1, hop().vc..hop().vc + 1);
                 } else if fits(view.topology, distances.between(view, place, to)) {
                     let hop = hop();
-                    if view.takes(port, hop.vc, packet.size.into()) {
-                        found.push(hop);
+                    match view.takes(port, hop.vc, packet.size.into()) {
+                        true => found.push(hop),
+                        false => view.watch_for(Changes::ROOM, port..port + 1, hop.vc..hop.vc + 1),
                     }
-                    view.watch(port..port + 1);
                 }
             }
             if !found.is_empty() {

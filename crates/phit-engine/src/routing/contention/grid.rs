@@ -5,7 +5,7 @@ use super::crossing::Alone;
 use super::{CONTENTION, Comparison, Threshold};
 use crate::engine::Tick;
 use crate::error::ScenarioError;
-use crate::fabric::seams::routing::{Adaptive, Proof, Standing, Step};
+use crate::fabric::seams::routing::{Adaptive, Changes, Proof, Standing, Step};
 use crate::measure::Observable;
 use crate::packet::{MISROUTED_LOCALLY, Packet};
 use crate::routing::in_transit::{DIRECT, Trigger};
@@ -207,16 +207,18 @@ impl Routing for Rule {
     fn route(&mut self, view: &mut View<'_>, _: u16, _: u16, packet: &mut Packet) -> Option<Hop> {
         packet.scratch = 0;
         let first = self.dimension_order(view, packet);
-        view.watch_chosen();
+        view.watch_chosen_for(Changes::ANNOUNCED);
         if !self.contention.is_contended(view, first.port) {
             return Some(first);
         }
         let (found, contention) = (&mut self.found, &self.contention);
         found.clear();
         self.ways.others(&Place::of(packet, view), first, |hop| {
-            view.watch(hop.port..hop.port + 1);
-            if view.takes(hop.port, hop.vc, packet.size.into()) && contention.is_calm(view, hop.port) {
-                found.push(hop);
+            let (ports, vcs) = (hop.port..hop.port + 1, hop.vc..hop.vc + 1);
+            match view.takes(hop.port, hop.vc, packet.size.into()) {
+                _ if !contention.is_calm(view, hop.port) => view.watch_for(Changes::ANNOUNCED, ports, vcs),
+                true => found.push(hop),
+                false => view.watch_for(Changes::ROOM, ports, vcs),
             }
         });
         if found.is_empty() {

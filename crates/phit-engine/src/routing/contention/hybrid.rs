@@ -4,7 +4,7 @@ use super::base::{Base, Contention, Statistics};
 use super::crossing::{Alone, InTurn, Leave};
 use super::{CONTENTION, Comparison, Crossing, Threshold};
 use crate::error::ScenarioError;
-use crate::fabric::seams::routing::Proof;
+use crate::fabric::seams::routing::{Changes, Proof};
 use crate::measure::Observable;
 use crate::packet::Packet;
 use crate::routing::in_transit::{self, Candidate, InTransit, Trigger};
@@ -124,6 +124,14 @@ impl<L: Leave> Trigger for Either<L> {
     #[inline(always)]
     fn minimal_port(&self, view: &RouterView<'_>, port: u16, queue: u16, packet: &Packet) -> u16 {
         self.contention.minimal_port(view, port, queue, packet)
+    }
+
+    fn fired_by(&self) -> Changes {
+        self.contention.fired_by().and(self.credits.fired_by())
+    }
+
+    fn admitted_by(&self) -> Changes {
+        self.contention.admitted_by().and(self.credits.admitted_by())
     }
 
     fn compares_global_ports(&self) -> bool {

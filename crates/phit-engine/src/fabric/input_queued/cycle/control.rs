@@ -7,7 +7,7 @@ use crate::fabric::input_queued::partition::Partition;
 use crate::fabric::input_queued::post::messages::{Message, Party};
 use crate::fabric::input_queued::state::kind;
 use crate::fabric::input_queued::state::records::BROKEN;
-use crate::fabric::seams::routing::{Outgoing, RouterView, Routing, Site, advance_leg};
+use crate::fabric::seams::routing::{Changes, Outgoing, RouterView, Routing, Site, advance_leg};
 use crate::packet::MOST_CLASSES;
 use crate::topology::{Hop, Peer};
 
@@ -43,6 +43,9 @@ impl Partition {
             match () {
                 () if self.settings.lists => self.output_free_listed(output),
                 () if self.settings.at_outputs => self.rouse_output::<General>(output),
+                () if self.settings.watches::<General>() => {
+                    self.rouse_watchers::<General>(output, Changes::ANNOUNCED);
+                }
                 () => self.wake::<General>(output),
             }
         }

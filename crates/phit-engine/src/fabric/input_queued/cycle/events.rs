@@ -324,6 +324,9 @@ impl Partition {
                 let channel = output.vc + vc;
                 self.credit_listed(target, channel, before);
             } else if output.waiters != 0 {
+                if self.settings.watches::<K>() {
+                    return self.credit_watchers::<K>(target, vc, before);
+                }
                 let wanted = || before < self.settings.enough && self.at_outputs.wants(target, vc);
                 if !self.settings.at_outputs::<K>() || wanted() {
                     self.wake::<K>(target);
@@ -351,6 +354,9 @@ impl Partition {
         }
         if self.settings.at_outputs::<K>() {
             return self.call_output::<K>(output);
+        }
+        if self.settings.watches::<K>() {
+            return self.call_watchers::<K>(output);
         }
         let &Output { router, waiters, .. } = &self.tables.outputs[output];
         if waiters == 0 {

@@ -12,3 +12,4 @@ pub(crate) mod rounds;
 pub(crate) mod speculation;
 pub(crate) mod step;
 pub(crate) mod transfer;
+pub(crate) mod waking;

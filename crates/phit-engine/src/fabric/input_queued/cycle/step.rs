@@ -12,7 +12,6 @@ use crate::fabric::input_queued::state::records::{Input, Output, Progress, Queue
 use crate::fabric::input_queued::waiting::wait_lists::Waits;
 use crate::fabric::input_queued::wiring::rates::PortRates;
 use crate::fabric::seams::allocator::Request;
-use crate::fabric::seams::routing::Watched;
 use crate::packet::Packet;
 
 /// What becomes of a queue that was looked at.
@@ -213,7 +212,7 @@ impl Partition {
             Look::Again => self.again.push(queue),
             Look::Done => {}
             Look::Until(at) => self.file(at, kind::READY, queue, 0),
-            Look::Watch => self.watch(queue),
+            Look::Watch => self.watch::<K>(queue),
             Look::Wait(what) => {
                 if K::LISTS {
                     self.wait(queue, what);
@@ -221,6 +220,9 @@ impl Partition {
             }
             Look::Sleep(output) if self.settings.at_outputs::<K>() => {
                 self.sleep_at_output(self.queues[queue].port, queue, output);
+            }
+            Look::Sleep(output) if self.settings.watches::<K>() => {
+                self.watch_for_room(self.queues[queue].port, queue, output);
             }
             Look::Sleep(output) => {
                 let input = &mut self.inputs[self.queues[queue].port];
@@ -556,45 +558,6 @@ impl Partition {
     #[inline(always)]
     pub(crate) fn has_output_room<K: Kernel>(&mut self, output: u32, size: u32) -> bool {
         self.full_until::<K>(output, size).is_none()
-    }
-
-    /// Lets `queue` wait until the output chosen for it changes, or one of those that its mechanism watches.
-    #[cold]
-    #[inline(never)]
-    fn watch(&mut self, queue: u32) {
-        let &Queue { port, output, first: packet, .. } = &self.queues[queue];
-        let input = &mut self.inputs[port];
-        let (router, number) = (input.router, input.number);
-        input.asleep |= short_bit(queue - input.queues);
-        let size = u32::from(self.packets[packet].size).min(self.config.buffers.flit_size);
-        let (first, end) = (self.tables.first_port[router], self.tables.first_port[router + 1]);
-        // That time alone wakes those who wait for the chosen output has been seen to when it was looked at.
-        if output != NONE {
-            self.tables.outputs[output].waiters |= bit(number.into());
-        }
-        if !self.watched.named {
-            (first..end).for_each(|output| self.watch_output(output, number, size));
-        }
-        for index in 0..self.watched.outputs.len() {
-            let Watched { ports, time } = self.watched.outputs[index].clone();
-            for output in first + u32::from(ports.start)..(first + u32::from(ports.end)).min(end) {
-                match time {
-                    true => self.watch_output(output, number, size),
-                    false => self.tables.outputs[output].waiters |= bit(number.into()),
-                }
-            }
-        }
-    }
-
-    /// Puts the input port `number` among those who wait for `output`, and sees to it that time alone wakes them.
-    fn watch_output(&mut self, output: u32, number: u16, size: u32) {
-        self.tables.outputs[output].waiters |= bit(number.into());
-        let busy = self.tables.outputs[output].busy;
-        if busy > self.now {
-            self.wake_output_at(output, busy);
-        } else if let Some(room) = self.full_until::<General>(output, size) {
-            self.wake_output_at(output, room);
-        }
     }
 
     /// Files a wake-up of those who wait for `output`.

@@ -98,6 +98,9 @@ impl Partition {
             self.tables.channels[channel].credits -= size as i32;
             self.go_on::<K>(grant, packet, &passage, far, far_queue, head)
         };
+        if self.settings.watches::<K>() && self.tables.outputs[grant.output].waiters != 0 {
+            self.call_watchers_when_free::<K>(grant.output);
+        }
         if K::STAGED || K::HELD && (flits > 1 || self.vc_allocator.is_some()) {
             self.tables.owners[channel] = if tail { NONE } else { grant.queue };
             if tail && self.tables.outputs[grant.output].waiters != 0 {
@@ -249,7 +252,7 @@ impl Partition {
         // Heads that are decided about together do not wait, and those that do, to leave the network, watch nothing.
         let Wants { redecide, batch, .. } = self.settings.wants::<K>();
         if redecide && !batch && self.tables.outputs[output].waiters != 0 {
-            self.wake::<K>(output);
+            self.grant_before_watchers::<K>(output);
         }
     }
 

@@ -14,6 +14,7 @@ use crate::fabric::input_queued::partition::Partition;
 use crate::fabric::input_queued::state::outages::Outage;
 use crate::fabric::input_queued::state::records::{BROKEN, Output, UNLIMITED};
 use crate::fabric::input_queued::state::severed::Cut;
+use crate::fabric::seams::routing::Changes;
 use crate::fabric::sources::Sources;
 use crate::packet::Packet;
 use crate::topology::Known;
@@ -116,9 +117,12 @@ impl Partition {
             true => self.wake_all_lists(),
             false => {
                 for output in 0..self.tables.outputs.len() as u32 {
-                    match self.settings.at_outputs {
-                        true => self.rouse_output::<General>(output),
-                        false => self.wake::<General>(output),
+                    match () {
+                        () if self.settings.at_outputs => self.rouse_output::<General>(output),
+                        () if self.settings.watches::<General>() => {
+                            self.rouse_watchers::<General>(output, Changes::ALL);
+                        }
+                        () => self.wake::<General>(output),
                     }
                 }
                 // Some wait for the tick in which an output is free that they may not want any more.

@@ -253,6 +253,7 @@ impl Network {
             arrival_bandwidth: _,
             rereads: _,
             at_outputs: _,
+            exact_watches: _,
             lasting: _,
             first_leads: _,
             queues: _,

@@ -49,6 +49,8 @@ pub(crate) struct Settings {
     /// Heads that can go nowhere wait at their outputs, see `waiting/at_outputs.rs`: each is decided about once, and
     /// nothing but its input, its output and credits keeps it waiting.
     pub at_outputs: bool,
+    /// Changes of an output that let heads go are told apart from others, see `waiting/watchers.rs`.
+    pub exact_watches: bool,
     /// All packets of a queue take one way: what has been decided for the first holds for all.
     pub lasting: bool,
     /// A request of the first queue of an input goes before those of its other queues.
@@ -190,6 +192,13 @@ impl Settings {
         if queue < self.queues { 0 } else { queue / self.queues }
     }
 
+    /// Blocked heads sleep until what their decisions depend on changes, see `waiting/watchers.rs`.
+    #[inline(always)]
+    pub(crate) fn watches<K: Kernel>(&self) -> bool {
+        let Wants { redecide, batch, .. } = self.wants::<K>();
+        redecide && !batch
+    }
+
     /// [`Self::at_outputs`].
     #[inline(always)]
     pub(crate) fn at_outputs<K: Kernel>(&self) -> bool {
@@ -298,6 +307,16 @@ impl Settings {
         let whole = u32::from(sizes.1) <= config.buffers.flit_size;
         let several_paths = config.paths != (1, 1);
         let plain_crossbar = !several_paths && config.rounds == 1;
+        // Only the state of its output and of one virtual channel there decides whether a head can go.
+        let by_output = single
+            && !managed
+            && plain_crossbar
+            && !ideal
+            && !config.follows_links()
+            && !config.reuse_when_empty
+            && !config.connects_packets
+            && config.pace.is_none()
+            && config.sharing.is_none();
         let unequal = config.follows_links();
         let backlog = match whole && size > 0 && !messages && !managed && !several_paths && !unequal {
             true => backlog(config, ideal, size, &arrival_bandwidth),
@@ -337,17 +356,8 @@ impl Settings {
                 && plain_crossbar
                 && !wants.redecide
                 && !wants.batch,
-            at_outputs: single
-                && !managed
-                && plain_crossbar
-                && !ideal
-                && !unequal
-                && !wants.redecide
-                && !wants.batch
-                && !config.reuse_when_empty
-                && !config.connects_packets
-                && config.pace.is_none()
-                && config.sharing.is_none(),
+            at_outputs: by_output && !wants.redecide && !wants.batch,
+            exact_watches: by_output,
             admits: config.admittance.is_some(),
             queues: config.buffers.division.queues,
             unequal,

@@ -18,6 +18,7 @@ use crate::fabric::input_queued::mechanisms::management::Management;
 use crate::fabric::input_queued::mechanisms::probing::Probing;
 use crate::fabric::input_queued::mechanisms::signals::Signals;
 use crate::fabric::input_queued::options::config::Config;
+use crate::fabric::input_queued::options::kernel::General;
 use crate::fabric::input_queued::options::params::RouterParams;
 use crate::fabric::input_queued::options::settings::{Policies, Settings, Times};
 use crate::fabric::input_queued::partition::Partition;
@@ -27,6 +28,7 @@ use crate::fabric::input_queued::state::records::{Input, Output, OutputTables, O
 use crate::fabric::input_queued::waiting::at_outputs::AtOutputs;
 use crate::fabric::input_queued::waiting::candidates::{Candidates, Members};
 use crate::fabric::input_queued::waiting::wait_lists::WaitLists;
+use crate::fabric::input_queued::waiting::watchers::Watchers;
 use crate::fabric::input_queued::wiring::layout::{Hosts, Layout, endpoints_of};
 use crate::fabric::input_queued::wiring::rates::PortRates;
 use crate::fabric::links::LinkClass;
@@ -367,6 +369,14 @@ impl<'a> Plan<'a> {
         let capacity = config.buffers.output_buffer;
         let buffers = OutputBuffers::new(capacity, settings.backlog, outputs.len(), self.smallest_flit);
         let most_queues = most_queues(&first_port, &inputs, queues.len());
+        let watchers = match settings.watches::<General>() {
+            true => {
+                let first = first_port[..first_port.len() - 1].iter();
+                let first = first.map(|port| inputs.get(*port as usize).map_or(0, |input| input.queues)).collect();
+                Watchers::new((outputs.len(), channels.len()), first, most_queues, settings.exact_watches)
+            }
+            false => Watchers::default(),
+        };
         let tables = OutputTables {
             first_port: first_port.into(),
             charged: vec![0; if pools.is_some() { channels.len() } else { 0 }].into(),
@@ -422,6 +432,7 @@ impl<'a> Plan<'a> {
                 false => AtOutputs::default(),
             },
             lists,
+            watchers,
             next_look: 0,
             senders: Vec::new(),
             neighbours: match settings.transparent {

@@ -3,3 +3,4 @@
 pub(crate) mod at_outputs;
 pub(crate) mod candidates;
 pub(crate) mod wait_lists;
+pub(crate) mod watchers;

@@ -22,6 +22,7 @@ pub(crate) use hops::{DISCARD, advance_leg, one_channel, told_ahead};
 pub(crate) use output_buffers::OutputBuffers;
 pub(crate) use outputs::{Buffers, Granted, Output, OutputTables, OutputVc};
 pub use proof::{Adaptive, Channels, Ladder, Legs, Longest, Proof, Routes, Standing, Step};
+pub(crate) use view::Changes;
 pub use view::{Injection, Payload, RouterView, Site, View};
 pub(crate) use view::{Outgoing, Row, Watched, Watches};
 

@@ -353,13 +353,78 @@ pub struct View<'a> {
     pub(crate) watched: &'a mut Watches,
 }
 
-/// What a decision depends on besides the chosen output.
-#[derive(Debug, Default)]
+/// Changes of an output that may let a blocked head go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Changes(u8);
+
+impl Changes {
+    /// None at all.
+    pub const NONE: Self = Self(0);
+    /// It has come to take a packet: it is free, its buffer has room, and so has the one behind the link.
+    pub const ROOM: Self = Self(1);
+    /// It has become free, or its buffer has got room.
+    pub const FREE: Self = Self(2);
+    /// The occupancy of a virtual channel has become less.
+    pub const FALL: Self = Self(4);
+    /// The occupancy of a virtual channel has become more.
+    pub const RISE: Self = Self(8);
+    /// The mechanism has announced something of it ([`Site::wake`]).
+    pub const ANNOUNCED: Self = Self(16);
+    /// All of them.
+    pub const ALL: Self = Self(31);
+
+    /// The changes with these bits.
+    #[inline(always)]
+    pub(crate) const fn of_bits(bits: u8) -> Self {
+        Self(bits & Self::ALL.0)
+    }
+
+    /// A bit for each.
+    #[inline(always)]
+    pub(crate) const fn bits(self) -> u8 {
+        self.0
+    }
+
+    /// These changes and `others`.
+    #[inline(always)]
+    pub const fn and(self, others: Self) -> Self {
+        Self(self.0 | others.0)
+    }
+
+    /// These changes except `others`.
+    #[inline(always)]
+    pub const fn without(self, others: Self) -> Self {
+        Self(self.0 & !others.0)
+    }
+
+    /// True if all of `others` are among them.
+    #[inline(always)]
+    pub const fn has(self, others: Self) -> bool {
+        self.0 & others.0 == others.0
+    }
+
+    /// True if some of `others` are among them.
+    #[inline(always)]
+    pub const fn meets(self, others: Self) -> bool {
+        self.0 & others.0 != 0
+    }
+}
+
+/// What a decision depends on.
+#[derive(Debug)]
 pub(crate) struct Watches {
     /// The mechanism has said so; otherwise it depends on all outputs.
     pub(crate) named: bool,
-    /// The outputs that it has named.
+    /// The changes of the chosen output.
+    pub(crate) chosen: Changes,
+    /// The outputs that it has named besides.
     pub(crate) outputs: Vec<Watched>,
+}
+
+impl Default for Watches {
+    fn default() -> Self {
+        Self { named: false, chosen: Changes::ALL, outputs: Vec::new() }
+    }
 }
 
 impl Watches {
@@ -367,23 +432,27 @@ impl Watches {
     #[inline(always)]
     pub(crate) fn clear(&mut self) {
         self.named = false;
+        self.chosen = Changes::ALL;
         self.outputs.clear();
     }
 
-    /// The decision depends on these outputs. Neighbouring outputs share an entry.
+    /// The decision depends on these `changes` of virtual channels `vcs` of these outputs. Neighbouring outputs share an
+    /// entry.
     #[inline]
-    fn name(&mut self, ports: Range<u16>, time: bool) {
+    fn name(&mut self, ports: Range<u16>, vcs: Range<u8>, changes: Changes) {
         self.named = true;
         match self.outputs.last_mut() {
-            Some(last) if last.time == time && last.ports.end == ports.start => last.ports.end = ports.end,
-            _ => self.outputs.push(Watched { ports, time }),
+            Some(last) if last.changes == changes && last.vcs == vcs && last.ports.end == ports.start => {
+                last.ports.end = ports.end;
+            }
+            _ => self.outputs.push(Watched { ports, vcs, changes }),
         }
     }
 }
 
 impl Bytes for Watches {
     fn bytes(&self) -> usize {
-        bytes_of!(self, Self { outputs; named })
+        bytes_of!(self, Self { outputs; named, chosen })
     }
 }
 
@@ -391,9 +460,12 @@ impl Bytes for Watches {
 #[derive(Debug, Clone)]
 pub(crate) struct Watched {
     pub(crate) ports: Range<u16>,
-    /// It also depends on whether they are free, which time alone changes.
-    pub(crate) time: bool,
+    pub(crate) vcs: Range<u8>,
+    pub(crate) changes: Changes,
 }
+
+/// All virtual channels.
+const ANY: Range<u8> = 0..u8::MAX;
 
 impl<'a> Deref for View<'a> {
     type Target = RouterView<'a>;
@@ -411,19 +483,36 @@ impl View<'_> {
         self.watched.named = true;
     }
 
+    /// [`Self::watch_chosen`], where only these `changes` of the chosen output, and room there, could let a blocked head
+    /// go: neither another change nor another output makes the head request something, unless [`Self::watch_for`] or
+    /// another of these calls says so.
+    #[inline]
+    pub fn watch_chosen_for(&mut self, changes: Changes) {
+        self.watched.named = true;
+        self.watched.chosen = changes.and(Changes::ROOM);
+    }
+
+    /// For mechanisms that re-decide: `changes` in virtual channels `vcs` of these output ports could let a blocked head
+    /// go, so that it is asked about again after one.
+    #[inline]
+    pub fn watch_for(&mut self, changes: Changes, ports: Range<u16>, vcs: Range<u8>) {
+        self.watched.name(ports, vcs, changes);
+    }
+
     /// For mechanisms that re-decide: names output ports whose state the decision depends on besides the chosen one's.
     /// If it cannot be carried out, the head is asked about again when one of them changes. Without any call it depends
     /// on all.
     #[inline]
     pub fn watch(&mut self, ports: Range<u16>) {
-        self.watched.name(ports, true);
+        // Any credit that makes room is a fall.
+        self.watched.name(ports, ANY, Changes::ALL.without(Changes::ROOM));
     }
 
     /// Says that the decision depends on the occupancy of these ports, and on what the mechanism itself announces of
     /// them ([`Site::wake`]), but not on whether they are free.
     #[inline]
     pub fn watch_occupancy(&mut self, ports: Range<u16>) {
-        self.watched.name(ports, false);
+        self.watched.name(ports, ANY, Changes::FALL.and(Changes::RISE).and(Changes::ANNOUNCED));
     }
 }
 

@@ -4,6 +4,7 @@ use super::name;
 use super::pending::Pending;
 use crate::engine::bits::{bit, short_bit};
 use crate::engine::{NONE, Tick};
+use crate::fabric::input_queued::options::kernel::General;
 use crate::fabric::input_queued::partition::Partition;
 use crate::fabric::input_queued::state::kind;
 use crate::fabric::input_queued::state::records::{Progress, Queue, TAIL_PENDING};
@@ -66,23 +67,28 @@ pub(super) fn awake(partition: &Partition, pending: &Pending) -> Result<(), Stri
             continue;
         }
         let at_port = bit(input.number.into());
-        let at_outputs = partition.settings.at_outputs;
-        let asleep = match at_outputs {
-            true => partition.sleeps_at_output(queue.port, index),
-            false => input.asleep & lane != 0,
+        let watches = partition.settings.watches::<General>();
+        let own = if watches { partition.watchers.lane(input.router, index) } else { 0 };
+        let asleep = match () {
+            () if partition.settings.at_outputs => partition.sleeps_at_output(queue.port, index),
+            () if watches => partition.watchers.sleeps(input.router, own),
+            () => input.asleep & lane != 0,
         };
         if !asleep {
             return wrong("has been forgotten");
         }
+        let known = |output: u32| match watches {
+            true => partition.watchers.knows(&partition.tables.outputs[output], output, own),
+            false => partition.tables.outputs[output].waiters & at_port != 0,
+        };
         if queue.output == NONE {
             let first = partition.tables.first_port[input.router];
-            if (0..ports).all(|port| partition.tables.outputs[first + port].waiters & at_port == 0) {
+            if !(0..ports).any(|port| known(first + port)) {
                 return wrong("sleeps without a decision, and no output knows");
             }
             continue;
         }
-        let output = &partition.tables.outputs[queue.output];
-        if output.waiters & at_port == 0 {
+        if !known(queue.output) {
             return wrong("sleeps, but its output does not know");
         }
         let size = partition.config.flit_phits(packet.size, sent);

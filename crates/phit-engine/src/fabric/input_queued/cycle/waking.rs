@@ -1,0 +1,197 @@
+//! When heads that are decided about again fall asleep, and what wakes them (`waiting/watchers.rs`).
+
+use crate::engine::NONE;
+use crate::fabric::input_queued::options::kernel::Kernel;
+use crate::fabric::input_queued::partition::Partition;
+use crate::fabric::input_queued::state::records::Queue;
+use crate::fabric::seams::routing::{Changes, Output, Watched};
+use std::ops::Range;
+
+/// All virtual channels of an output.
+const ANY: Range<u32> = 0..u32::MAX;
+
+impl Partition {
+    /// Lets `queue` sleep until one of the changes that its mechanism has named takes place.
+    #[inline(never)]
+    pub(crate) fn watch<K: Kernel>(&mut self, queue: u32) {
+        let &Queue { port, output, vc, vcs, .. } = &self.queues[queue];
+        let router = self.inputs[port].router;
+        let lane = self.watchers.lane(router, queue);
+        self.watchers.fall_asleep(router, lane);
+        let (first, end) = (self.tables.first_port[router], self.tables.first_port[router + 1]);
+        // That time alone makes room at the chosen output was seen to when the head was looked at.
+        if output != NONE {
+            let vcs = vc.into()..u32::from(vc + vcs.max(1));
+            self.watchers.enter(lane, self.watched.chosen, vcs, &mut self.tables.outputs[output], output);
+        }
+        if !self.watched.named {
+            let all = Changes::ALL.without(Changes::ROOM);
+            (first..end).for_each(|output| self.watch_output::<K>(output, lane, all, ANY));
+        }
+        // A virtual channel of a mechanism may be one of several networks, or several queues.
+        let divided = self.settings.networks > 1 || self.tables.behind.division.queues != 1;
+        for index in 0..self.watched.outputs.len() {
+            let Watched { ports, vcs, changes } = self.watched.outputs[index].clone();
+            let vcs = if divided { ANY } else { vcs.start.into()..vcs.end.into() };
+            for output in first + u32::from(ports.start)..(first + u32::from(ports.end)).min(end) {
+                self.watch_output::<K>(output, lane, changes, vcs.clone());
+            }
+        }
+    }
+
+    /// Puts queue number `lane` of the router into the sets of `output` for `changes`, and sees to it that time alone
+    /// makes room.
+    #[inline(always)]
+    fn watch_output<K: Kernel>(&mut self, output: u32, lane: u32, changes: Changes, vcs: Range<u32>) {
+        self.watchers.enter(lane, changes, vcs, &mut self.tables.outputs[output], output);
+        if !changes.meets(Changes::ROOM.and(Changes::FREE)) {
+            return;
+        }
+        let busy = self.tables.outputs[output].busy;
+        if busy > self.now {
+            self.wake_output_at(output, busy);
+        } else if let Some(room) = self.full_until::<K>(output, self.least::<K>()) {
+            self.wake_output_at(output, room);
+        }
+    }
+
+    /// The head of `queue`, of input `port`, sleeps until `output` has room. That time alone makes room has been seen
+    /// to.
+    #[inline(always)]
+    pub(crate) fn watch_for_room(&mut self, port: u32, queue: u32, output: u32) {
+        let router = self.inputs[port].router;
+        let lane = self.watchers.lane(router, queue);
+        self.watchers.fall_asleep(router, lane);
+        self.watchers.enter(lane, Changes::ROOM, ANY, &mut self.tables.outputs[output], output);
+    }
+
+    /// Phits of the smallest flit that somebody may wait with, as far as the kernel knows.
+    #[inline(always)]
+    fn least<K: Kernel>(&self) -> u32 {
+        if K::SIZED || self.settings.alike { self.settings.size } else { 1 }
+    }
+
+    /// `output` may have room, or has become free: those who wait for that are looked at.
+    #[inline(never)]
+    pub(crate) fn call_watchers<K: Kernel>(&mut self, output: u32) {
+        if !self.watchers.is_exact() {
+            return self.rouse_watchers::<K>(output, Changes::ALL);
+        }
+        let &Output { waiters, busy, vc, vcs, .. } = &self.tables.outputs[output];
+        let changes = Changes::of_bits(waiters as u8);
+        if !changes.meets(Changes::ROOM.and(Changes::FREE)) {
+            return;
+        }
+        if busy > self.next_look {
+            return self.wake_output_at(output, busy);
+        }
+        let size = self.least::<K>();
+        if let Some(room) = self.full_until::<K>(output, size) {
+            return self.wake_output_at(output, room);
+        }
+        if changes.has(Changes::FREE) {
+            self.rouse_watchers::<K>(output, Changes::FREE);
+        }
+        if changes.has(Changes::ROOM) {
+            let mut left = false;
+            for channel in vc..vc + u32::from(vcs) {
+                match self.tables.channels[channel].credits >= size as i32 {
+                    true => self.rouse_for_room::<K>(output, channel),
+                    false => left |= self.watchers.is_wanted(channel),
+                }
+            }
+            if !left {
+                self.tables.outputs[output].waiters &= !u64::from(Changes::ROOM.bits());
+            }
+        }
+    }
+
+    /// Those who wait for room in `channel` of `output` are looked at.
+    #[inline(always)]
+    fn rouse_for_room<K: Kernel>(&mut self, output: u32, channel: u32) {
+        let router = self.tables.outputs[output].router;
+        for word in 0..self.watchers.words() {
+            let woken = self.watchers.take_for_room(router, channel, word);
+            self.rouse::<K>(router, word, woken);
+        }
+    }
+
+    /// The queues `woken` of word `word` of `router` are looked at.
+    #[inline(always)]
+    fn rouse<K: Kernel>(&mut self, router: u32, word: u32, mut woken: u64) {
+        let first = self.watchers.first_of(router, word);
+        while woken != 0 {
+            let queue = first + woken.trailing_zeros();
+            woken &= woken - 1;
+            self.offer::<K>(self.queues[queue].port, queue);
+        }
+    }
+
+    /// A credit has come back to virtual channel `vc` of `output`, which had `before` phits of credits.
+    #[inline(always)]
+    pub(crate) fn credit_watchers<K: Kernel>(&mut self, output: u32, vc: u32, before: i32) {
+        if !self.watchers.is_exact() {
+            return self.rouse_watchers::<K>(output, Changes::ALL);
+        }
+        let changes = Changes::of_bits(self.tables.outputs[output].waiters as u8);
+        if changes.has(Changes::FALL) && self.watchers.minds_falls(output, vc) {
+            self.rouse_watchers::<K>(output, Changes::FALL);
+        }
+        if changes.has(Changes::ROOM) && before < self.settings.enough {
+            self.credit_for_room::<K>(output, self.tables.outputs[output].vc + vc);
+        }
+    }
+
+    /// Credits have come back to `channel` of `output`, in which somebody may wait for room.
+    #[inline(always)]
+    fn credit_for_room<K: Kernel>(&mut self, output: u32, channel: u32) {
+        if !self.watchers.is_wanted(channel) {
+            return;
+        }
+        let busy = self.tables.outputs[output].busy;
+        if busy > self.next_look {
+            self.wake_output_at(output, busy);
+        } else if let Some(room) = self.full_until::<K>(output, self.least::<K>()) {
+            self.wake_output_at(output, room);
+        } else {
+            self.rouse_for_room::<K>(output, channel);
+        }
+    }
+
+    /// `output` is about to be granted: those who wait for more to be in it are looked at again.
+    #[inline(always)]
+    pub(crate) fn grant_before_watchers<K: Kernel>(&mut self, output: u32) {
+        self.rouse_watchers::<K>(output, if self.watchers.is_exact() { Changes::RISE } else { Changes::ALL });
+    }
+
+    /// `output` has been granted: those who wait for room are looked at when it is free again, if time alone makes it.
+    #[inline(always)]
+    pub(crate) fn call_watchers_when_free<K: Kernel>(&mut self, output: u32) {
+        let &Output { waiters, busy, vc, vcs, .. } = &self.tables.outputs[output];
+        let (changes, size) = (Changes::of_bits(waiters as u8), self.least::<K>() as i32);
+        let mut channels = vc..vc + u32::from(vcs);
+        let room = |channel: u32| self.tables.channels[channel].credits >= size && self.watchers.is_wanted(channel);
+        if changes.has(Changes::FREE) || changes.has(Changes::ROOM) && channels.any(room) {
+            self.wake_output_at(output, busy);
+        }
+    }
+
+    /// Those who wait for one of `changes` of `output` are looked at.
+    #[inline(never)]
+    pub(crate) fn rouse_watchers<K: Kernel>(&mut self, output: u32, changes: Changes) {
+        let record = &mut self.tables.outputs[output];
+        let changes = Changes::of_bits(record.waiters as u8 & changes.bits());
+        if changes == Changes::NONE {
+            return;
+        }
+        record.waiters &= !u64::from(changes.bits());
+        let (router, vc, vcs) = (record.router, record.vc, record.vcs);
+        if changes.has(Changes::ROOM) {
+            (vc..vc + u32::from(vcs)).for_each(|channel| self.rouse_for_room::<K>(output, channel));
+        }
+        for word in 0..self.watchers.words() {
+            let woken = self.watchers.take(router, output, changes, word);
+            self.rouse::<K>(router, word, woken);
+        }
+    }
+}
