@@ -12,7 +12,7 @@ FIXTURES = (HealthCheck.function_scoped_fixture, HealthCheck.too_slow)
 MORE = int(os.environ.get("PHIT_MORE", "1"))
 """So many times as many examples."""
 
-UNFORESEEN = "this should not happen"
+UNFORESEEN = "unexpected failure"
 
 SMALL: dict[str, Any] = {
     "topology": {"kind": "single", "endpoints": 4},

@@ -70,7 +70,7 @@ def test_slow_links_carry_their_part() -> None:
     in_phits = scenario(ring, pattern, links={"endpoint": {"bandwidth": 0.1}})
     in_phits["traffic"]["load_unit"] = "phits"
     assert phit.bound(in_phits).load == Fraction(1, 10)
-    with pytest.raises(InputError, match="multiples of a part"):
+    with pytest.raises(InputError, match="multiples of a common part"):
         phit.bound(scenario(torus(4, 4), links={"dim0": {"bandwidth": 0.001}, "dim1": {"bandwidth": 10**9}}))
 
 
@@ -232,7 +232,7 @@ def test_what_has_no_bound_is_refused() -> None:
     silent = {"kind": "hotspot", "targets": [3], "share": 0.3, "background": {"kind": "by_endpoint", "parts": []}}
     with pytest.raises(phit.ScenarioError, match=r'^traffic.pattern.kind = "hotspot": this pattern'):
         phit.bound(scenario(torus(4), silent))
-    with pytest.raises(InputError, match="nobody sends"):
+    with pytest.raises(InputError, match="no endpoint sends"):
         phit.bound(scenario(torus(4), {"kind": "by_endpoint", "parts": []}))
     with pytest.raises(InputError, match="sweep"):
         phit.bound({**scenario(torus(4)), "sweep": {"seeds": 2}})

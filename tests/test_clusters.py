@@ -48,7 +48,7 @@ def points_in(folder: Path) -> int:
     ("table", "words"),
     [
         ({"partitoin": "x"}, "cluster.partitoin: unknown key; expected one of partition"),
-        ({"time": "long"}, "cluster.time long: expected a time, as 2h"),
+        ({"time": "long"}, "cluster.time long: expected a time such as 2h"),
         ({"batch": "0s"}, "cluster.batch = 0s: expected more than 0"),
         ({"jobs": 0}, "cluster.jobs = 0: expected a whole number"),
         ({"account": 7}, "cluster.account = 7: expected a text"),
@@ -120,7 +120,7 @@ def test_a_point_that_no_job_survives_fails_and_the_others_are_run(
     found = dict(cursed.answers(print))
     assert {i: str(answer) for i, answer in found.items() if i != 2} == dict.fromkeys((0, 1, 3), "done")
     assert isinstance(found[2], SimulationError)
-    assert "3 jobs were lost with it" in str(found[2])
+    assert "3 jobs in succession were lost with it" in str(found[2])
     # The job that answered something before it was lost does not count.
     assert made == [[0, 1, 2, 3], [2, 3], [2, 3], [2, 3], [3]]
 
@@ -162,7 +162,7 @@ def test_where_no_scheduler_is_the_message_says_so(cli: Cli, write: Write, tmp_p
     status, _, err = cli("sweep", write(experiment()), "--out", tmp_path / "r", "--executor", "dask://127.0.0.1:1")
     (line,) = [line for line in err.splitlines() if line.startswith("phit: error:")]
     assert status == 2
-    assert "dask://127.0.0.1:1: no scheduler of Dask answers there" in line
+    assert "dask://127.0.0.1:1: no Dask scheduler answers there" in line
 
 
 @pytest.fixture(scope="module")

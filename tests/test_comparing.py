@@ -135,7 +135,7 @@ def test_what_cannot_be_compared_is_refused(kept: Path, cli: Cli, write: Write, 
     swept = write(small(sweep=LOADS))
     for arguments, words in (
         ((kept, swept), "has a [sweep]"),
-        ((kept, kept, "--y", "latency"), "no quantity that is one number"),
+        ((kept, kept, "--y", "latency"), "no quantity with one number"),
         ((kept, tmp_path), "not a results folder"),
     ):
         status, _, err = cli("compare", *arguments)
@@ -145,7 +145,7 @@ def test_what_cannot_be_compared_is_refused(kept: Path, cli: Cli, write: Write, 
         phit.compare(kept, swept)
     gone = shutil.copytree(kept, tmp_path / "gone")
     next((gone / "points").iterdir()).unlink()
-    with pytest.raises(ResultsError, match="no such point"):
+    with pytest.raises(ResultsError, match="this point is missing"):
         phit.compare(kept, gone)
 
 

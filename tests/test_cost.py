@@ -97,7 +97,7 @@ def test_without_a_scenario_it_is_table_one() -> None:
     [
         (["cost", "contenton"], ["contenton", 'did you mean "contention"']),
         (["cost", "contention", "nowhere.toml"], ["nowhere.toml", "no such file"]),
-        (["cost", "contention", "--set", "seed=2"], ["no scenario"]),
+        (["cost", "contention", "--set", "seed=2"], ["file of a scenario"]),
     ],
 )
 def test_bad_input(cli: Cli, arguments: list[str], words: list[str]) -> None:

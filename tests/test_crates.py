@@ -50,7 +50,7 @@ def test_a_crate_is_written(tmp_path: Path, cli: Cli) -> None:
     assert "pub struct MyRouting {" in (folder / "src" / "mechanism.rs").read_text(encoding="utf-8")
     # It is never written over.
     status, _, err = cli("new-mechanism", "my_routing", "--engine", ROOT, "--out", folder)
-    assert (status, "is there already" in err) == (2, True)
+    assert (status, "exists already" in err) == (2, True)
 
 
 def test_the_engine_can_be_a_repository(tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_an_engine_of_another_version_is_refused(monkeypatch: pytest.MonkeyPatch
         other: Any = SimpleNamespace(__version__=there)
         monkeypatch.setitem(sys.modules, "mine._engine", other)
         with pytest.raises(
-            ImportError, match=rf"the engine mine is of Phit {re.escape(there)}, and this package is Phit 0\.2\.0"
+            ImportError, match=rf"mine was built for Phit {re.escape(there)}, but this package is Phit 0\.2\.0"
         ):
             engines.install()
     engine: Any = SimpleNamespace(__version__="0.2.0")

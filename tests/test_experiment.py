@@ -184,7 +184,7 @@ def test_points_of_a_sweep_have_one_cycle() -> None:
     with pytest.raises(InputError) as raised:
         Experiment.read(document).points()
     assert str(raised.value) == (
-        "units: the points have cycles of 8/5 ns and 1/5 ns, so that their times could not be compared; "
+        "units: the points have cycles of 8/5 ns and 1/5 ns, so their times cannot be compared; "
         'add cycle = "1/5 ns" to [units]'
     )
     points = Experiment.read(document, ["units.cycle=1/5 ns"]).points()
@@ -202,7 +202,7 @@ def test_points_of_a_sweep_have_one_phit() -> None:
     with pytest.raises(InputError) as raised:
         Experiment.read(document).points()
     assert str(raised.value) == (
-        "units: the points have phits of 32 bit and 16 bit, so that their sizes and loads could not be compared; "
+        "units: the points have phits of 32 bit and 16 bit, so their sizes and loads cannot be compared; "
         'add phit = "16 bit" to [units]'
     )
     points = Experiment.read(document, ["units.phit=16 bit"]).points()

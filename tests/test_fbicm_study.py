@@ -35,7 +35,7 @@ def test_figures_from_end_to_end(cli: Cli, tmp_path: Path) -> None:
     # Shown are the claims that these figures say something of; the others are counted.
     shown = {name for name, verdict in found.items() if verdict != "not run"}
     assert {name for name in found if f" {name} " in out} == shown
-    assert f"{len(found) - len(shown)} claims are about other figures, which have not been run" in err
+    assert f"{len(found) - len(shown)} claims belong to figures that have not been run" in err
 
 
 def test_every_case_is_a_valid_scenario() -> None:

@@ -88,7 +88,7 @@ def test_a_graph_may_be_of_rustworkx_or_a_matrix() -> None:
             return [(0, 1, {"parallel": 2}), (1, 2, 1.0)]
 
     assert phit.graph(Indexed(), endpoints=4) == expected
-    with pytest.raises(InputError, match="links from 0 to 1: 1, and back: 0; expected as many"):
+    with pytest.raises(InputError, match="links from 0 to 1: 1, and back: 0; expected equal numbers"):
         phit.graph([[0, 1], [0, 0]])
     with pytest.raises(InputError, match="row 1 of the matrix has 1 values; expected 2"):
         phit.graph([[0, 1], [1]])
@@ -134,7 +134,7 @@ TWICE_ONE_ID = (
 @pytest.mark.parametrize(
     ("name", "text", "expected"),
     [
-        ("a.csv", "source,target\n0,1\n1,0\n1,2\n", "line 4: '1' to '2' stands there in one direction, others in both"),
+        ("a.csv", "source,target\n0,1\n1,0\n1,2\n", "line 4: '1' to '2' is listed in one direction, others in both"),
         ("a.csv", "source,target\n0,1\n2,3\n", "line 3: no links lead from router '2' to '0' (2 of 4 routers"),
         ("a.csv", "source,target\n0,1,2\n", "line 2: 3 values; expected 2"),
         ("a.csv", "source,target\n0,\n", "line 2: the name of a router is missing"),
@@ -154,7 +154,7 @@ TWICE_ONE_ID = (
         (
             "a.graphml",
             HEAD + '<node id="a"/>\n<node id="a"/></graph></graphml>',
-            "line 3: node 'a' is there already: line 2",
+            "line 3: node 'a' is already defined in line 2",
         ),
         ("a.graphml", HEAD + TWICE_ONE_ID, "2 nodes and 1 edges were read, and 2 and 2 stand there"),
         ("a.gml", "graph [ node [ id 0 ] edge [ source 0 target 1 ] ]", "not valid GML"),
@@ -176,7 +176,7 @@ def test_too_many_kinds_of_links_are_refused(tmp_path: Path) -> None:
 
 def test_what_the_file_says_cannot_be_said_again(tmp_path: Path) -> None:
     path = written(tmp_path / "net.csv", "source,target\n0,1\n")
-    with pytest.raises(InputError, match=r"topology\.links: the file says it"):
+    with pytest.raises(InputError, match=r"topology\.links: the file gives it"):
         section(path, links=[[0, 1]])
     with pytest.raises(InputError, match=r"no such file"):
         read(tmp_path / "none.csv")
@@ -242,8 +242,8 @@ def test_infragraph_names_instances_and_components(tmp_path: Path) -> None:
         ({"instance": "host[4]"}, "edges[0].ep1.instance: index '4'; expected a number below 4"),
         ({"instance": "guest"}, "edges[0].ep1: there is no instance 'guest'"),
         ({"component": "fan"}, "edges[0].ep1: there is no component 'fan' in 'host'"),
-        ({"component": "nic[0"}, "edges[0].ep1.component: 'nic[0'; expected a name, or one with indices"),
-        ({"instance": "host"}, "edges[0]: 4 instances at ep1 and 1 at ep2; expected as many"),
+        ({"component": "nic[0"}, "edges[0].ep1.component: 'nic[0'; expected a name, or a name with indices"),
+        ({"instance": "host"}, "edges[0]: 4 instances at ep1 and 1 at ep2; expected equal numbers"),
     ],
 )
 def test_mistakes_in_infragraph_are_named(tmp_path: Path, change: dict[str, str], expected: str) -> None:
@@ -384,10 +384,10 @@ def test_attributes_and_types_of_others_are_left_out_and_counted(tmp_path: Path)
     found, _ = network.section(None, 1)
     assert found["links"] == [[0, 1], [0, 1], [1, 2]]
     assert [(row["what"], row["count"], row["first"]) for row in found["left_out"]] == [
-        ("speeds of links that are not said as `bandwidth`", 1, "line 12"),
+        ("speeds of links that are not given as `bandwidth`", 1, "line 12"),
         ("types of nodes that name neither a router nor an endpoint", 2, "line 8"),
         ("routers without a link", 1, "line 11"),
-        ("attributes that nothing here looks at (Country, LinkSpeedRaw)", 2, "line 9"),
+        ("attributes that Phit does not use (Country, LinkSpeedRaw)", 2, "line 9"),
     ]
     # The engine keeps it with the scenario, and phit.verify says it.
     scenario = {"topology": {"kind": "graph", "file": str(tmp_path / "net.graphml")}, "traffic": {"load": 0.1}}
@@ -494,7 +494,7 @@ def test_dot_is_read_as_graphviz_means_it(tmp_path: Path) -> None:
         ("graph { a -- b ", "not valid DOT"),
         ("graph { a -- b } graph { c -- d }", "2 graphs; expected one"),
         ("graph { node [type=host]; a -- b }", "node: a default for type; expected it at each node"),
-        ("digraph { a -> b -> a; b -> c }", "stands there in one direction, others in both"),
+        ("digraph { a -> b -> a; b -> c }", "is listed in one direction, others in both"),
     ]:
         with pytest.raises(InputError, match=re.escape(expected)):
             found(text)

@@ -959,7 +959,7 @@ def test_a_printed_run_is_as_long_as_it_was(tmp_path: Path) -> None:
     # Links, not routers.
     assert found.numbers == {"accepted_load": 0.05, "latency_mean": 16.1, "hops_mean": 2.5}
     file.write_text("Nothing of the kind", encoding="utf-8")
-    with pytest.raises(phit.InputError, match="expected what"):
+    with pytest.raises(phit.InputError, match="expected the output"):
         recognised(file)
 
 

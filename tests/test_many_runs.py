@@ -177,7 +177,7 @@ def test_a_point_that_no_process_survives_fails_and_the_others_are_run(write: Wr
     command = [sys.executable, "-W", "ignore", "-c", CURSED, str(write(seeds(1, 2, 3, 4, 5))), str(tmp_path / "r")]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert "SimulationError: 1 of 5 points failed" in ended.stderr
-    assert "seed=3: 3 processes were lost with it, one after another (exit status 7)" in ended.stderr
+    assert "seed=3: 3 processes in succession were lost with it (exit status 7)" in ended.stderr
     assert sorted(pl.read_parquet(tmp_path / "r" / "points.parquet")["seed"]) == [1, 2, 4, 5]
 
 
@@ -197,7 +197,7 @@ def test_a_program_that_its_processes_run_again_is_told_so(write: Write, tmp_pat
     command = [sys.executable, str(program), str(write(seeds(1, 2, 3)))]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert ended.returncode == 1
-    assert "3 processes of the sweep have ended before they did anything (exit status 1)" in ended.stderr
+    assert "3 processes of the sweep ended before they did anything (exit status 1)" in ended.stderr
 
 
 GONE = """

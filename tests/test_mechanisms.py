@@ -272,7 +272,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"file": "mine.py"}, "routing.function: this key is missing"),
     ({"file": "none.py", "function": "base"}, "no such file"),
     ({"file": "mine.py", "function": "bas"}, "expected one of base"),
-    ({"file": "mine.py", "function": "over"}, "expected one decorated by phit.trigger"),
+    ({"file": "mine.py", "function": "over"}, "expected a function decorated by phit.trigger"),
     ({"file": "mine.py", "function": "base", "source": ["x"]}, "leave one of the two out"),
     ({"source": "x", "function": "base"}, "routing.source: expected a list of lines"),
     ({"file": "mine.py", "function": "base", "parameters": {"treshold": 1}}, 'did you mean "threshold"'),
@@ -338,7 +338,7 @@ def test_the_notebook_runs() -> None:
 def test_a_function_without_a_text_is_refused() -> None:
     scope: dict[str, Any] = {"phit": phit}
     exec("@phit.trigger\ndef mine(view, packet):\n    return True\n", scope)
-    with pytest.raises(phit.InputError, match="its source text is not known"):
+    with pytest.raises(phit.InputError, match="its source text is unknown"):
         scope["mine"].table()
 
 

@@ -112,7 +112,7 @@ def test_threads_that_share_a_core_are_told_of(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(os, "cpu_count", lambda: 4)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {3})
     with job(2) as (first, _):
-        with pytest.warns(UserWarning, match=r"a process of 2 threads to 1 core; `mpirun --bind-to none` leaves"):
+        with pytest.warns(UserWarning, match=r"a process of 2 threads to 1 core; `mpirun --bind-to none` gives"):
             first.run(json.dumps(dragonfly(cycles=100)), threads=2)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -130,7 +130,7 @@ def test_without_mpi_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(mpi, "_joined", None)
     monkeypatch.setitem(sys.modules, "mpi4py", None)
     monkeypatch.delitem(sys.modules, "phit.running.mpi_transport", raising=False)
-    with pytest.raises(phit.InputError, match=r"--mpi: expected the extra phit\[mpi\] to be installed"):
+    with pytest.raises(phit.InputError, match=r"--mpi: expected the extra phit\[mpi\] and an MPI library"):
         mpi.join()
 
 

@@ -305,5 +305,5 @@ def test_a_fabric_has_faults_by_its_names() -> None:
 
 def test_names_that_a_file_gives_are_not_given_again(tmp_path: Path) -> None:
     (tmp_path / "net.csv").write_text("source,target\na,b\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"topology\.names: the file says it"):
+    with pytest.raises(InputError, match=r"topology\.names: the file gives it"):
         inlined({"kind": "graph", "file": str(tmp_path / "net.csv"), "names": {"routers": ["a", "b"]}})

@@ -83,7 +83,7 @@ def test_what_cannot_be_looked_for_is_refused(cli: Cli, write: Write, tmp_path: 
     status, _, err = cli("saturate", write(curves()), *LOADS, "--plot")
     assert (status, err) == (
         2,
-        "phit: error: --plot: expected --out DIR, where the bars are written when all curves are known\n",
+        "phit: error: --plot: expected --out DIR, the folder for the bars\n",
     )
     status, _, err = cli("saturate", write(curves()), "--from", 0.5, "--to", 0.2)
     assert (status, err.count("first (--from) = 0.5")) == (2, 1)

@@ -170,7 +170,7 @@ def test_folders_that_contradict_one_another_are_not_merged(tmp_path: Path) -> N
     changed(two, lambda point: point["summary"].update(cpu_seconds=1e6))
     assert phit.merge(tmp_path / "fine", [one, two]).missing == 0
     changed(two, lambda point: point["summary"].update(latency_mean=1.0))
-    with pytest.raises(phit.ResultsError, match="other results of this point"):
+    with pytest.raises(phit.ResultsError, match="other results for this point"):
         phit.merge(tmp_path / "r", [one, two])
     phit.sweep(experiment(loads=1, topology__h=1), other, workers=1)
     with pytest.raises(phit.ResultsError, match=r"topology\.h is 2 there and 1 here"):

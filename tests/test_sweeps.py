@@ -198,7 +198,7 @@ def test_a_folder_of_another_format_is_refused_as_it_is(cli: Cli, write: Write, 
     for command in (["report", folder], ["sweep", document, "--out", folder]):
         status, out, err = cli(*command)
         assert (status, out, err.count("\n")) == (2, "", 1)
-        assert "results of format 1; this version of phit reads format 2: choose another folder" in err
+        assert "results of format 1, but this version of phit reads format 2: choose another folder" in err
     assert files(folder) == before
 
 
@@ -211,6 +211,6 @@ def test_a_corrupt_point_is_run_again_with_a_warning(damage: Any, cli: Cli, writ
     victim.write_bytes(damage(victim.read_bytes()))
     status, _, err = cli("sweep", document, "--out", folder)
     assert status == 0
-    assert f"warning: {victim}: this finished point cannot be read; it is run again" in err
+    assert f"warning: {victim}: cannot read this finished point, so it is run again" in err
     assert "1 points to run, 2 already there" in err
     assert pl.read_parquet(folder / "points.parquet").select(rows.columns).equals(rows)

@@ -316,7 +316,7 @@ def test_a_figure_and_a_table_from_end_to_end(cli: Cli, tmp_path: Path) -> None:
     assert "T9" in shown
     assert "T13" not in shown
     assert {claim for claim in BY_ID if f" {claim} " in out} == shown
-    assert f"{len(BY_ID) - len(shown)} claims are about other figures, which have not been run" in err
+    assert f"{len(BY_ID) - len(shown)} claims belong to figures that have not been run" in err
     page = (folder / "report.md").read_text()
     assert "Table I: packets sent to one router" in page
     assert "| claim | `text` | `fitted` | `deep` | `text, carried` |" in page

@@ -142,7 +142,7 @@ def test_cycles_and_phits_beyond_32_bits_are_refused(tmp_path: Path) -> None:
     block = file(tmp_path, BLOCK_IO.replace("8192", str(2**32)), "block.csv")
     with pytest.raises(InputError, match="line 2: column size: 4294967296 bytes are 4,294,967,296 phits"):
         traces.read(block, 8, unit="us")
-    with pytest.raises(InputError, match="request_bytes = 4294967296: these are 4,294,967,296 phits"):
+    with pytest.raises(InputError, match="request_bytes = 4294967296: that is 4,294,967,296 phits"):
         traces.read(file(tmp_path, BLOCK_IO), 8, request_bytes=2**32)
 
 

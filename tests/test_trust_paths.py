@@ -241,8 +241,8 @@ def test_a_damaged_point_is_put_aside(kept: Path, cli: Cli, write: Write, tmp_pa
     path.write_text(json.dumps(point))
     status, _, err = cli("sweep", write(small(sweep=LOADS | {"name": "r"})), "--out", folder)
     assert (status, "1 points to run, 1 already there" in err) == (0, True)
-    assert f"{path}: this finished point cannot be read" in err
-    assert "its digest is another" in err
+    assert f"{path}: cannot read this finished point" in err
+    assert "its digest does not match" in err
     assert damaged(folder) == [f"{path.stem}.damaged"]
     assert json.loads(path.read_text())["summary"]["packets"] == point["summary"]["packets"] - 1
 

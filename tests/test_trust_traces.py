@@ -84,7 +84,7 @@ def test_columns_that_are_not_used_are_named(tmp_path: Path) -> None:
 
 def test_a_trace_outside_of_what_is_measured_is_told(cli: Cli, write: Write, tmp_path: Path) -> None:
     document = small(traffic={"trace": [[0, 0, 1, 4], [5, 1, 2, 4]]}) | {"measure": {"warmup": 50, "cycles": 100}}
-    words = "no packet of it was measured: its messages are of the cycles 0 to 5, and"
+    words = "no packet was measured: the messages are from cycles 0 to 5, but"
     with pytest.warns(UserWarning, match=words):
         phit.run(document)
     sweep = document | {"sweep": {"product": {"measure.warmup": [0, 50]}}}

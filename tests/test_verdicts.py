@@ -249,7 +249,7 @@ def test_budgets(text: str, expected: float) -> None:
 
 @pytest.mark.parametrize("text", ["", "2", "h", "2h!", "two hours", "2x"])
 def test_what_is_no_budget(text: str) -> None:
-    with pytest.raises(InputError, match="expected a time, as 2h"):
+    with pytest.raises(InputError, match="expected a time such as 2h"):
         budget.seconds(text)
 
 
@@ -347,5 +347,5 @@ def test_a_budget_that_is_spent_runs_nothing(tmp_path: Path) -> None:
     reproduce(switches(), scale=Scale.SMOKE, out=tmp_path, where=Where(workers=1), budget=0, say=said.append)
     assert runs(tmp_path) == {2: [1], 3: [1], 4: [1]}
     assert any(line.startswith("undecided when the budget was spent: S2 (") for line in said)
-    with pytest.raises(InputError, match="with --no-run nothing is run"):
+    with pytest.raises(InputError, match="expected no --no-run, which runs nothing"):
         reproduce(switches(), scale=Scale.SMOKE, out=tmp_path, run=False, budget=1)

@@ -1,10 +1,10 @@
 """Phit: fast, exact simulation of lossless interconnection networks.
 
-`run` simulates a scenario and `sweep` the points of an experiment; `saturate` looks for the load at which a network
-saturates, `bound` proves what it cannot exceed, and `trace_packet` follows single packets. `load`, `complete`, `verify`
-and `routes` look at a scenario without running it; `schema` and `catalogue` say what a scenario may contain. `trigger`,
-`rule`, `pattern` and `probe` make mechanisms of Python functions. Bad input raises a `PhitError`, which is a
-`ValueError`: a `ScenarioError` for a scenario that cannot be simulated.
+`run` simulates a scenario, and `sweep` simulates the points of an experiment. `saturate` searches for the load at which
+a network saturates. `bound` proves an upper limit of that load. `trace_packet` follows single packets. `load`,
+`complete`, `verify` and `routes` examine a scenario without running it. `schema` and `catalogue` list everything that a
+scenario may contain. `trigger`, `rule`, `pattern` and `probe` turn Python functions into mechanisms. Bad input raises a
+`PhitError`, which is a `ValueError`: a `ScenarioError` for a scenario that cannot be simulated.
 
 >>> import phit
 >>> result = phit.run("scenario.toml")  # doctest: +SKIP
@@ -15,7 +15,7 @@ import json
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-# It puts the engine in its place, from which all others take it.
+# This import installs the chosen engine as `phit._phit`, before any other module imports it.
 from phit.base import engine as _engine
 
 # isort: split
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from phit.store.result import Result
     from phit.throughput import Bounds, Limit, bound
 else:
-    # Imported when first asked for: the processes of a sweep, which only simulate, start in a fifth of the time.
+    # Imported on first use. Processes of a sweep only simulate, and so start in a fifth of the time.
     _LATER = {
         name: module
         for module, names in {
@@ -74,7 +74,7 @@ else:
 
 
 ENGINE = _engine.NAME
-"""Name of the engine: `phit`, or that of an extension with kinds of its own."""
+"""Name of the engine: `phit`, or the name of an extension that adds kinds."""
 
 __all__ = [
     "Bounds",

@@ -5,15 +5,18 @@ import sys
 
 
 def main() -> int:
-    """Runs the command line. It is imported here, because the processes of a sweep import this module, too."""
-    # Most objects are what is imported, which stays: to look for garbage among them takes a sixth of the start.
+    """Runs the command line.
+
+    The import is inside, because the processes of a sweep import this module, too.
+    """
+    # Most objects are imported modules, which stay. Searching them for garbage takes a sixth of the start-up time.
     gc.set_threshold(100_000)
     from phit.cli import main
 
     try:
         return main()
     finally:
-        # At the end all of it goes with the process.
+        # All objects go with the process: a last search for garbage would be wasted.
         gc.freeze()
 
 

@@ -1,1 +1,1 @@
-"""What all other packages use: errors, text, files, the machine."""
+"""The foundations of the package: errors, text, files and the machine."""

@@ -1,4 +1,7 @@
-"""Quantities with their units, as "200 ns", "512 B" or "20 Gb/s": what the engine reads where keys count something."""
+"""Quantities with units, such as "200 ns", "512 B" or "20 Gb/s".
+
+The engine reads the same notation in keys that count cycles, phits or rates.
+"""
 
 import re
 from dataclasses import dataclass
@@ -15,28 +18,28 @@ _SIZE = re.compile(r"(?:([kMGT]?)(B|b|bit)|([kKmMgGtT])iB)", re.ASCII)
 
 @dataclass(frozen=True)
 class Amount:
-    """A quantity."""
+    """A quantity with a unit."""
 
     kind: Kind
     number: Fraction
-    """In its unit."""
+    """The number in front of the unit."""
     unit: str
     size: Fraction
-    """The unit in seconds, bits, or bits per second."""
+    """The size of the unit in seconds, bits, or bits per second."""
 
     @property
     def value(self) -> Fraction:
-        """In seconds, bits, or bits per second."""
+        """The quantity in seconds, bits, or bits per second."""
         return self.number * self.size
 
     def of(self, number: Fraction) -> str:
-        """The quantity of so many of this unit, as a scenario has it."""
+        """The text of a quantity of `number` of this unit, as a scenario writes it."""
         decimal = f"{float(number):.12g}"
         return f"{decimal if 'e' not in decimal and Fraction(decimal) == number else number} {self.unit}"
 
 
 def amount(value: Any) -> Amount | None:
-    """The quantity that a text is, if it is one."""
+    """The quantity that `value` spells, or `None` if it spells none."""
     match = _QUANTITY.fullmatch(value) if isinstance(value, str) else None
     if match is None or (found := _unit(match[3])) is None:
         return None

@@ -1,8 +1,8 @@
-"""Which engine runs: the package's own, or an extension that somebody has built with kinds of their own.
+"""Chooses the engine: the package's own extension module, or an installed one with additional kinds.
 
-Such an extension is a Rust crate outside the repository, written by ``phit new-mechanism``. Installed, it is found by
-the entry point group `phit.engines`, and takes the place of the package's own extension wherever that is imported. To
-import this module puts it there.
+An additional engine is a Rust crate outside the repository, written by ``phit new-mechanism``. An installed one is
+found by the entry point group `phit.engines`. It replaces the package's own extension wherever `phit._phit` is
+imported. Importing this module makes the replacement.
 """
 
 import os
@@ -16,26 +16,26 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 GROUP = "phit.engines"
-"""Of entry points: each names the module of an extension."""
+"""Group of entry points; each names the module of an extension."""
 
 CHOICE = "PHIT_ENGINE"
-"""Environment variable: the name of the extension to use where there are several, or `phit` for the package's own."""
+"""Environment variable that names the extension to use if there are several, or `phit` for the package's own."""
 
 OWN = "phit"
 
 
 def installed() -> "dict[str, EntryPoint]":
-    """The extensions that are installed, by name."""
+    """The installed extensions, by name."""
     if not any(map(_names_one, sys.path)):
         return {}
-    # It takes longer to import than the package.
+    # This import takes longer than the import of the whole package.
     from importlib.metadata import entry_points
 
     return {entry.name: entry for entry in entry_points(group=GROUP)}
 
 
 def _names_one(folder: str) -> bool:
-    """Whether what is installed in a folder may name an extension."""
+    """Whether a distribution in this folder may declare an extension."""
     for file in Path(folder).glob("*-info/entry_points.txt"):
         try:
             if GROUP.encode() in file.read_bytes():
@@ -46,7 +46,7 @@ def _names_one(folder: str) -> bool:
 
 
 def version() -> str | None:
-    """The version of this package; `None` of a checkout that is not installed."""
+    """The version of this package; `None` in a checkout that is not installed."""
     from importlib import metadata
 
     try:
@@ -56,10 +56,10 @@ def version() -> str | None:
 
 
 def chosen() -> "EntryPoint | None":
-    """The extension to use instead of the package's own, if there is one.
+    """The extension that replaces the package's own engine, or `None`.
 
     Raises:
-        ImportError: there are several, and nobody has chosen; or there is none of the name that was chosen.
+        ImportError: several are installed and none is chosen, or the chosen one is not installed.
     """
     found = installed()
     name = os.environ.get(CHOICE, "")
@@ -77,10 +77,11 @@ def chosen() -> "EntryPoint | None":
 
 
 def install() -> str:
-    """Puts the engine in its place, where ``phit._phit`` is imported from; returns its name.
+    """Installs the engine as ``phit._phit`` and returns its name.
 
     Raises:
-        ImportError: it cannot be imported, or is of another version than the package, or as of `chosen`.
+        ImportError: the engine cannot be imported, belongs to another version of the package, or cannot be chosen
+            (see `chosen`).
     """
     entry = chosen()
     if entry is None:
@@ -88,12 +89,14 @@ def install() -> str:
     try:
         module: ModuleType = import_module(entry.value)
     except ImportError as error:
-        words = f"build it again, or set {CHOICE}={OWN} to do without"
+        words = f"build it again, or set {CHOICE}={OWN} to use the package's own engine"
         raise ImportError(f"the engine {entry.name} cannot be imported ({error}); {words}") from error
     there, here = getattr(module, "__version__", None), version()
     if here is not None and there != here:
-        words = f"build it again with the engine of {here}, or set {CHOICE}={OWN} to do without"
-        raise ImportError(f"the engine {entry.name} is of Phit {there}, and this package is Phit {here}: {words}")
+        words = f"build it again with the engine of {here}, or set {CHOICE}={OWN} to use the package's own engine"
+        raise ImportError(
+            f"the engine {entry.name} was built for Phit {there}, but this package is Phit {here}: {words}"
+        )
     sys.modules["phit._phit"] = module
     return entry.name
 

@@ -10,7 +10,7 @@ __all__ = ["InputError", "PhitError", "ResultsError", "ScenarioError", "Simulati
 
 
 MOST_LINES = 20
-"""Most errors of one document that are shown."""
+"""Maximum number of errors that are shown for one document."""
 
 
 class InputError(PhitError):
@@ -23,7 +23,7 @@ class InputError(PhitError):
         self.file: Path | None = None
         """The file of the document, if it came from one."""
         self.line: int | None = None
-        """The line of the key there, if it is known."""
+        """The line of the key in the file, if it is known."""
 
 
 class ResultsError(PhitError):
@@ -41,7 +41,7 @@ class SimulationError(PhitError):
 
 
 def failure(message: str) -> PhitError:
-    """An error of no kind of its own. `PhitError` is the engine's and takes messages of any length; this has an end."""
+    """A plain `PhitError` with a message of limited length; `PhitError` itself does not limit its message."""
     return PhitError(shortened(message))
 
 
@@ -51,7 +51,7 @@ def one_line(error: BaseException) -> str:
 
 
 def each_line(error: BaseException) -> list[str]:
-    """The messages of `error`: one, or of a document with several errors one for each."""
+    """The messages of `error`: one, or one for each error that was found in a document."""
     errors: Sequence[BaseException] = getattr(error, "errors", ()) if isinstance(error, ValueError) else ()
     shown = [shortened(" ".join(str(one).split())) or type(one).__name__ for one in (errors or (error,))[:MOST_LINES]]
     return shown + [f"and {len(errors) - MOST_LINES:,} more errors"] * (len(errors) > MOST_LINES)

@@ -1,4 +1,4 @@
-"""Files, written whole or not at all, and read without trusting what they are."""
+"""Files: written whole or not at all, and read with safeguards against links, pipes and devices."""
 
 import io
 import os
@@ -17,26 +17,26 @@ if TYPE_CHECKING:
     import polars as pl
 
 NAME = re.compile(r"[^\W_][\w .,;+=~()\[\]{}&%@!^-]*")
-"""What the name of a folder or file may be that stands in a document: one step of a path, with no hidden characters."""
+"""Names of folders and files that a document may give: one step of a path, without hidden characters."""
 
 LONGEST_NAME = 100
-"""Most characters of such a name."""
+"""Maximum number of characters of a name."""
 
 
 def is_name(name: str) -> bool:
-    """Whether this can be the name of a folder: one step down, and not up or elsewhere."""
+    """Whether this can be the name of a folder: one step down the path, neither up nor elsewhere."""
     return len(name) <= LONGEST_NAME and NAME.fullmatch(name) is not None and name == name.rstrip(" .")
 
 
 def name_of(text: str) -> str:
-    """A file's name for a text: what cannot stand in one becomes a line."""
+    """A file name made from a text: characters that a file name cannot have become underscores."""
     return re.sub(r"[^\w.+=,-]", "_", text)[:LONGEST_NAME].lstrip(".") or "_"
 
 
 def write_atomically(path: Path, write: Callable[[IO[bytes]], object], *, synced: bool = True) -> None:
-    """Writes a file so that at every moment the old or the new content is there, whole.
+    """Writes a file so that a reader always finds the old or the new content, whole.
 
-    `synced`: also after the machine has gone down in between, not this process alone. This takes a millisecond or so.
+    `synced`: also holds if the machine goes down, not only this process. This takes about a millisecond.
     """
     try:
         _write_atomically(path, write, synced)
@@ -61,7 +61,7 @@ def _write_atomically(path: Path, write: Callable[[IO[bytes]], object], synced: 
 
 
 def _sync(path: str | Path) -> None:
-    """Waits until what has been written to a file or folder has reached the disk."""
+    """Waits until a file or folder has reached the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -70,7 +70,7 @@ def _sync(path: str | Path) -> None:
 
 
 def write_together(folder: Path, contents: Mapping[str, bytes]) -> None:
-    """Writes files of a folder, by name, as `write_atomically` does: they reach the disk at the same time."""
+    """Writes files of a folder, by name, as atomically as `write_atomically`, and syncs them concurrently."""
     name = ""
     made: dict[str, str] = {}
     try:
@@ -105,7 +105,7 @@ def write_together(folder: Path, contents: Mapping[str, bytes]) -> None:
 
 
 def _beside(path: Path) -> tuple[int, str]:
-    """A new file beside a path, open for writing, with the rights that files are made with."""
+    """Creates a file beside a path, open for writing, with the default permissions."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     while True:
         name = f"{path.parent}/.{path.name}.{os.urandom(4).hex()}.tmp"
@@ -114,37 +114,37 @@ def _beside(path: Path) -> tuple[int, str]:
 
 
 def write_text(path: Path, text: str) -> Path:
-    """Writes a text, atomically; returns where."""
+    """Writes a text atomically and returns its path."""
     write_atomically(path, lambda file: file.write(text.encode(errors="backslashreplace")))
     return path
 
 
 LEFTOVER = re.compile(r"\..+\.(json|parquet|csv|md|svg|png|html)\.\w{8}\.tmp")
-"""The name of a file whose writer was killed."""
+"""Temporary files whose writer was killed."""
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Deletes what killed writers have left in a folder."""
+    """Deletes the temporary files of killed writers in a folder."""
     for path in folder.iterdir():
         if LEFTOVER.fullmatch(path.name) and not path.is_symlink() and path.is_file():
             path.unlink(missing_ok=True)
 
 
 def write_parquet(path: Path, frame: "pl.DataFrame") -> None:
-    """Writes a table, atomically."""
+    """Writes a table atomically."""
     write_atomically(path, lambda file: file.write(parquet(frame)))
 
 
 def parquet(frame: "pl.DataFrame") -> bytes:
     """A table as the content of a Parquet file."""
-    # In memory: of a disk that is full the library for tables makes errors of many kinds.
+    # Written in memory first: on a full disk polars raises many kinds of errors.
     content = io.BytesIO()
     frame.write_parquet(content)
     return content.getvalue()
 
 
 def read_bytes(path: Path) -> bytes:
-    """The content of a file that is no link, pipe or device: of these nobody knows where they lead, or end."""
+    """The content of a regular file. Links, pipes and devices are refused: nobody knows where they lead, or end."""
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     with os.fdopen(handle, "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -153,7 +153,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def opened_bytes(path: Path) -> BufferedReader:
-    """A file that somebody names, for reading, wherever links lead: no pipe or device, as these may never end."""
+    """A file opened for reading, wherever its links lead. Pipes and devices are refused: they may never end."""
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
@@ -164,7 +164,7 @@ def opened_bytes(path: Path) -> BufferedReader:
 def opened(
     path: Path, *, encoding: str = "utf-8", newline: str | None = None, errors: str | None = None
 ) -> TextIOWrapper:
-    """The same for a file of text."""
+    """A text file opened for reading, wherever its links lead. Pipes and devices are refused."""
     return TextIOWrapper(opened_bytes(path), encoding=encoding, newline=newline, errors=errors)
 
 
@@ -173,7 +173,7 @@ def read_parquet(path: Path) -> "pl.DataFrame":
 
     Raises:
         FileNotFoundError: there is no such file.
-        OSError: it is not Parquet, or damaged, however the reader says so.
+        OSError: the file is no Parquet file, or is damaged, whatever the reader raises.
     """
     import polars as pl
 
@@ -190,7 +190,7 @@ def read_parquet(path: Path) -> "pl.DataFrame":
 
 @contextmanager
 def _silent() -> Iterator[None]:
-    """Nothing comes to standard error: where a library panics it writes there before it raises."""
+    """Silences standard error: a library that panics writes there before it raises."""
     try:
         kept = os.dup(2)
     except OSError:

@@ -1,4 +1,4 @@
-"""Modules that take long to import, for those who may do without them: each is imported when it is first used."""
+"""Modules that take long to import: each is imported on first use."""
 
 from importlib import import_module
 from types import ModuleType
@@ -6,12 +6,12 @@ from typing import Any
 
 
 class _Later(ModuleType):
-    """Stands for a module, and hands on what is asked of it."""
+    """A placeholder for a module, which imports it when an attribute is asked for."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(import_module(self.__name__), name)
 
 
 def lazily(name: str) -> Any:
-    """The module of that name, imported when something of it is first used."""
+    """The module `name`, imported when one of its attributes is first used."""
     return _Later(name)

@@ -1,4 +1,4 @@
-"""What the machine is, and what it has left: memory, by its own account and by the limits on this process."""
+"""The machine: its description, its cores, and the memory that the system and the process's limits leave."""
 
 import os
 import platform
@@ -18,9 +18,9 @@ GROUPS = Path("/sys/fs/cgroup")
 
 
 def described() -> dict[str, Any]:
-    """What a person wants to know of work that has just ended: when, on what machine, by which command.
+    """A description of work that has just ended: when, on which machine, and by which command.
 
-    The command is `None` if Python code ran it.
+    The command is `None` if Python code ran the work.
     """
     name = Path(sys.argv[0]).name if sys.argv else ""
     ours = name == "phit" or Path(sys.argv[0]).parts[-2:] == ("phit", "__main__.py") if name else False
@@ -40,16 +40,17 @@ def _processor() -> str:
 
 
 def cores() -> int:
-    """How many cores this process may run on: not all where a scheduler or a launcher has tied it to some."""
+    """The number of cores that this process may run on, which a scheduler or launcher may have restricted."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0)) or 1
     return os.cpu_count() or 1
 
 
 def memory(processes: int = 1) -> int | None:
-    """Bytes that each of so many processes may take from now on; `None` where the system does not tell.
+    """The bytes that each of `processes` processes may still take; `None` if the system does not tell.
 
-    The least of what is free, of what the control groups of this process leave, and of its limits (`ulimit -v`).
+    This is the minimum of the free memory, the rest of the control groups' limits, and the rest of the process's own
+    limits (`ulimit -v`).
     """
     shared = [*_free(), *_groups()]
     own = [*_limits()]
@@ -74,7 +75,7 @@ def _free() -> Iterator[int]:
 
 
 def _groups() -> Iterator[int]:
-    """What is left of the limit of each control group that this process is in: both versions."""
+    """The rest of the memory limit of each control group that this process is in, for versions 1 and 2."""
     with suppress(OSError):
         for line in (PROC / "self" / "cgroup").read_text(encoding="utf-8").splitlines():
             _, controllers, path = line.split(":", 2)
@@ -88,7 +89,7 @@ def _groups() -> Iterator[int]:
             here = root / path.lstrip("/")
             for group in (here, *here.parents):
                 most, now = _number(group / limit), _number(group / used)
-                # Files that were read count as used, and make room when there is need of it.
+                # Cached files count as used memory, but the system frees them on demand.
                 read = _number(group / "memory.stat", "inactive_file ") or 0
                 if most is not None and now is not None and most < 1 << 60:
                     yield most - now + read

@@ -1,4 +1,4 @@
-"""Tables in Markdown, and what stands in them."""
+"""Markdown tables, and TOML in one line."""
 
 import json
 from collections.abc import Container, Iterable, Mapping
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def markdown_table(head: Iterable[str], rows: Iterable[Iterable[str]], numbers: Container[str] = ()) -> str:
-    """A table with a line of headings; the columns of `numbers`, by their headings, are aligned to the right."""
+    """A Markdown table with a heading line. Columns whose heading is in `numbers` are aligned to the right."""
     head = list(head)
     rule = ["---:" if heading in numbers else "---" for heading in head]
     body = [[cell.replace("|", "&#124;") for cell in row] for row in rows]
@@ -14,7 +14,7 @@ def markdown_table(head: Iterable[str], rows: Iterable[Iterable[str]], numbers: 
 
 
 def toml_line(table: Mapping[str, Any]) -> str:
-    """A scenario's table as TOML in one line of code, without its braces."""
+    """A scenario's table as one line of TOML in code marks, without its braces."""
     return f"`{_keys(table)}`"
 
 
@@ -23,5 +23,5 @@ def _keys(table: Mapping[str, Any]) -> str:
 
 
 def _value(value: Any) -> str:
-    # Strings, numbers, booleans and lists of these are the same in JSON.
+    # JSON writes strings, numbers, booleans and lists of these as TOML does.
     return f"{{ {_keys(value)} }}" if isinstance(value, Mapping) else json.dumps(value, ensure_ascii=False)

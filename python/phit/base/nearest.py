@@ -1,11 +1,11 @@
-"""The known name that an unknown one was meant to be."""
+"""The known name that a misspelt one was meant to be."""
 
 import difflib
 from collections.abc import Iterable
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known dotted name most like `name`: by all of it, or by its last part."""
+    """The known dotted name most similar to `name`, compared as a whole or by the last part."""
     names = list(known)
 
     def score(candidate: str) -> float:
@@ -18,6 +18,6 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
 
 def hint(name: str, known: Iterable[str]) -> str:
-    """`` (did you mean "x"?)``, or nothing if no known name is near."""
+    """`` (did you mean "x"?)``, or an empty string if no known name is similar."""
     found = nearest(name, known)
     return f' (did you mean "{found}"?)' if found else ""

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def readable(value: Any) -> str:
-    """A number with four significant digits, integers whole, booleans as yes and no."""
+    """A number with four significant digits; integers in full, booleans as yes and no."""
     if value is None:
         return "–"
     if isinstance(value, bool):
@@ -22,5 +22,5 @@ def readable(value: Any) -> str:
 
 
 def readable_half(half: float) -> str:
-    """Half the width of an interval with two significant digits."""
+    """Half the width of an interval, with two significant digits."""
     return readable(half) if half >= 100 else f"{half:.2g}"

@@ -1,4 +1,4 @@
-"""Means of independent runs, and how well they are known."""
+"""Means of independent runs and their confidence intervals."""
 
 import statistics
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""A terminal that writes text as text."""
+"""A terminal that prints text without interpreting it."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from phit.base.text import plain_lines
 
 
 class PlainConsole(Console):
-    """A console to which text is text: no markup, no emoji, no control characters."""
+    """A console that interprets no markup, no emoji and no control characters."""
 
     def render_str(self, text: str, **options: Any) -> Text:
         options |= {"markup": False, "emoji": False, "highlight": False}
@@ -17,5 +17,5 @@ class PlainConsole(Console):
 
 
 def terminal(stderr: bool = False) -> Console:
-    """The terminal, or what stands in its place."""
+    """A plain console on standard output or standard error."""
     return PlainConsole(stderr=stderr, highlight=False, markup=False, emoji=False)

@@ -1,7 +1,7 @@
-"""Text that comes from files, made harmless for the place where it is shown: terminal, chart, CSV, Markdown, message.
+"""Makes text from files harmless where it is shown: terminal, chart, CSV, Markdown or message.
 
-What a reader could not see, or what could steer a terminal, is written as in JSON, by its number. Every way out of the
-package goes through here: a text that is shown anywhere is a text that anybody may have written.
+Invisible characters and characters that could steer a terminal are written as JSON escapes. All output of the package
+goes through here, because anybody may have written a text that is shown.
 """
 
 import json
@@ -13,31 +13,31 @@ if TYPE_CHECKING:
     import polars as pl
 
 LONGEST_QUOTE = 80
-"""Most characters of a value that is quoted in a message."""
+"""Maximum number of characters of a value that a message quotes."""
 
 LONGEST_MESSAGE = 2000
-"""Most characters of a message; what is left out is out of its middle."""
+"""Maximum number of characters of a message; a longer one loses its middle."""
 
 LONGEST_TEXT = 4096
-"""Most characters of a text in a scenario: as of a path."""
+"""Maximum number of characters of a text in a scenario, for example of a path."""
 
 WIDTH = 160
-"""Characters of a line of a table where nobody says how wide it may be."""
+"""Width of a table in characters where the terminal has none."""
 
 MOST_DIGITS = 18
-"""Most digits of a whole number in a file: what has more is no number of anything."""
+"""Maximum number of digits of a whole number in a file; longer ones are taken for no number."""
 
 _NEITHER = "".join(f"{chr(plane + 0xFFFE)}{chr(plane + 0xFFFF)}" for plane in range(0, 0x110000, 0x10000))
 HIDDEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff\ufdd0-\ufdef"
     f"\U000e0000-\U000e007f{_NEITHER}]"
 )
-"""Characters that are no part of a text: controls, those that change its direction, halves and non-characters."""
+"""Characters that text should not have: controls, marks that change its direction, surrogates and non-characters."""
 
 _BUT_BREAKS = re.compile(rf"(?![\n\t]){HIDDEN.pattern}")
 
 FORMULA = ("=", "+", "-", "@")
-"""With these begins what a spreadsheet takes for a formula."""
+"""Characters at the beginning of a cell that make a spreadsheet read a formula."""
 
 
 def _visible(found: re.Match[str]) -> str:
@@ -45,17 +45,17 @@ def _visible(found: re.Match[str]) -> str:
 
 
 def plain(text: str) -> str:
-    """One line of text: whatever cannot be seen is written as in JSON, breaks of lines too."""
+    """One line of text, in which every invisible character, line breaks included, is a JSON escape."""
     return HIDDEN.sub(_visible, text)
 
 
 def plain_lines(text: str) -> str:
-    """The same for a text of several lines, which may be JSON: its line breaks and tabs stay."""
+    """Text of several lines, in which every invisible character except line breaks and tabs is a JSON escape."""
     return _BUT_BREAKS.sub(_visible, text)
 
 
 def shortened(text: str, most: int = LONGEST_MESSAGE) -> str:
-    """The text, or its beginning and end with how much is left out between them."""
+    """The text; if it is longer than `most`, its beginning and end with the number of characters left out."""
     if len(text) <= most:
         return text
     half = most // 2
@@ -63,18 +63,18 @@ def shortened(text: str, most: int = LONGEST_MESSAGE) -> str:
 
 
 def quoted(value: Any) -> str:
-    """A value as it stands in a message, not too long."""
+    """A value as a message shows it, shortened."""
     return plain(shortened(repr(value), LONGEST_QUOTE))
 
 
 def whole(text: str) -> int | None:
-    """The whole number that a text is, in decimal digits and below 10^18; nothing if it is something else."""
+    """The whole number that `text` spells in at most 18 decimal digits, or `None`."""
     digits = text.strip()
     return int(digits) if digits.isascii() and digits.isdecimal() and len(digits) <= MOST_DIGITS else None
 
 
 def harmless(description: Any) -> Any:
-    """A chart's description, with all its texts and names in plain characters."""
+    """A chart's description in which all texts and names are harmless."""
     if isinstance(description, str):
         return plain(description)
     if isinstance(description, Mapping):
@@ -85,18 +85,18 @@ def harmless(description: Any) -> Any:
 
 
 def in_script(description: Any) -> str:
-    """JSON that can stand in a script of an HTML page: no text in it can end the script."""
+    """JSON for a script in an HTML page: no text in it can end the script."""
     return json.dumps(description, separators=(",", ":")).replace("<", "\\u003c")
 
 
 def in_markdown(text: str) -> str:
-    """Text in Markdown that is shown as it is: no HTML, links, images or code."""
+    """Text for Markdown, shown literally: HTML, links, images and code are escaped."""
     entities = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return re.sub(r"([\\`*\[\]])", r"\\\1", plain(entities))
 
 
 def in_csv(text: str) -> str:
-    """A cell of CSV that no spreadsheet takes for a formula: it gets an apostrophe in front unless it is a number."""
+    """A CSV cell that no spreadsheet reads as a formula: unless it is a number, it gets an apostrophe in front."""
     text = plain(text)
     if not text.startswith(FORMULA):
         return text

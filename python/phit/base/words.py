@@ -1,14 +1,14 @@
-"""How text speaks of routers, endpoints and ports: by their names, or by their numbers where they have none.
+"""Names of routers, endpoints and ports in text: their own, or their numbers if they have none.
 
-The engine speaks the same way of them in what it says itself (`topology/names.rs`).
+The engine's messages follow the same rule (`topology/names.rs`).
 """
 
 MARKS = (" ", "'", '"', ",")
-"""What makes a name look like several words."""
+"""Characters that make a name look like several words."""
 
 
 def shown(name: str) -> str:
-    """A name as a part of a sentence: in quotation marks if it could be taken for several words or for a number."""
+    """A name as part of a sentence, in quotation marks if it could be read as several words or as a number."""
     one_word = not name.isdecimal() and not any(mark in name for mark in MARKS)
     return name if one_word else f"'{name}'"
 
@@ -24,7 +24,7 @@ def endpoint(number: int, name: str | None = None) -> str:
 
 
 def port_alone(number: int, name: str | None = None) -> str:
-    """What a port is called, without its router: ports are numbered wherever they stand."""
+    """The name of a port without its router. Ports without a name are numbered, in every network."""
     return str(number) if name is None else name if name.isdecimal() else shown(name)
 
 

@@ -1,6 +1,6 @@
-"""The command line. Whatever goes wrong gets one line on standard error and an exit status.
+"""The command line. Every failure gets one line on standard error and an exit status.
 
-It is 2 for bad input, 1 for what failed, 130 for Ctrl-C and 143 for a request to end.
+The status is 2 for bad input, 1 for other failures, 130 for Ctrl-C, and 143 for a request to end.
 """
 
 import os
@@ -26,7 +26,7 @@ from phit.running.letters import FLAG
 __all__ = ["main"]
 
 DEBUG = "PHIT_DEBUG"
-"""Environment variable: if it is set, an error that nobody foresaw is shown with where it comes from."""
+"""Environment variable: if it is set, unexpected errors are shown with a traceback."""
 
 MODULES = {
     "running": ("run", "interference"),
@@ -40,15 +40,15 @@ MODULES = {
     "studying": ("reproduce", "validate", "cost"),
     "importing": ("import",),
 }
-"""Modules with their commands, in the order in which help lists them."""
+"""Modules and their commands, in the order of the help text."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command line; returns the exit status."""
+    """Runs the command line and returns the exit status."""
     with warnings.catch_warnings(), _ended_as_interrupted() as received:
         warnings.showwarning = lambda message, *_, **__: note(f"phit: warning: {message}")
         status = _main(arguments)
-        # The other processes of an MPI job end when everything has been said.
+        # Other processes of an MPI job end after all output is written.
         if (mpi := sys.modules.get("phit.running.mpi")) is not None:
             with suppress(Exception):
                 mpi.end(status)
@@ -61,7 +61,7 @@ def _add(module: str) -> None:
 
 
 def _add_what_is_asked_for(arguments: Sequence[str]) -> None:
-    """Adds the module of a command alone, as commands start sooner without the others; for all else all of them."""
+    """Adds only the module of the given command, so that commands start sooner. Without a command, adds all modules."""
     asked = [module for module, names in MODULES.items() if arguments and arguments[0] in names]
     for module in asked or MODULES:
         _add(module)
@@ -69,7 +69,7 @@ def _add_what_is_asked_for(arguments: Sequence[str]) -> None:
 
 @contextmanager
 def _ended_as_interrupted() -> Iterator[list[int]]:
-    """A request to end, or the end of the terminal, does what Ctrl-C does, once; yields the signals that came."""
+    """Treats a request to end, or the end of the terminal, as one Ctrl-C; yields the signals that arrived."""
     received: list[int] = []
 
     def interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
@@ -77,7 +77,7 @@ def _ended_as_interrupted() -> Iterator[list[int]]:
         signal.signal(number, signal.SIG_DFL)
         raise KeyboardInterrupt
 
-    # Who ignores a signal, as `nohup` does, has it ignored.
+    # A signal that is already ignored, for example by `nohup`, stays ignored.
     ours = threading.current_thread() is threading.main_thread()
     held = [s for s in (signal.SIGTERM, signal.SIGHUP) if ours and signal.getsignal(s) is signal.SIG_DFL]
     for number in held:
@@ -92,7 +92,7 @@ def _ended_as_interrupted() -> Iterator[list[int]]:
 def _main(arguments: Sequence[str] | None) -> int:
     try:
         given = sys.argv[1:] if arguments is None else arguments
-        # The first process of an MPI job alone reads its arguments, and speaks; the others do as it says.
+        # Only the first process of an MPI job reads its arguments and prints; the others serve it.
         if FLAG in given:
             from phit.running import mpi
 
@@ -113,14 +113,14 @@ def _main(arguments: Sequence[str] | None) -> int:
     except (SystemExit, GeneratorExit):
         raise
     except BaseException as error:
-        # Wrong options and arguments: the exceptions of click, which typer may carry inside itself.
+        # Wrong options and arguments raise exceptions of click, which typer may bundle.
         show = getattr(error, "show", None)
         if show is not None:
             show()
             return int(getattr(error, "exit_code", BAD_INPUT))
-        # Libraries in Rust panic, which is no `Exception`.
+        # A panic of a Rust library is no `Exception`.
         if os.environ.get(DEBUG):
             traceback.print_exception(error)
         what = "not enough memory" if isinstance(error, MemoryError) else f"{type(error).__name__}: {one_line(error)}"
-        note(f"phit: error: this should not happen: {what} (set {DEBUG}=1 to see where)")
+        note(f"phit: error: unexpected failure: {what} (set {DEBUG}=1 to see where)")
         return FAILED

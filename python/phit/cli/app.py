@@ -1,4 +1,4 @@
-"""What all commands share: the application, exit statuses, options, and how it speaks."""
+"""Common parts of all commands: the application, its exit statuses, and its options."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +14,7 @@ from phit.cli import completing
 from phit.cli.speaking import INTERRUPTED, note, out
 
 SIGNALLED = 128
-"""The exit status of a command that a signal has ended, less the number of the signal."""
+"""Exit status of a command that a signal has ended, minus the number of the signal."""
 
 app = typer.Typer(
     name="phit",
@@ -31,13 +31,13 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="Set a key by its dotted path, as traffic.load=0.4; repeatable.",
+        help="Set a key by its dotted path, for example traffic.load=0.4; repeatable.",
         autocompletion=completing.settings,
     ),
 ]
 
 Force = Annotated[
-    bool, typer.Option("--force", help="Run also what is expected to take more memory than the machine has.")
+    bool, typer.Option("--force", help="Run even if more memory is expected to be needed than the machine has.")
 ]
 
 
@@ -51,7 +51,7 @@ Trust = Annotated[
     typer.Option(
         "--trust-python",
         callback=_trust,
-        help="Execute the Python functions that the scenario names; they may do whatever you may do.",
+        help="Execute the Python functions that the scenario names; they run with all your permissions.",
     ),
 ]
 
@@ -60,7 +60,7 @@ ResultsDir = Annotated[Path, typer.Argument(metavar="DIR", help="Results folder.
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Ends the program with a word on what is kept when Ctrl-C comes."""
+    """On Ctrl-C, prints what is kept and ends the program."""
     try:
         yield
     except KeyboardInterrupt as error:

@@ -1,4 +1,4 @@
-"""Commands that look at results while they come, and beside others."""
+"""Commands that watch results arrive and compare results."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 commands = typer.Typer()
 
 MOST_ROWS = 60
-"""Points of a table for a terminal."""
+"""Maximum number of points in a table on a terminal."""
 
 COLOURS = {"higher": "red", "lower": "blue", "open": "dim", "same": "dim", "undecided": "dim"}
 
@@ -24,7 +24,7 @@ COLOURS = {"higher": "red", "lower": "blue", "open": "dim", "same": "dim", "unde
 @commands.command()
 def compare(
     a: Annotated[Path, typer.Argument(help="Results folder, or a scenario, which is run.", show_default=False)],
-    b: Annotated[Path, typer.Argument(help="The same: what A is compared with.", show_default=False)],
+    b: Annotated[Path, typer.Argument(help="Results folder or scenario to compare A with.", show_default=False)],
     quantities: Annotated[
         list[str] | None,
         typer.Option(
@@ -37,7 +37,7 @@ def compare(
     threads: Annotated[int, typer.Option(min=1, help="Threads of a run.")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as one JSON object.")] = False,
 ) -> None:
-    """Compare two results: what differs in their scenarios, and what in the numbers, with significance."""
+    """Compare two results: differences of their scenarios, and of their numbers with significance."""
     from phit.drawing import comparing
 
     wanted = quantities or ["accepted_load", "latency_mean"]
@@ -85,7 +85,7 @@ def _show_quantity(found: "Comparison", name: str) -> None:
     rows = found.results.filter(pl.col("quantity") == name)
     words = QUANTITIES[name].title
     if rows.is_empty():
-        out(f"{words}: no point of A has a counterpart in B that has it, too")
+        out(f"{words}: no point of A that has it matches a point of B that has it")
         return
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=words, title_justify="left")
     for key in found.keys:
@@ -111,10 +111,10 @@ def _show_quantity(found: "Comparison", name: str) -> None:
 @commands.command()
 def watch(
     folder: ResultsDir,
-    interval: Annotated[float, typer.Option(min=0.2, help="Seconds between two looks.")] = 2.0,
+    interval: Annotated[float, typer.Option(min=0.2, help="Seconds between two updates.")] = 2.0,
     once: Annotated[bool, typer.Option("--once", help="Show the state and end.")] = False,
 ) -> None:
-    """Watch a running sweep: points, rates, and its curves as they come; ends with it, or by Ctrl-C."""
+    """Watch a running sweep: points, rates and curves as they arrive. Ends with the sweep, or by Ctrl-C."""
     import time
 
     from rich.console import Group

@@ -1,4 +1,4 @@
-"""What the shell completes: keys and values of `--set`, kinds, studies."""
+"""Shell completion: keys and values of `--set`, kinds and studies."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -17,14 +17,14 @@ PLACES = {
     "packet_size": "traffic.packet_size",
     "workload": "workload",
 }
-"""Where in a scenario the kinds of a concept stand."""
+"""Section of a scenario for the kinds of each concept."""
 
 Found = list[tuple[str, str]]
-"""What may be written, each with what it means."""
+"""Completions with their meanings."""
 
 
 def settings(context: typer.Context, incomplete: str) -> Found:
-    """Keys of a scenario, or after `KEY=` the names that the key takes."""
+    """Keys of a scenario, or, after `KEY=`, the names that the key takes."""
     document = _document(context.params.get("file"))
     key, equals, _ = incomplete.partition("=")
     if equals:
@@ -34,7 +34,7 @@ def settings(context: typer.Context, incomplete: str) -> Found:
 
 
 def concepts(incomplete: str) -> list[str]:
-    """What `phit list` lists."""
+    """The arguments of `phit list`."""
     import phit
     from phit.cli import listing
     from phit.document.schema import described
@@ -45,7 +45,7 @@ def concepts(incomplete: str) -> list[str]:
 
 
 def kinds(context: typer.Context, incomplete: str) -> Found:
-    """The kinds of the concept that `phit list` was given."""
+    """The kinds of the concept in the command `phit list`."""
     import phit
 
     entries = phit.catalogue().get(str(context.params.get("name")), [])
@@ -60,14 +60,14 @@ def studies(incomplete: str) -> list[str]:
 
 
 def executors(incomplete: str) -> list[str]:
-    """What `--executor` takes."""
+    """The values of `--executor`."""
     from phit.running.where import DASK, LOCAL, SLURM
 
     return [name for name in (LOCAL, SLURM, DASK) if name.startswith(incomplete)]
 
 
 def _document(file: Any) -> Mapping[str, Any]:
-    """The document that the command is about, as far as it can be read: completion never fails."""
+    """The document that the command names, as far as it can be read: completion never fails."""
     from phit.base.errors import PhitError
     from phit.document.loading import load
 
@@ -78,7 +78,7 @@ def _document(file: Any) -> Mapping[str, Any]:
 
 
 def _keys(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """All keys, those of kinds as the document has them; of link classes those that it names."""
+    """All keys. Keys of kinds and of link classes are those that the document uses."""
     import phit
     from phit.document.keys import keys, resolved
     from phit.document.paths import get_path

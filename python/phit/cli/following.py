@@ -1,4 +1,4 @@
-"""The command that follows single packets."""
+"""The command that traces single packets."""
 
 import json
 from pathlib import Path
@@ -28,15 +28,17 @@ def trace_packet(
     file: Annotated[Path, typer.Argument(help="Scenario: a TOML or JSON file.", show_default=False)],
     source: Annotated[
         int | None,
-        typer.Option(help="Follow packets of this endpoint, not those with the highest latency.", show_default=False),
+        typer.Option(
+            help="Follow packets of this endpoint instead of those with the highest latency.", show_default=False
+        ),
     ] = None,
-    number: Annotated[int, typer.Option(help="With --source: which packet of it, counted from 0.")] = 0,
+    number: Annotated[int, typer.Option(help="With --source: the number of its first packet, counted from 0.")] = 0,
     count: Annotated[int, typer.Option(help="How many packets.")] = 1,
     settings: Settings = [],  # noqa: B006
     as_json: Annotated[bool, typer.Option("--json", help="Print the packets as a JSON list.")] = False,
     trust: Trust = False,  # noqa: ARG001
 ) -> None:
-    """Follow single packets cycle by cycle: where they were when, and what they waited for."""
+    """Follow single packets cycle by cycle: which routers they visit, when, and why they wait there."""
     document = apply_settings(load(file), settings)
     with interruptible(), run_progress() as progress:
         found = phit.trace_packet(document, source=source, number=number, count=count, progress=progress)
@@ -75,12 +77,12 @@ def _show(journey: Journey) -> None:
 def _end(journey: Journey) -> str:
     if journey.end is None or journey.latency is None:
         return "still on its way when the run ended"
-    how = "lost over a broken link" if journey.lost else "delivered"
+    how = "lost on a failed link" if journey.lost else "delivered"
     return f"{how} in {readable_cycle(journey.end)}: {readable_cycle(journey.latency)} cycles"
 
 
 def readable_cycle(cycle: float | None) -> str:
-    """A cycle, or a number of cycles, with the fraction that a faster crossbar gives it."""
+    """A cycle, or a number of cycles, with the fraction that a faster crossbar may give it."""
     return readable(None if cycle is None else int(cycle) if cycle == int(cycle) else round(cycle, 3))
 
 

@@ -18,12 +18,12 @@ NAMES = ", ".join(SIMULATORS)
 
 From = Annotated[
     str | None,
-    typer.Option("--from", metavar="SIMULATOR", help=f"The file is a configuration of another simulator's: {NAMES}."),
+    typer.Option("--from", metavar="SIMULATOR", help=f"The file is a configuration of another simulator: {NAMES}."),
 ]
 
 
 def imported(simulator: str, *arguments: str) -> Imported:
-    """The scenario of files and settings `KEY=VALUE` of a simulator's; says what has been left out."""
+    """The scenario of another simulator's files and `KEY=VALUE` settings. Warns of settings that were left out."""
     files = [Path(argument) for argument in arguments if not _is_setting(argument)]
     if not files:
         raise InputError(f"{simulator}: expected at least one configuration file")
@@ -34,7 +34,7 @@ def imported(simulator: str, *arguments: str) -> Imported:
 
 
 def document_of(file: Path, simulator: str | None) -> Document:
-    """The document in a file: a scenario, or a configuration of a simulator's."""
+    """The document in a file: a scenario, or a configuration of another simulator."""
     return load(file) if simulator is None else load(imported(simulator, str(file)).document)
 
 
@@ -49,10 +49,10 @@ def import_(
         list[str],
         typer.Argument(
             metavar="FILE... [KEY=VALUE]...",
-            help="Configuration files, the later ones on top, and settings of the simulator's own, on top of all.",
+            help="Configuration files, of which later ones override earlier ones; then settings, which override files.",
             show_default=False,
         ),
     ],
 ) -> None:
-    """Print another simulator's configuration as a scenario, with the settings that each line comes from."""
+    """Print another simulator's configuration as a scenario, in which each line names the settings it comes from."""
     out(imported(simulator, *arguments).to_toml().rstrip("\n"))

@@ -1,4 +1,4 @@
-"""Commands that look at a scenario without running it, and at what a scenario can name."""
+"""Commands that examine a scenario without running it, and list its possible contents."""
 
 import json
 import re
@@ -34,7 +34,7 @@ def verify(
     settings: Settings = [],  # noqa: B006
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")] = False,
 ) -> None:
-    """Prove the routes of a scenario free of deadlock, or show why not; exit status 1 if they are not proved."""
+    """Prove that the routes of a scenario cannot deadlock, or show a cycle; exit status 1 if they are not proved."""
     with interruptible(), waiting("following routes"):
         report = phit.verify(apply_settings(load(file), settings))
     note_left_out(report.get("left_out", ()))
@@ -43,18 +43,18 @@ def verify(
     if as_json:
         out(json.dumps(report, ensure_ascii=False))
     elif report["proved"]:
-        out("proved: no packets can wait for one another for ever")
+        out("proved: packets cannot wait for each other in a cycle")
         out(f"because {report['argument']}")
         out(f"{report['channels']:,} channels, {report['dependencies']:,} dependencies among them, no cycle")
     elif report.get("cycle"):
-        out("not proved: packets in these channels can wait, each for the next and the last for the first")
+        out("not proved: packets in these channels can wait for each other in a cycle, the last for the first")
         for channel in report["cycle"]:
             name = channel.get("name") or words.port(channel["router"], channel["port"])
             out(f"  {name} VC {channel['vc']}")
     else:
         out(f"not proved: {report['reason']}")
         if report["proved"] is None and "argument" in report:
-            out(f"the argument would be that {report['argument']}")
+            out(f"no proof that {report['argument']}")
     if not as_json and "routes" in report:
         _say_routes(report["routes"])
     if not report["proved"]:
@@ -62,12 +62,12 @@ def verify(
 
 
 def _say_routes(routes: dict[str, Any]) -> None:
-    """What the routes of tables are like."""
+    """Prints statistics of the routes in routing tables."""
     out(f"{routes['pairs']:,} pairs of endpoints, {routes['reachable']:,} of them reached")
     longest = max((hops for hops, _ in routes["hops"]), default=0)
     out(
         f"links between routers on a route: {routes['hops_mean']:.2f} on average, {longest} at most; "
-        f"{routes['nonminimal']:,} pairs take more than they must"
+        f"{routes['nonminimal']:,} pairs take more than the minimum"
     )
     loads = [load for load, _ in routes["loads"]]
     unused = sum(links for load, links in routes["loads"] if load == 0)
@@ -84,7 +84,7 @@ def bound(
     settings: Settings = [],  # noqa: B006
     as_json: Annotated[bool, typer.Option("--json", help="Print the bounds as one JSON object.")] = False,
 ) -> None:
-    """Prove how much of a scenario's traffic its links can carry, whatever the routing, and with minimal routes."""
+    """Prove how much of a scenario's traffic its links can carry, with any routing and with minimal routes."""
     with interruptible(), waiting("reading the network") as tell:
         found = phit.bound(apply_settings(load(file), settings), progress=tell)
     if as_json:
@@ -96,7 +96,7 @@ def bound(
         return
     for which, limit in (("any routing", found.any_routing), ("minimal routing", found.minimal)):
         if limit is None:
-            out(f"links between routers, {which}: too many flows that nothing makes alike")
+            out(f"links between routers, {which}: too many flows and too little symmetry")
             continue
         out(f"links between routers, {which}: {fraction(limit.load)} phits/(endpoint·cycle)")
         table = new_table(box=None, padding=(0, 2, 0, 2))
@@ -112,16 +112,16 @@ def bound(
         out(table)
         costs = " to ".join(dict.fromkeys(fraction(cost) for cost in (limit.cheapest, limit.dearest)))
         out(
-            f"  proof: the cheapest route of a packet costs {costs}, those of a cycle at load 1 "
+            f"  proof: the cheapest route of a packet costs {costs}; all packets of a cycle at load 1 pay "
             f"{fraction(limit.cost)}; all links are worth {fraction(limit.worth)}"
         )
         if not limit.tight:
             flow = "is known" if limit.flow is None else f"carries more than {limit.flow:.4g}"
-            out(f"  no flow that {flow}: there may be a lower bound")
+            out(f"  no flow that {flow}: a lower bound may exist")
 
 
 def fraction(value: Fraction) -> str:
-    """`4/9 = 0.4444`, a whole number by itself, and fractions that nobody reads as decimals."""
+    """`4/9 = 0.4444`. A whole number stands alone, and so does a decimal whose fraction would be unreadable."""
     if value.denominator == 1:
         return f"{value.numerator:,}"
     decimal = f"{float(value):.4g}"
@@ -137,7 +137,7 @@ def routes(
     file: Annotated[Path, typer.Argument(help="Scenario: a TOML or JSON file.", show_default=False)],
     settings: Settings = [],  # noqa: B006
 ) -> None:
-    """Print the routing tables of a scenario as CSV: router, destination, port; `routing.file` reads such entries."""
+    """Print the routing tables of a scenario as CSV: router, destination, port. `routing.file` reads such files."""
     with interruptible():
         tables = phit.routes(apply_settings(load(file), settings))
     lines = (f"{router},{to},{port}" for router, ports in enumerate(tables) for to, port in enumerate(ports))
@@ -157,11 +157,11 @@ def list_(
     kind: Annotated[
         str | None,
         typer.Argument(
-            help="One of these: a kind, a quantity, ...", show_default=False, autocompletion=completing.kinds
+            help="One entry of the list: a kind, a quantity, ...", show_default=False, autocompletion=completing.kinds
         ),
     ] = None,
 ) -> None:
-    """List what a scenario can name and what results consist of, or one of these with all that is said of it."""
+    """List everything that a scenario can name and that results contain, or describe one entry in full."""
     if name in listing.LISTS:
         listing.LISTS[name](kind)
         return
@@ -215,7 +215,7 @@ def _list_kinds(concept: str, entries: list[dict[str, Any]]) -> None:
 
 
 def list_entries(heading: str, entries: Iterable[tuple[str, str]]) -> None:
-    """Prints names with the first sentences of what they are."""
+    """Prints names, each with the first sentence of its description."""
     out(f"{heading}:")
     table = new_table(show_header=False, box=None, padding=(0, 2, 0, 2))
     for name, description in entries:
@@ -230,8 +230,8 @@ def first_sentence(text: str) -> str:
 
 
 def list_keys(heading: str, description: str, listed: Iterable[Key]) -> None:
-    """Prints what is said of something, and its keys as a table."""
-    # Blocks of code are set in, as their fences are Markdown's.
+    """Prints a description, and the keys as a table."""
+    # Code blocks are indented, because Markdown's fences mean nothing on a terminal.
     blocks = re.sub(
         r"^```\w*\n(.*?)^```$",
         lambda block: re.sub("^", "    ", block[1].rstrip(), flags=re.M),
@@ -244,7 +244,7 @@ def list_keys(heading: str, description: str, listed: Iterable[Key]) -> None:
         table.add_column(column, header_style="bold")
     for key in listed:
         names = (f'"{name}": {text}' for name, text in key.names)
-        # As plain text: brackets are no markup.
+        # As plain text, because brackets are no markup.
         cells = (key.path, key.default, key.unit, "\n".join((key.meaning, *names)))
         table.add_row(*(cell(text) for text in cells))
     if table.row_count:

@@ -1,4 +1,4 @@
-"""What `phit list` shows of results: their quantities and tables."""
+"""The lists of quantities and tables in `phit list`."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, TypeVar
@@ -24,13 +24,13 @@ def grid(rows: Entries, *headings: str) -> "Table":
     for heading in headings or ("", "", ""):
         table.add_column(heading, header_style="bold")
     for row in rows:
-        # As plain text: brackets are no markup.
+        # As plain text, because brackets are no markup.
         table.add_row(*(cell(text) for text in row))
     return table
 
 
 def chosen(name: str, of: Mapping[str, T], what: str) -> T:
-    """The entry of that name."""
+    """The entry with this name."""
     if name not in of:
         raise InputError(f"{quoted(name)}: no such {what}; expected one of {', '.join(of)}{hint(name, of)}")
     return of[name]
@@ -52,14 +52,14 @@ def quantities(name: str | None) -> None:
 
 
 OWNERS = {
-    "scenario": "of the scenario: known before anything has run",
-    "model": "of the model: the same on every machine",
-    "machine": "of the machine that ran it",
+    "scenario": "the scenario: known before a run",
+    "model": "the model: equal on every machine",
+    "machine": "the machine that ran it",
 }
 
 
 def facts(quantity: Quantity) -> Entries:
-    """What else is declared."""
+    """The other declared properties of a quantity."""
     if quantity.unit:
         yield "unit", "", quantity.unit
     yield "whose", "", OWNERS[quantity.of]
@@ -86,4 +86,4 @@ def tables(name: str | None) -> None:
 
 
 LISTS: dict[str, Callable[[str | None], None]] = {"quantities": quantities, "tables": tables}
-"""What can be listed besides the concepts of a scenario."""
+"""Lists besides the concepts of a scenario."""

@@ -1,4 +1,4 @@
-"""Commands that write what somebody goes on with."""
+"""Commands that write templates for new code."""
 
 from pathlib import Path
 from typing import Annotated
@@ -13,7 +13,9 @@ commands = typer.Typer()
 
 @commands.command("new-mechanism")
 def new_mechanism(
-    name: Annotated[str, typer.Argument(help="Name of the routing mechanism, as my_routing.", show_default=False)],
+    name: Annotated[
+        str, typer.Argument(help="Name of the routing mechanism, for example my_routing.", show_default=False)
+    ],
     engine: Annotated[
         str | None,
         typer.Option(
@@ -21,10 +23,10 @@ def new_mechanism(
         ),
     ] = None,
     folder: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Where the crate comes; by default a folder NAME.")
+        Path | None, typer.Option("--out", metavar="DIR", help="Folder of the crate; by default NAME.")
     ] = None,
 ) -> None:
-    """Write a Rust crate that adds a routing mechanism and yields a full Phit, with its tests."""
+    """Write a Rust crate that adds a routing mechanism to a full Phit, with tests."""
     target = folder or Path(name)
     for path in crates.write(name, target, engine):
         out(str(path))

@@ -1,4 +1,4 @@
-"""Commands on programs of ranks: files looked at, converted and made."""
+"""Commands on programs of ranks: to examine, convert and make them."""
 
 import json
 from pathlib import Path
@@ -18,7 +18,7 @@ from phit.document.paths import apply_settings
 from phit.reading import workload
 
 commands = typer.Typer()
-group = typer.Typer(help="Look at, convert and make programs of ranks: GOAL, traces, collectives, patterns.")
+group = typer.Typer(help="Examine, convert and make programs of ranks: GOAL, traces, collectives, patterns.")
 commands.add_typer(group, name="workload")
 
 Options = Annotated[
@@ -48,16 +48,16 @@ WORDS = {
     "calc_time": "time of calculations",
     "most_calc_time": "  of the rank that computes longest",
 }
-"""What a program consists of, as the table says it."""
+"""Names of a program's numbers in the table."""
 
 
 @group.command()
 def info(
-    file: Annotated[Path, typer.Argument(help="GOAL, or a trace: a file of it, or its folder.", show_default=False)],
+    file: Annotated[Path, typer.Argument(help="GOAL, or a trace: its file or its folder.", show_default=False)],
     options: Options = [],  # noqa: B006
     as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as one JSON object.")] = False,
 ) -> None:
-    """Show what a program consists of: ranks, operations, messages, bytes, time of calculations."""
+    """Show the size of a program: ranks, operations, messages, bytes, computation time."""
     with interruptible():
         given = apply_settings({}, options)
         found = workload.info(file, **given)
@@ -68,7 +68,7 @@ def info(
 
 @group.command()
 def convert(
-    source: Annotated[Path, typer.Argument(help="GOAL, or a trace: a file of it, or its folder.", show_default=False)],
+    source: Annotated[Path, typer.Argument(help="GOAL, or a trace: its file or its folder.", show_default=False)],
     target: Annotated[
         Path,
         typer.Argument(help="The file to write: NAME.goal or NAME.bin, either also with .gz.", show_default=False),
@@ -82,18 +82,19 @@ def convert(
 
 @group.command()
 def make(
-    kind: Annotated[
-        str, typer.Argument(help="What is made; `phit workload kinds` lists what there is.", show_default=False)
-    ],
+    kind: Annotated[str, typer.Argument(help="Kind of program; `phit workload kinds` lists all.", show_default=False)],
     output: Annotated[Path, typer.Option("--output", "-o", help="The file to write.", show_default=False)],
     settings: Annotated[
         list[str],
         typer.Option(
-            "--set", metavar="KEY=VALUE", help="A key of the kind, as bytes=1048576 (repeatable).", show_default=False
+            "--set",
+            metavar="KEY=VALUE",
+            help="A key of the kind, for example bytes=1048576 (repeatable).",
+            show_default=False,
         ),
     ] = [],  # noqa: B006
     ranks: Annotated[int | None, typer.Option(min=1, help="Number of ranks.", show_default=False)] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of what is drawn at random.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of random choices.")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as one JSON object.")] = False,
 ) -> None:
     """Make a program by name, and write it as GOAL: a collective, a training step, a pattern of one phase."""
@@ -108,7 +109,7 @@ def make(
 
 @group.command("kinds")
 def kinds_(
-    kind: Annotated[str | None, typer.Argument(help="One of them, with its keys.", show_default=False)] = None,
+    kind: Annotated[str | None, typer.Argument(help="Describe this kind and its keys.", show_default=False)] = None,
 ) -> None:
     """List the programs that can be made, or one of them with all its keys."""
     entries = {entry["kind"]: entry for entry in workload.kinds()}

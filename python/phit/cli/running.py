@@ -38,11 +38,11 @@ if TYPE_CHECKING:
 commands = typer.Typer()
 
 MOST_RANKS = 20
-"""Ranks in the table of what contention costs."""
+"""Maximum number of ranks in the table of the cost of contention."""
 
 
 class Against(StrEnum):
-    """What a run is compared with."""
+    """The run to compare with."""
 
     IDEAL = "ideal"
 
@@ -51,24 +51,24 @@ class Against(StrEnum):
 def run(
     file: File,
     settings: Settings = [],  # noqa: B006
-    threads: Annotated[int, typer.Option(min=1, help="Threads; the result is the same for any number.")] = 1,
+    threads: Annotated[int, typer.Option(min=1, help="Threads; they do not change the result.")] = 1,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the summary, and the tables asked for, as one JSON object.")
     ] = False,
     folder: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Keep results in this folder.")] = None,
     against: Annotated[
-        Against | None, typer.Option(help="Run the workload on an ideal network, too: what contention costs.")
+        Against | None, typer.Option(help="Also run the workload on an ideal network, to show the cost of contention.")
     ] = None,
     perfetto: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Write a trace of the workload for ui.perfetto.dev: ranks, messages, how full ports are.",
+            help="Write a trace of the workload for ui.perfetto.dev: ranks, messages, occupancy of ports.",
         ),
     ] = None,
     page: Annotated[
         Path | None,
-        typer.Option("--html", metavar="FILE", help="Write the result as one page for a browser, to read and pass on."),
+        typer.Option("--html", metavar="FILE", help="Write the result as one self-contained HTML page."),
     ] = None,
     together: Annotated[
         bool,
@@ -106,7 +106,7 @@ def run(
         document = traces.asked(document)
     with interruptible(), _left(as_json=as_json), TemporaryDirectory() as temporary:
         if folder is None and page is None:
-            # A person is told why: what hints look at besides changes no number.
+            # Hints are collected for people only; collecting them changes no number.
             with run_progress() as progress:
                 result = phit.run(
                     document if as_json else watched(document),
@@ -147,14 +147,14 @@ def run(
 
 
 def _job() -> "Job":
-    """The MPI job that this process is one of."""
+    """The MPI job that this process belongs to."""
     from phit.running import mpi
 
     return mpi.join()
 
 
 def _show_network(document: Document, result: Result) -> None:
-    """How much was read of the network's file."""
+    """Prints the size of the network that was read from a file."""
     topology, said = result.scenario["topology"], document.get("topology")
     if isinstance(said, dict) and "file" in said and topology.get("kind") == "graph":
         out(f"network: {in_numbers(counted(topology))}")
@@ -167,19 +167,19 @@ def _write_page(folder: Path, page: Path) -> None:
 
 
 BINS = 100
-"""Of the time series that a page shows, if the scenario asks for none."""
+"""Bins of the time series on a page, if the scenario asks for no series."""
 
 
 def _with_tables_of_a_page(document: Document) -> Document:
-    """The scenario with the tables that a page shows; none of them changes a result."""
+    """The scenario with the tables that a page shows. None of them changes a result."""
     found = load(document)
     wanted: dict[str, Any] = {"histogram": True, "links": True}
-    # When a program ends nobody knows before.
+    # The end of a program is unknown before the run.
     if "workload" in found:
         wanted["phases"] = True
     else:
         measure = complete(found)["measure"]
-        # How long the warm-up takes may be left to the run, too.
+        # The run may determine the length of the warm-up, too.
         cycles = measure["cycles"] + (measure["warmup"] if isinstance(measure["warmup"], int) else 0)
         wanted["series"] = {"by": "window", "bin": max(1, cycles // BINS)}
     for key, value in wanted.items():
@@ -190,7 +190,7 @@ def _with_tables_of_a_page(document: Document) -> Document:
 
 @contextmanager
 def _left(as_json: bool) -> Iterator[None]:
-    """Shows what had been measured when Ctrl-C came."""
+    """On Ctrl-C, shows the measurements up to that moment."""
     try:
         yield
     except KeyboardInterrupt as error:
@@ -211,7 +211,7 @@ def _left(as_json: bool) -> Iterator[None]:
 def _run_into(
     folder: Path, document: dict[str, Any], name: str, threads: int, force: bool, job: "Job | None"
 ) -> Result:
-    """Runs a scenario as an experiment of one point, so that its results are a folder like any other."""
+    """Runs a scenario as an experiment of one point, so that its results are stored in a folder."""
     from phit.running.sweeping import consented
     from phit.store.folder import ResultsFolder
 
@@ -253,11 +253,11 @@ def _show_result(result: Result) -> None:
 
 
 CLASSES = ("class", "offered_load", "accepted_load", "latency_mean", "latency_p99")
-"""Of each class of packets, what is shown: columns of the table."""
+"""Columns that are shown for each class of packets."""
 
 
 def _show_classes(result: Result) -> None:
-    """A row for each class of packets, if there are several."""
+    """Prints a row for each class of packets, if there are several."""
     if not result.scenario.get("traffic", {}).get("classes"):
         return
     table = new_table(title="by class of packets", box=None, pad_edge=False, title_justify="left")
@@ -269,7 +269,7 @@ def _show_classes(result: Result) -> None:
 
 
 def _show_hints(result: Result) -> None:
-    """Why the run is slow or saturated, each by its rule; nothing if it is neither."""
+    """Prints the reasons why the run is slow or saturated, each by its rule; nothing if it is neither."""
     found = hints(result.summary)
     if found:
         out(f"why (rules: {PAGE} of the guide)")
@@ -281,11 +281,11 @@ def _show_hints(result: Result) -> None:
 def interference(
     file: File,
     settings: Settings = [],  # noqa: B006
-    threads: Annotated[int, typer.Option(min=1, help="Threads; the result is the same for any number.")] = 1,
+    threads: Annotated[int, typer.Option(min=1, help="Threads; they do not change the result.")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object for each job, in a list.")] = False,
     trust: Trust = False,  # noqa: ARG001
 ) -> None:
-    """Run the jobs of a workload together and each alone: what they do to one another."""
+    """Run the jobs of a workload together and each alone, and show how much they slow each other down."""
     with interruptible():
         found = jobs_alone_and_together(apply_settings(load(file), settings), threads=threads)
     if as_json:
@@ -300,7 +300,7 @@ def interference(
 
 
 def _show_cost(result: Result, ideal: Result) -> None:
-    """What each rank takes longer than on the ideal network: the slowest ranks first."""
+    """Prints the additional time of each rank compared with the ideal network, the slowest ranks first."""
     found = contention(result, ideal)
     unit = unit_of(result.get("cycle_seconds"), result["completion"])
     title = f"against the ideal network{_in(unit)}"
@@ -311,7 +311,7 @@ def _show_cost(result: Result, ideal: Result) -> None:
         table.add_row(readable(rank), *(readable(unit.of(time)) for time in times))
     out(table)
     if found.height > MOST_RANKS:
-        out(f"and {found.height - MOST_RANKS:,} ranks that take no longer than these")
+        out(f"and {found.height - MOST_RANKS:,} ranks with no more additional time")
     _show_phases(result, ideal, unit)
     share = result["completion"] / ideal["completion"] - 1 if ideal["completion"] else 0.0
     took, least = (_completion(of) for of in (result, ideal))
@@ -319,19 +319,19 @@ def _show_cost(result: Result, ideal: Result) -> None:
 
 
 def _in(unit: TimeUnit) -> str:
-    """In which unit the times of a table are, for its title; nothing of cycles."""
+    """The unit of a table's times, for its title; empty for cycles."""
     return "" if unit == CYCLES else f", times in {unit.name}"
 
 
 def _completion(result: Result) -> str:
-    """How long a program took, for a person."""
+    """The completion time of a program, for a person."""
     cycle = result.get("cycle_seconds")
     cycles = f"{result['completion']:,} cycles"
     return cycles if cycle is None else f"{readable_time(result['completion'] * cycle)} ({cycles})"
 
 
 def _show_phases(result: Result, ideal: Result, unit: TimeUnit) -> None:
-    """What each phase takes longer than on the ideal network, over all ranks: those that cost most."""
+    """Prints the additional time of each phase compared with the ideal network, over all ranks, costliest first."""
     import polars as pl
 
     found = contention_by_phase(result, ideal)
@@ -343,7 +343,7 @@ def _show_phases(result: Result, ideal: Result, unit: TimeUnit) -> None:
     )
     if phases.height < 2:
         return
-    title = f"by phase: means over ranks, and the most that it takes a rank longer{_in(unit)}"
+    title = f"by phase: means over ranks, and the largest additional time of a rank{_in(unit)}"
     table = new_table(title=title, box=None, pad_edge=False, title_justify="left")
     for name in ("phase", "kind", "time", "ideal", "longer", "most"):
         table.add_column(name, justify="left" if name == "kind" else "right")
@@ -352,4 +352,4 @@ def _show_phases(result: Result, ideal: Result, unit: TimeUnit) -> None:
         table.add_row(readable(phase), kind, *(readable(unit.of(time)) for time in times))
     out(table)
     if phases.height > MOST_RANKS:
-        out(f"and {phases.height - MOST_RANKS:,} phases that cost no more than these")
+        out(f"and {phases.height - MOST_RANKS:,} phases that cost no more")

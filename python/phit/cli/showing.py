@@ -1,4 +1,4 @@
-"""Commands that show what has been computed."""
+"""Commands that show results."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -24,11 +24,11 @@ class Format(StrEnum):
 
 
 DRAWN = (Format.png, Format.svg, Format.html)
-"""What is written if nobody says what."""
+"""Formats that are written by default."""
 
 
 def columns(incomplete: str) -> list[tuple[str, str]]:
-    """Columns that begin so, each with what it is: for the shell."""
+    """Shell completion of columns, each with its title."""
     from phit.store import quantities
 
     found = (name for name in quantities.columns() if name.startswith(incomplete))
@@ -41,7 +41,7 @@ def plot(
     x: Annotated[
         str | None,
         typer.Option(
-            help="Column of the horizontal axis: a swept key, a quantity, or cycle for one over time.",
+            help="Column of the horizontal axis: a swept key, a quantity, or cycle for a time series.",
             autocompletion=columns,
             metavar="COLUMN",
         ),
@@ -49,8 +49,8 @@ def plot(
     y: Annotated[
         str | None,
         typer.Option(
-            help="Column of the vertical axis; only this plot is drawn. `phit list quantities` lists what there is; "
-            "a part of a quantity is named as fairness.jain.",
+            help="Column of the vertical axis; only this plot is drawn. `phit list quantities` lists quantities; "
+            "name a part of a quantity as in fairness.jain.",
             autocompletion=columns,
             metavar="COLUMN",
         ),
@@ -83,7 +83,7 @@ def report(
     as_csv: Annotated[bool, typer.Option("--csv", help="Print all columns as CSV.")] = False,
     page: Annotated[
         Path | None,
-        typer.Option("--html", metavar="FILE", help="Write everything as one page for a browser, to read and pass on."),
+        typer.Option("--html", metavar="FILE", help="Write everything as one self-contained HTML page."),
     ] = None,
 ) -> None:
     """Show the results of a folder as a table, or as a page."""
@@ -105,8 +105,6 @@ def report(
 
         out(short_table(found.points, found.swept))
     if found.partial:
-        note(
-            "a partial result: the run was stopped, and the table has what had been measured; `phit run` runs it whole"
-        )
+        note("a partial result: the run was stopped, and the table covers the time before; `phit run` runs it in full")
     elif found.planned:
         note(f"{found.planned} points of this experiment have not finished; `phit sweep` runs them")

@@ -1,4 +1,4 @@
-"""How commands speak: on standard output, on standard error, and by their exit status."""
+"""Output of commands: standard output, standard error and exit statuses."""
 
 import os
 import sys
@@ -13,7 +13,7 @@ from phit.base.left_out import in_words
 from phit.base.text import WIDTH, plain_lines
 
 if TYPE_CHECKING:
-    # It takes longer to import than many commands take.
+    # This library takes longer to import than many commands take.
     from rich.console import RenderableType
     from rich.table import Table
     from rich.text import Text
@@ -24,7 +24,7 @@ FAILED, BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
 
 
 def out(text: "str | RenderableType") -> None:
-    """Writes to standard output; ends quietly if nobody reads it any more."""
+    """Writes to standard output. Ends quietly if its reader has closed it."""
     if not isinstance(text, str):
         from phit.base.terminal import terminal
 
@@ -54,7 +54,7 @@ def table(**look: Any) -> "Table":
 
 
 def cell(text: str) -> "Text":
-    """A cell that is text, whatever it looks like."""
+    """A cell with plain text, whatever it looks like."""
     from rich.text import Text
 
     return Text(text)
@@ -67,6 +67,6 @@ def note(text: str) -> None:
 
 
 def note_left_out(rows: Iterable[Mapping[str, Any]]) -> None:
-    """Writes what the reader of a file has left out to standard error."""
+    """Writes the things that the reader of a file has left out to standard error."""
     for line in in_words(rows):
         note(f"phit: warning: {line}")

@@ -21,7 +21,7 @@ commands = typer.Typer()
 
 
 def _words(names: list[str]) -> str:
-    """Names as one says them: `a, b or c`."""
+    """Names in a sentence: `a, b or c`."""
     *others, last = names
     return f"{', '.join(others)} or {last}" if others else last
 
@@ -37,13 +37,15 @@ def validate(
         Path, typer.Option("--reference", metavar="DIR", help="The other simulators' numbers.")
     ] = Path("tests/reference"),
     results: Annotated[
-        Path | None, typer.Option("--results", metavar="DIR", help="Keep the runs there, and go on from there.")
+        Path | None, typer.Option("--results", metavar="DIR", help="Keep the runs in this folder, and resume from it.")
     ] = None,
     printed: Annotated[
         Path | None,
-        typer.Option("--against", metavar="FILE", help="Compare with the run whose output another simulator printed."),
+        typer.Option(
+            "--against", metavar="FILE", help="Compare with a run whose output another simulator has printed."
+        ),
     ] = None,
-    seeds: Annotated[int, typer.Option(min=1, help="Seeds of Phit's runs, with --against.")] = 5,
+    seeds: Annotated[int, typer.Option(min=1, help="Number of seeds of Phit's runs, with --against.")] = 5,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with --against.")] = False,
     asked: Asked = ASKED,
 ) -> None:
@@ -77,7 +79,7 @@ def validate(
 
 
 def _against(printed: Path, seeds: int, workers: int | None, as_json: bool) -> None:
-    """Compares with one run that another simulator has printed."""
+    """Compares with one run whose output another simulator has printed."""
     from phit.importing import agreement
 
     with interruptible():
@@ -97,33 +99,33 @@ def reproduce(
         typer.Argument(help=f"{_words(registry.names())}.", show_default=False, autocompletion=completing.studies),
     ],
     figure: Annotated[
-        list[str] | None, typer.Option("--figure", metavar="FIGURE", help="As 5a; repeatable. By default all.")
+        list[str] | None, typer.Option("--figure", metavar="FIGURE", help="For example 5a; repeatable. By default all.")
     ] = None,
     table: Annotated[
         list[str] | None,
-        typer.Option("--table", metavar="TABLE", help="As I; repeatable, or all of the paper's tables."),
+        typer.Option("--table", metavar="TABLE", help="For example I, or all; repeatable."),
     ] = None,
     scale: Annotated[str, typer.Option("--scale", help="smoke, small or paper.")] = "small",
-    seeds: Annotated[int | None, typer.Option(min=1, help="Seeds of every run; by default the scale's own.")] = None,
-    warmup: Annotated[int | None, typer.Option(min=1, help="Cycles of warm-up, if not the scale's own.")] = None,
-    cycles: Annotated[int | None, typer.Option(min=1, help="Measured cycles, if not the scale's own.")] = None,
+    seeds: Annotated[int | None, typer.Option(min=1, help="Seeds of every run; by default those of the scale.")] = None,
+    warmup: Annotated[int | None, typer.Option(min=1, help="Cycles of warm-up; by default those of the scale.")] = None,
+    cycles: Annotated[int | None, typer.Option(min=1, help="Measured cycles; by default those of the scale.")] = None,
     folder: Annotated[
         Path | None,
         typer.Option("--output", "--out", metavar="DIR", help="Results folder; by default results/STUDY-SCALE."),
     ] = None,
     run: Annotated[
-        bool, typer.Option("--run/--no-run", help="Run what is missing, or only show what is there.")
+        bool, typer.Option("--run/--no-run", help="Run missing points, or only show existing results.")
     ] = True,
     budget: Annotated[
         str | None,
-        typer.Option("--budget", metavar="TIME", help="As 2h: more seeds for those runs that decide undecided claims."),
+        typer.Option("--budget", metavar="TIME", help="For example 2h: more seeds for undecided claims."),
     ] = None,
     target: Annotated[
         Path | None, typer.Option("--publish", metavar="DIR", help="Also write the study's page into this folder.")
     ] = None,
     asked: Asked = ASKED,
 ) -> None:
-    """Reproduce the figures of a paper and judge what it claims; resumes where an earlier run stopped."""
+    """Reproduce the figures of a paper and judge its claims; resumes where an earlier run stopped."""
     from phit.studies.kit import budget as budgets
     from phit.studies.kit import claim
     from phit.studies.kit import reproduce as reproducing
@@ -156,7 +158,7 @@ def reproduce(
     if shown:
         out(claim.rich_table(shown))
     if left := len({finding.id for finding in report.findings} - {finding.id for finding in shown}):
-        note(f"{left} claims are about other figures, which have not been run")
+        note(f"{left} claims belong to figures that have not been run")
     note(f"figures, tables, {reproducing.CLAIMS} and {reproducing.PAGE} in {place}")
     if target is not None:
         for path in reproducing.publish(found, place, target):
@@ -174,11 +176,11 @@ def cost(
     settings: Settings = [],  # noqa: B006
     as_json: Annotated[bool, typer.Option("--json", help="Print the costs as one JSON object.")] = False,
 ) -> None:
-    """Show what a paper's mechanisms cost in storage and control bandwidth."""
+    """Show the cost of a paper's mechanisms in storage and control bandwidth."""
     model = registry.cost_model(study)
     document = None if file is None else apply_settings(load(file), settings)
     if document is None and settings:
-        raise InputError("--set: there is no scenario whose keys could be set; name its file")
+        raise InputError("--set: expected the file of a scenario whose keys to set")
     if document is not None:
         for section in SECTIONS:
             document.pop(section, None)

@@ -1,4 +1,4 @@
-"""Commands that run experiments: all of their points, or those that a search asks for."""
+"""Commands that run experiments: all of their points, or the points of a search."""
 
 import json
 from pathlib import Path
@@ -44,7 +44,7 @@ def sweep(
 
     experiment = Experiment.read(file, settings)
     if plot and asked.shard is not None:
-        raise InputError("--plot: a shard has some of the points; expected `phit plot` when all are there")
+        raise InputError("--plot: a shard has only some of the points; use `phit plot` when all shards have ended")
     target = folder or Path("results") / experiment.name
     with interruptible():
         points = sweep_into(experiment, target, asked, progress=True, force=force)
@@ -55,7 +55,7 @@ def sweep(
         out(line)
     note(f"results in {target}")
     if asked.shard is not None:
-        later = "when all shards have ended, `phit merge` makes what tables lack"
+        later = "when all shards have ended, `phit merge` completes the tables"
         note(f"shard {asked.shard}: {points.height} points; {later}")
     if plot:
         _write_all(target)
@@ -68,14 +68,16 @@ def merge(
         typer.Argument(metavar="[OUT] IN...", help="Folders of shards, or other parts.", show_default=False),
     ] = None,
     into: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Results folder; else the first folder named.")
+        Path | None, typer.Option("--out", metavar="DIR", help="Results folder; by default the first folder named.")
     ] = None,
 ) -> None:
-    """Put folders of one experiment into one, and make its tables; exit status 1 if points are missing."""
-    # Without --out the first folder is the one that is written, as `phit merge OUT IN...` has always been read.
+    """Combine several folders of one experiment and make its tables; exit status 1 if points are missing."""
+    # Without --out, the first folder is the one that is written, as in `phit merge OUT IN...`.
     folder, *others = [*([into] if into is not None else []), *(sources or ())] or [None]
     if folder is None:
-        raise InputError("merge: expected the folders of shards and where they go, as `phit merge --out DIR IN...`")
+        raise InputError(
+            "merge: expected the results folder and the folders of shards, as in `phit merge --out DIR IN...`"
+        )
     with interruptible():
         found = phit.merge(folder, others, warn=lambda message: note(f"phit: warning: {message}"))
     there = found.points.height
@@ -101,22 +103,27 @@ def saturate(
     first: Annotated[float, typer.Option("--from", help="Smallest load.")] = 0.05,
     last: Annotated[float, typer.Option("--to", help="Largest load.")] = 1.0,
     step: Annotated[
-        float | None, typer.Option("--grid", metavar="STEP", help="Try loads upwards in such steps; else bisection.")
+        float | None,
+        typer.Option("--grid", metavar="STEP", help="Try loads upwards in steps of STEP; by default, bisect."),
     ] = None,
-    tolerance: Annotated[float, typer.Option(help="How close bisection comes.")] = 0.01,
+    tolerance: Annotated[float, typer.Option(help="Precision of the bisection.")] = 0.01,
     share: Annotated[
-        float, typer.Option(help="Sustained if this share of the offered load is accepted.")
+        float, typer.Option(help="A load is sustained if at least this share of it is accepted.")
     ] = SATURATED_BELOW,
     latency_factor: Annotated[
         float | None,
-        typer.Option("--latency", metavar="FACTOR", help="And if latency is at most so many times the first's."),
+        typer.Option(
+            "--latency", metavar="FACTOR", help="And if latency is at most FACTOR times that at the first load."
+        ),
     ] = None,
     latency_limit: Annotated[
         float | None,
-        typer.Option("--latency-limit", metavar="CYCLES", help="And if latency is at most so many cycles."),
+        typer.Option("--latency-limit", metavar="CYCLES", help="And if latency is at most CYCLES."),
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Seeds of every load, all of which must sustain it.")] = 1,
-    bounds: Annotated[bool, typer.Option("--bound/--no-bound", help="Also print what no routing can exceed.")] = True,
+    bounds: Annotated[
+        bool, typer.Option("--bound/--no-bound", help="Also print the load that no routing can exceed.")
+    ] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")] = False,
     force: Force = False,
     trust: Trust = False,  # noqa: ARG001
@@ -136,7 +143,7 @@ def saturate(
     rule = Rule(first, last, step, tolerance, share, latency_factor, latency_limit)
     if "sweep" in document or folder is not None or asked.executor is not None or asked.shard is not None:
         if plot and (folder is None or asked.shard is not None):
-            raise InputError("--plot: expected --out DIR, where the bars are written when all curves are known")
+            raise InputError("--plot: expected --out DIR, the folder for the bars")
         document.setdefault("sweep", {}).setdefault("name", file.stem)
         with interruptible():
             experiment = Experiment.read(document)
@@ -149,7 +156,9 @@ def saturate(
     def tell(trial: Trial) -> None:
         word = "sustained" if trial.sustained else "not sustained"
         if not trial.decided:
-            word = f"{'not steady' if trial.steady == 'no' else 'not known to be steady'}, again {LONGER} times as long"
+            word = (
+                f"{'not steady' if trial.steady == 'no' else 'not known to be steady'}: repeated {LONGER} times as long"
+            )
         latency = "" if trial.latency is None else f", latency {trial.latency:,.1f} cycles"
         note(f"load {trial.load:.4g}: {word}, {100 * trial.accepted:.1f} % accepted{latency}")
 
@@ -159,7 +168,7 @@ def saturate(
     if as_json:
         out(json.dumps({**asdict(found), "bound": limit.to_dict() if isinstance(limit, phit.Bounds) else None}))
     elif found.sustained is None:
-        out(f"not even a load of {found.saturated:.4g} is sustained")
+        out(f"the smallest load tried, {found.saturated:.4g}, is not sustained")
     elif found.saturated is None:
         out(f"sustained: {found.sustained:.4g}, the largest load tried")
     else:
@@ -169,7 +178,7 @@ def saturate(
 
 
 def _show_saturations(found: "pl.DataFrame", *, as_json: bool) -> None:
-    """One line for each curve."""
+    """Prints one line for each curve."""
     if as_json:
         out(json.dumps(found.to_dicts(), ensure_ascii=False))
         return
@@ -189,7 +198,7 @@ def _write_bars(found: "pl.DataFrame", folder: Path) -> None:
 
 
 def _bound(document: Document) -> "phit.Bounds | str":
-    """The bounds of a scenario, or why there are none."""
+    """The bounds of a scenario, or the reason why there are none."""
     try:
         return phit.bound(document)
     except (phit.ScenarioError, phit.InputError) as error:

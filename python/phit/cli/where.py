@@ -1,4 +1,4 @@
-"""Options that say which processes run points."""
+"""Options that say where points run."""
 
 import inspect
 from collections.abc import Callable
@@ -20,7 +20,7 @@ def _options(
         typer.Option(
             "--shard",
             metavar="K/N",
-            help="Run the K-th of N parts of equal work, with others that share the folder or do not.",
+            help="Run the K-th of N parts of equal work. Shards may share a results folder.",
         ),
     ] = None,
     executor: Annotated[
@@ -28,23 +28,23 @@ def _options(
         typer.Option(
             "--executor",
             metavar="WHERE",
-            help="local (the default), slurm, or dask://HOST:PORT: where points run.",
+            help="Where points run: local (the default), slurm, or dask://HOST:PORT.",
             autocompletion=completing.executors,
         ),
     ] = None,
-    partition: Annotated[str | None, typer.Option(help="Of Slurm jobs, before [cluster] of the experiment.")] = None,
+    partition: Annotated[str | None, typer.Option(help="Partition of Slurm jobs; overrides [cluster].")] = None,
     time: Annotated[
-        str | None, typer.Option("--time", metavar="TIME", help="Longest time of a Slurm job, as 2h.")
+        str | None, typer.Option("--time", metavar="TIME", help="Longest time of a Slurm job, for example 2h.")
     ] = None,
     account: Annotated[str | None, typer.Option(help="That Slurm charges.")] = None,
 ) -> Asked:
-    """What the options say."""
+    """The value of the parameter `asked`, from the options."""
     cluster = {"partition": partition, "time": time, "account": account}
     return Asked(workers, executor, {key: value for key, value in cluster.items() if value is not None}, shard)
 
 
 def shared_out(command: Callable[..., None]) -> Callable[..., None]:
-    """Gives a command these options, in place of its parameter `asked`, which has what they say."""
+    """Gives a command these options in place of its parameter `asked`."""
     ours = inspect.signature(_options).parameters
     theirs = [one for name, one in inspect.signature(command).parameters.items() if name != "asked"]
 

@@ -1,4 +1,4 @@
-"""Scenarios completed and checked by the engine, without a run."""
+"""Scenarios that the engine completes and checks without a run."""
 
 import json
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from phit.document.sections import leave_out
 
 
 def complete(scenario: Source) -> Document:
-    """The scenario validated, with every default filled in. Raises `ScenarioError` if it cannot be simulated."""
+    """The validated scenario with every default filled in. Raises `ScenarioError` if it cannot be simulated."""
     completed: Document = json.loads(_asked(_phit.complete, for_reading(scenario)))
     return completed
 
@@ -26,30 +26,34 @@ def _asked(question: Callable[[str], str], document: Document) -> str:
 
 
 def routes(scenario: Source) -> list[list[int]]:
-    """The routing tables of a scenario: for each router the output port for every destination."""
+    """The routing tables of a scenario: for each router, the output port for every destination."""
     found: list[list[int]] = json.loads(_asked(_phit.routes, load(scenario)))
     return found
 
 
 def verify(scenario: Source) -> Document:
-    """Proves the routes of a scenario free of deadlock by their channel dependency graph, or shows why not.
+    """Proves by the channel dependency graph that the routes of a scenario cannot deadlock, or shows a cycle.
 
-    `proved` is true, false, or `None` for a routing mechanism whose routes the proof cannot follow. If it is
-    false, `reason` says why, and `cycle` lists the channels (`router`, `port`, `vc`) that can wait in a circle; in a
-    network with names with their router and port in words, as `name`.
+    `proved` is true, false, or `None` if the proof cannot follow the routes of the routing mechanism. If it is false,
+    `reason` says why, and `cycle` lists the channels (`router`, `port`, `vc`) that can wait for each other in a cycle.
+    If the network has names, each channel has a `name`, too, with its router and port in words.
 
-    Of tables with layers `routes` says what all routes are like: `pairs` of endpoints and how many are `reachable`;
-    `hops`, how many pairs take so many links between routers, and `hops_mean`; `nonminimal` pairs; `loads`, how many
-    links, each in one direction, are taken by so many pairs, and `load_mean`; `layers` and `channels` that they take.
+    For routing tables with layers, `routes` describes all routes:
 
-    Of a network from a file `network` says how many `routers`, `endpoints` and `links` between routers were read, and
-    `left_out` lists what was not taken: `what`, `count`, and where the `first` stands.
+    - `pairs` of endpoints, and how many of them are `reachable`;
+    - `hops`: the number of pairs for each number of links between routers, and `hops_mean`;
+    - `nonminimal` pairs;
+    - `loads`: the number of links, each in one direction, for each number of pairs that use it, and `load_mean`;
+    - the `layers` and `channels` that the routes use.
+
+    For a network from a file, `network` counts the `routers`, `endpoints` and `links` between routers that were read.
+    `left_out` lists the things that were not: `what`, `count`, and the place of the `first`.
     """
     document = load(scenario)
     if "sweep" in document:
-        raise InputError("sweep: this document is an experiment of several points; a proof is about one scenario")
+        raise InputError("sweep: this document is an experiment of several points; verify one scenario")
     leave_out(document)
-    # Once: files may be large.
+    # Inlined only once, because files may be large.
     with located(document):
         whole_document = inlined(document)
     report: Document = json.loads(_asked(_phit.verify, whole_document))

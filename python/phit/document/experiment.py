@@ -1,4 +1,4 @@
-"""Experiments: a scenario with `[sweep]`, expanded to a list of points that are validated before anything runs."""
+"""Experiments: a scenario with `[sweep]`, expanded into points that are all validated before one runs."""
 
 import itertools
 import json
@@ -27,38 +27,38 @@ from phit.document.paths import apply_settings, get_path, paths, set_path
 from phit.document.sections import keys_of
 
 Values = dict[str, Any]
-"""Swept keys of one point by their dotted path."""
+"""Swept keys of one point, by dotted path."""
 
 CHECKED = 256
-"""Points that are looked at together, between two words on how far that is."""
+"""Points that are checked between two reports of progress."""
 
 SEEDS = 2**64
-"""So many there are, from 0."""
+"""Number of seeds; the first is 0."""
 
 MOST_VALUES = 1_000_000
-"""Most values of a range."""
+"""Maximum number of values of a range."""
 
 RANGE_KEYS = frozenset({"start", "stop", "step", "count"})
 
 CURVE = "curve"
-"""Column of the optional name of a `[[sweep.curves]]` table."""
+"""Column for the optional name of a `[[sweep.curves]]` table."""
 
 WORK_PER_SECOND = 4e6
-"""Units of `Point.work` that a core of a common machine does in a second, for the estimate before anything has run."""
+"""Units of `Point.work` that one core of a common machine simulates in a second, for the first estimate."""
 
 SEED = "seed"
 """The key of the seed."""
 
 
 class _Alike:
-    """Complete scenarios that differ in nothing but the seed: what is the same of all is made once."""
+    """Completed scenarios that differ in their seed only: their common parts are computed once."""
 
     def __init__(self, scenario: Document) -> None:
         self.scenario = {key: value for key, value in scenario.items() if key != SEED}
 
     @cached_property
     def _identity(self) -> tuple[str, str]:
-        """The canonical text of engine and scenario, before the seed and after it: sections stand on both sides."""
+        """Canonical text of the engine and scenario, split where the seed goes: sections stand on both sides."""
         before, after = (
             canonical({key: value for key, value in self.scenario.items() if (key < SEED) is first})
             for first in (True, False)
@@ -67,7 +67,7 @@ class _Alike:
         return f'{start[:-1]},"scenario":{before[:-1]},"{SEED}":', f",{after[1:]}}}"
 
     def hash(self, seed: Any) -> str:
-        """Of the scenario with this seed."""
+        """The hash of the scenario with this seed."""
         before, after = self._identity
         return hashed(f"{before}{canonical(seed)}{after}")
 
@@ -76,7 +76,7 @@ class _Alike:
         return to_json(self.scenario)
 
     def text(self, seed: Any) -> str:
-        """The scenario with this seed for the engine."""
+        """The text of the scenario with this seed, for the engine."""
         return f'{{"{SEED}": {json.dumps(seed)}, {self._rest[1:]}'
 
 
@@ -85,52 +85,52 @@ class Point:
     """One run of an experiment."""
 
     values: Values
-    """Swept keys by their dotted path, as the experiment gives them."""
+    """Swept keys by dotted path, as the experiment gives them."""
     scenario: Document = field(repr=False)
     """The scenario with every default filled in."""
     first: "Point | None" = field(default=None, repr=False, compare=False)
-    """A point that differs in nothing but the seed, if one is known."""
+    """A point that differs in its seed only, if one is known."""
 
     @cached_property
     def _alike(self) -> _Alike:
-        """What points that differ in nothing but the seed have in common; made of the first, if there are others."""
+        """The parts that are common to all points that differ in their seed only."""
         return _Alike(self.scenario)
 
     @cached_property
     def hash(self) -> str:
-        """Identity of the point's results: its complete scenario and the engine's version."""
+        """Identity of the point's results: the hash of its completed scenario and the engine's version."""
         if self.first is not None:
             return self.first._alike.hash(self.scenario[SEED])
         return hashed(canonical({"engine": engine_version(), "scenario": self.scenario}))
 
     @property
     def text(self) -> str:
-        """The scenario as JSON for the engine, with what it names of files in their places."""
+        """The scenario as JSON for the engine, with the contents of files that it names."""
         return to_json(self.scenario) if self.first is None else self.first._alike.text(self.scenario[SEED])
 
     def with_seed(self, values: Values, seed: int) -> "Point":
-        """The point with these swept values, of which the seed alone is another."""
+        """The same point with another seed; `values` are its swept values with that seed."""
         return Point(values, {**self.scenario, SEED: seed}, self.first or self)
 
     @property
     def columns(self) -> Values:
-        """The swept keys as columns of a table: each a number, a string or a boolean."""
+        """The swept keys as columns of a table; each value is a number, a string or a boolean."""
         return {key: label(value) for key, value in self.values.items()}
 
     @cached_property
     def work(self) -> float:
-        """Expected work in arbitrary units: flit-hops, and a little for what every run takes."""
-        # Other seeds have other packets, but about as many of them, that go about as far.
+        """Expected work in arbitrary units: flit-hops, and a constant for the start of a run."""
+        # Another seed draws other packets, but about as many of them, with about as many hops.
         return self.first.work if self.first is not None else 10_000.0 + _phit.expected_hops(self.text)
 
 
 def heading(key: str) -> str:
-    """A short name of a swept key: `load` of traffic.load, `routing` of routing.kind."""
+    """A short name for a swept key: `load` for traffic.load, `routing` for routing.kind."""
     return key.removesuffix(".kind").rsplit(".", 1)[-1]
 
 
 def label(value: Any) -> Any:
-    """A value of a scenario as one cell of a table: a table with `kind` by its kind and keys."""
+    """A value of a scenario as one cell of a table; a table with `kind` is shown by its kind and keys."""
     if isinstance(value, Mapping):
         keys = [f"{key}={label(v)}" for key, v in value.items() if key != "kind"]
         return " ".join([str(value["kind"]), *keys] if "kind" in value else keys)
@@ -151,11 +151,11 @@ class Experiment:
     plot: Document
     """The `[plot]` table as written."""
     cluster: Document = field(default_factory=dict)
-    """The `[cluster]` table as written: it says where points run, and is no part of the results."""
+    """The `[cluster]` table as written. It says where points run, and is no part of the results."""
 
     @classmethod
     def read(cls, source: Source, settings: Iterable[str] = ()) -> "Experiment":
-        """Reads an experiment; `settings` are ``dotted.key=value`` as of `--set`."""
+        """Reads an experiment; `settings` are ``dotted.key=value``, as `--set` takes them."""
         document = apply_settings(load(source), settings)
         with located(document):
             sweep, plot, cluster = (_table(document.pop(name, {}), name) for name in ("sweep", "plot", "cluster"))
@@ -167,18 +167,18 @@ class Experiment:
             if not isinstance(name, str) or not is_name(name):
                 raise InputError(
                     f"sweep.name = {quoted(name)}: expected a name of at most {LONGEST_NAME} letters, digits and "
-                    "signs, without slashes and not beginning with a dot, as a folder gets it",
+                    "signs, without slashes and not beginning with a dot: it becomes the name of a folder",
                     "sweep.name",
                 )
         return cls(name, document, sweep, plot, cluster)
 
     @property
     def keys(self) -> list[str]:
-        """Swept keys in the order in which points list them."""
+        """Swept keys, in the order of the columns."""
         return list(dict.fromkeys(key for values in self.combinations() for key in values))
 
     def combinations(self) -> Iterator[Values]:
-        """The swept values of every point: each curve with every zip group with the product with every seed."""
+        """The swept values of every point: every combination of curves, zip groups, product and seeds."""
         with located(self.base):
             axes = [_curves(self.sweep), *_zips(self.sweep), *_product(self.sweep), _seeds(self.sweep)]
         seen: dict[str, int] = {}
@@ -190,8 +190,8 @@ class Experiment:
             yield {key: value for part in parts for key, value in part.items()}
 
     def document(self, values: Values) -> Document:
-        """The scenario of one point, defaults not filled in."""
-        # What it holds has been looked at when it was read, and is again when it is completed.
+        """The scenario of one point, without defaults."""
+        # The base was checked when it was read; the whole scenario is checked when it is completed.
         document: Document = copied(self.base)
         if isinstance(document, Located):
             document.origin = document.origin.at_point(values)
@@ -200,9 +200,9 @@ class Experiment:
         return document
 
     def points(self, tell: Callable[[int], None] = lambda _: None) -> list[Point]:
-        """All points, each validated; equal ones once. `tell` is given how many have been looked at."""
+        """All points, validated, without duplicates. `tell` receives the number of points checked so far."""
         found: dict[str, Point] = {}
-        # Seeds are what changes fastest: points that differ in nothing else come one after another.
+        # Seeds vary fastest, so points that differ in their seed only are adjacent.
         for _, group in itertools.groupby(self.combinations(), _but_seed):
             together = iter(group)
             while some := list(itertools.islice(together, CHECKED)):
@@ -210,13 +210,16 @@ class Experiment:
                     tell(len(found))
                     found.setdefault(point.hash, point)
         if not found:
-            raise InputError("sweep: there is no point to run; expected at least one value for every key")
+            raise InputError("sweep: no points to run; expected at least one value for every key")
         points = list(found.values())
         self._check_units(points)
         return points
 
     def _checked(self, some: list[Values]) -> Iterator[Point]:
-        """Points of which nothing but the seed differs: the first is checked, and of the others what is drawn."""
+        """Points that differ in their seed only.
+
+        The first is checked whole, the others only in what their seed draws.
+        """
         first = self._complete(some[0])
         yield first
         seeds = [seed for values in some[1:] if type(seed := values.get(SEED)) is int and 0 <= seed < SEEDS]
@@ -225,7 +228,8 @@ class Experiment:
                 _phit.check_seeds(first.text, seeds)
                 yield from (first.with_seed(values, values[SEED]) for values in some[1:])
                 return
-        # One of them is refused, or takes nothing but the whole way.
+        # A seed is refused, or has a value of another type: each scenario is checked whole, so that its error names the
+        # key.
         yield from (self._complete(values) for values in some[1:])
 
     def _complete(self, values: Values) -> Point:
@@ -235,20 +239,20 @@ class Experiment:
             raise self.explained(error, values) from error
 
     def _check_units(self, points: list[Point]) -> None:
-        """Refuses points whose cycles or phits, chosen for each by itself, differ, unless the sweep asks for that."""
+        """Refuses points for which different cycles or phits were chosen, unless the sweep asks for it."""
         if any(key.split(".")[0] == "units" for key in self.keys):
             return
         scenarios = [point.scenario for point in points]
         first, common = "", dict[str, str]()
         for key, what in (("cycle", "times"), ("phit", "sizes and loads")):
-            # A point without any quantity has none.
+            # A point without quantities has no cycle.
             chosen = list(dict.fromkeys(get_path(scenario, f"units.{key}") for scenario in scenarios))
             if len(chosen) == 1 or get_path(self.base, f"units.{key}") is not None:
                 continue
-            first = first or f"the points have {key}s of {_listed(chosen)}, so that their {what} could not be compared"
+            first = first or f"the points have {key}s of {_listed(chosen)}, so their {what} cannot be compared"
             common[f"units.{key}"] = _common(text for text in chosen if text)
             try:
-                # The cycle decides what the phit can be.
+                # The phit depends on the cycle.
                 scenarios = [complete(self.document({**point.values, **common})) for point in points]
             except ScenarioError:
                 break
@@ -257,7 +261,7 @@ class Experiment:
             raise InputError(f"units: {first}; add {lines} to [units]")
 
     def explained(self, error: ScenarioError, values: Values) -> Exception:
-        """The refusal of a point, in terms of the sweep where one of its keys is to blame."""
+        """The refusal of a point, as an error of `[sweep]` if one of its keys is the reason."""
         for key in values:
             if key != error.path and not key.startswith(f"{error.path}."):
                 continue
@@ -286,7 +290,7 @@ def _listed(units: list[str | None], most: int = 4) -> str:
 
 
 def _common(quantities: Iterable[str]) -> str:
-    """The largest quantity of which all of these, fractions of one unit, are whole multiples: "1/5 ns"."""
+    """The largest quantity of which all `quantities`, fractions of one unit, are whole multiples: "1/5 ns"."""
     numbers, units = zip(*(quantity.split() for quantity in quantities), strict=True)
     fractions = [Fraction(number) for number in numbers]
     under = math.lcm(*(fraction.denominator for fraction in fractions))
@@ -305,7 +309,7 @@ def _table(value: Any, name: str) -> Document:
 
 
 def _swept(table: Any, where: str) -> Values:
-    """Keys of a table by dotted path; a table on the way stands for dots, unless it is a range or has a `kind`."""
+    """Keys of a table by dotted path. A nested table stands for a dot, unless it is a range or has a `kind`."""
     if not isinstance(table, dict):
         raise InputError(
             f'{where} = {quoted(table)}: expected a table of dotted keys, for example "traffic.load" = [0.1, 0.2]',
@@ -333,9 +337,9 @@ def _values(where: str, value: Any) -> list[Any]:
 
 
 def expand_range(where: str, table: Mapping[str, Any]) -> list[int | float] | list[str]:
-    """The numbers of ``{start, stop, step}`` (stop included if a step ends there) or ``{start, stop, count}``.
+    """The numbers of ``{start, stop, step}`` (with stop if a step ends there) or ``{start, stop, count}``.
 
-    With quantities, as ``{start = "1 us", stop = "5 us", step = "500 ns"}``, they are in the unit of `start`.
+    Quantities, as in ``{start = "1 us", stop = "5 us", step = "500 ns"}``, are written in the unit of `start`.
     """
     if table.keys() not in ({"start", "stop", "step"}, {"start", "stop", "count"}):
         raise InputError(f"{where}: a range has start and stop and either step or count, not {', '.join(table)}", where)
@@ -345,7 +349,7 @@ def expand_range(where: str, table: Mapping[str, Any]) -> list[int | float] | li
     for key, number in table.items():
         if isinstance(number, bool) or not isinstance(number, int | float) or not math.isfinite(number):
             raise InputError(f"{where}.{key} = {quoted(number)}: expected a number", f"{where}.{key}")
-    # Numbers are what their decimals say: a sum of them is one, too, and not the nearest sum of halves of halves.
+    # Computed with exact decimals: sums of binary fractions would not be the decimals that a reader expects.
     start, stop = (_exact(table[key]) for key in ("start", "stop"))
     if "count" in table:
         count, whole = table["count"], False
@@ -364,23 +368,23 @@ def expand_range(where: str, table: Mapping[str, Any]) -> list[int | float] | li
     if whole:
         found: list[int | float] = [int(start + i * step) for i in range(count)]
         return found
-    # Twelve digits of the largest value, as a sum that should be 0 has none of its own.
+    # Rounded to twelve digits of the largest value: a sum that should be 0 has no digits of its own.
     places = 12 - math.ceil(math.log10(max(abs(start), abs(stop), abs(step), Fraction(1, 10**300))))
     return [float(round(start + i * step, places)) for i in range(count)]
 
 
 def between(low: float, high: float) -> float:
-    """The number in the middle of two, with no more digits than their decimals need."""
+    """The middle of two numbers, with no more digits than their decimals need."""
     return float((_exact(low) + _exact(high)) / 2)
 
 
 def _exact(number: int | float) -> Fraction:
-    """The number that the decimals of a floating-point number say."""
+    """The exact value of a floating-point number's decimals."""
     return Fraction(number) if isinstance(number, int) else Fraction(repr(float(number)))
 
 
 def _range_of_quantities(where: str, table: Mapping[str, Any], ends: Mapping[str, Any]) -> list[str]:
-    """The same between quantities."""
+    """The values of a range whose ends are quantities."""
     found: dict[str, Amount] = {}
     for key, value in ends.items():
         quantity = amount(value)
@@ -436,7 +440,7 @@ def _zips(sweep: Document) -> list[list[Values]]:
 
 
 def _curves(sweep: Document) -> list[Values]:
-    """One after another, the curves: fixed keys, with the product of those keys that have lists or ranges."""
+    """The curves in turn: fixed keys, with every combination of the keys that have lists or ranges."""
     found: list[Values] = []
     tables = _tables(sweep, "curves")
     for where, table in tables:

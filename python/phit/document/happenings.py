@@ -1,4 +1,4 @@
-"""What happens to a network and to its traffic during a run: what charts over time mark."""
+"""Events of a run that charts over time mark: faults, recoveries and changes of traffic."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ FAULT, KNOWN, RECOVERY, TRAFFIC, MEASURED = (
     "change of traffic",
     "measured from here",
 )
-"""Kinds of happenings."""
+"""Kinds of events."""
 
 COLOURS = {FAULT: "#D55E00", KNOWN: "#E69F00", RECOVERY: "#009E73", TRAFFIC: "#CC79A7", MEASURED: "#888888"}
 """The colour of the mark of each kind."""
@@ -22,19 +22,22 @@ COLOURS = {FAULT: "#D55E00", KNOWN: "#E69F00", RECOVERY: "#009E73", TRAFFIC: "#C
 
 @dataclass(frozen=True)
 class Happening:
-    """Something that happens in a cycle of a run."""
+    """An event in one cycle of a run."""
 
     cycle: float
     kind: str
     words: str
-    """The kind, with what is known of it."""
+    """The kind and its details."""
 
 
 def happenings(scenario: Document) -> Iterator[Happening]:
-    """What happens in a run: the end of the warm-up, faults and recoveries with what routing knows, changes of traffic.
+    """The events of a run that charts over time mark.
+
+    These are the end of the warm-up, faults and recoveries, the cycles in which routing learns of them, and changes of
+    traffic.
 
     Args:
-        scenario: the complete scenario.
+        scenario: the completed scenario.
     """
     warmup = get_path(scenario, "measure.warmup", None)
     if _is_cycle(warmup):
@@ -56,14 +59,14 @@ def happenings(scenario: Document) -> Iterator[Happening]:
 
 
 def _what_fails(entry: dict[str, Any]) -> str:
-    """What an entry of `later` names, in words."""
+    """The things that an entry of `later` names, in words."""
     parts = []
     for key, word in (("links", "link"), ("routers", "router"), ("endpoints", "endpoint")):
         named = entry.get(key)
         if not isinstance(named, list) or not named:
             continue
         if key == "routers" and entry.get("count"):
-            # Then they say among whose links some are drawn.
+            # With `count`, the routers only delimit the links from which some are drawn.
             continue
         parts.append(f"{word} {_name(named[0])}" if len(named) == 1 else f"{len(named)} {word}s")
     if count := entry.get("count"):

@@ -1,4 +1,4 @@
-"""What tells scenarios apart: a text and a hash that equal ones share."""
+"""Identities of scenarios: a canonical text and a hash, equal for equal scenarios."""
 
 import json
 from typing import Any
@@ -7,12 +7,12 @@ import phit._phit as _phit
 
 
 def canonical(document: Any) -> str:
-    """JSON text that is the same for equal documents."""
+    """JSON text that equal documents share."""
     return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
 def engine_version(version: str = _phit.__version__) -> str:
-    """The part of a version within which results stay the same: `1` of 1.2.3, `0.2` of 0.2.3."""
+    """The part of a version within which results do not change: `1` of 1.2.3, `0.2` of 0.2.3."""
     major, minor, *_ = version.split(".")
     return major if major != "0" else f"0.{minor}"
 

@@ -1,4 +1,4 @@
-"""A document with the contents of the files that it names in their places: the text that the engine runs."""
+"""Inlines into a document the contents of the files that it names, as the engine needs them."""
 
 import copy
 import json
@@ -21,7 +21,7 @@ from phit.reading.fabrics import INFINIBAND
 
 
 def inlined(document: Document) -> Document:
-    """The document with the contents of the files that it names in their places."""
+    """The document with the contents of all files that it names."""
     document = _with_functions(_with_graph(document))
     routing, traffic = document.get("routing"), document.get("traffic")
     tables = isinstance(routing, dict) and ("file" in routing or isinstance(routing.get("layers"), str))
@@ -30,7 +30,8 @@ def inlined(document: Document) -> Document:
         return document
     found = copy.deepcopy(document)
     for key, program in programs(found):
-        # The engine reads it; what it holds tells two points apart whose files have the same name.
+        # The engine reads the file itself. The digest distinguishes points whose files have the same name but not the
+        # same contents.
         program["digest"] = _digest(Path(program["file"]), f"{key}.file")
     if tables and "file" in found["routing"]:
         path = Path(str(found["routing"].pop("file")))
@@ -49,7 +50,7 @@ def inlined(document: Document) -> Document:
 
 
 def _with_functions(document: Document) -> Document:
-    """The document with the source text of the Python functions that it names, and all of their parameters."""
+    """The document with the source text of its Python functions, and all of their parameters."""
     if not mechanisms.names_any(document):
         return document
     plain = copy.deepcopy(document)
@@ -61,9 +62,9 @@ def _with_functions(document: Document) -> Document:
 
 
 def _with_graph(document: Document) -> Document:
-    """The document with the network of `topology.file` in its place.
+    """The document with the network that `topology.file` names.
 
-    What links of the file say of themselves counts as written in `router.links`, after what is written there.
+    Properties that the file gives to links count like keys of `router.links`, but keys of the scenario take precedence.
     """
     topology, routing = document.get("topology"), document.get("routing")
     fabric = isinstance(topology, dict) and topology.get("kind") == INFINIBAND
@@ -73,7 +74,7 @@ def _with_graph(document: Document) -> Document:
         raise InputError(f'routing.kind = "{kind}": {expected}', "routing.kind")
     if not isinstance(topology, dict) or not (fabric or (topology.get("kind") == "graph" and "file" in topology)):
         return document
-    # Here and below: what many commands do without is imported where it is used, so that they start sooner.
+    # Here and below, modules that many commands do not need are imported on use, so that commands start sooner.
     from phit.reading import graphs
 
     found = copy.deepcopy({key: value for key, value in document.items() if key != "topology"})
@@ -89,19 +90,19 @@ def _with_graph(document: Document) -> Document:
         section, links = graphs.inlined(topology)
     found["topology"] = section
     if get_path(document, "router.links.endpoint.bandwidth", None) is not None:
-        # What is said of all endpoints takes the place of what the file says of each.
+        # A bandwidth for all endpoints replaces the bandwidths of single endpoints in the file.
         section.pop("endpoint_bandwidth", None)
     router = found.get("router", {})
     if isinstance(router, str):
         router = found["router"] = {"kind": router}
     written = router.get("links", {}) if isinstance(router, dict) else None
     if not isinstance(written, dict) or not all(isinstance(table, dict) for table in written.values()):
-        # The engine says what is wrong with it.
+        # The engine reports the error.
         links = {}
     for name, keys in links.items():
         for key, value in keys.items():
             given = get_path(found.get("router", {}), "links", {})
-            # Virtual lanes that a port could have do not count against those that it is said to have.
+            # The file's virtual lanes are how many a port could have; the scenario's are how many it has.
             general = given.get("default", {}).get(key) if key == "vcs" else None
             if given.get(name, {}).get(key, general) is None:
                 found.setdefault("router", {}).setdefault("links", {}).setdefault(name, {})[key] = value
@@ -111,7 +112,7 @@ def _with_graph(document: Document) -> Document:
 
 
 def _digest(path: Path, key: str) -> str:
-    """What tells the contents of a program's file, or of those of all ranks, from others."""
+    """The digest of a program: of its file, or of the files of all its ranks."""
     try:
         files = _phit.workload_files(path)
     except _phit.WorkloadError as error:
@@ -151,12 +152,12 @@ def _rows(path: Path, columns: tuple[str, str, str]) -> list[list[int]]:
             raise InputError(f"{path}: line {number}: {quoted(line)}; expected three whole numbers")
         rows.append(row)
     if not rows:
-        raise InputError(f"{path}: nothing below the names of the columns; expected a row of three whole numbers")
+        raise InputError(f"{path}: no rows below the heading; expected rows of three whole numbers")
     return rows
 
 
 def to_json(document: Mapping[str, Any]) -> str:
-    """JSON text of a scenario for the engine; refuses values that a scenario cannot hold."""
+    """JSON text of a scenario for the engine. Refuses values that a scenario cannot hold."""
     document = inlined(dict(document))
     try:
         return json.dumps(document, allow_nan=False)

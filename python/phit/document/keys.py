@@ -1,4 +1,4 @@
-"""The keys of a part of a scenario, as its JSON Schema describes them."""
+"""The keys of a section of a scenario, as its JSON Schema describes them."""
 
 import json
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from typing import Any
 Schema = dict[str, Any]
 
 REQUIRED, NONE = "required", "none"
-"""What stands in place of a default."""
+"""Words for a key without a default: it is required, or stays unset."""
 
 
 UNITS = {
@@ -23,47 +23,47 @@ UNITS = {
     "bytes": "bytes",
     "load": "phits/(endpoint·cycle)",
 }
-"""What keys count, by `x-unit` of the schema; each takes a quantity with a unit as well, as "200 ns"."""
+"""Units of keys, by the schema's `x-unit`. Each key also takes a quantity with a unit, such as "200 ns"."""
 
 WORDS = {"integer": "whole number", "number": "number", "string": "text", "boolean": "true or false"}
-"""What values are called, by the schema's type."""
+"""Names of types of values, by the schema's type."""
 
 NUMBERS = frozenset({"integer", "number"})
 
 QUANTITIES = {"time": 'a time ("200 ns")', "size": 'a size ("512 B")', "rate": 'a rate ("20 Gb/s")'}
-"""What quantities with a unit are called, by the name of their definition."""
+"""Names of quantities with a unit, by their definition in the schema."""
 
 TABLE_WORDS = frozenset({"properties", "additionalProperties", "propertyNames"})
-"""What only schemas of tables have."""
+"""Words that only schemas of tables have."""
 
 ELSEWHERE = frozenset({"TrafficParams"})
-"""Definitions of tables whose keys are listed as a section's."""
+"""Definitions of tables whose keys are listed with a section."""
 
 
 @dataclass(frozen=True)
 class Key:
-    """One key."""
+    """One key of a scenario."""
 
     path: str
-    """With the tables that it is in: `CLASS` stands for any name, `[]` for an element of a list."""
+    """Path with the tables around the key. `CLASS` stands for any name, `[]` for an element of a list."""
     default: str
-    """As it stands in a scenario, or `REQUIRED`, or `NONE`."""
+    """The default as a scenario writes it, or `REQUIRED`, or `NONE`."""
     unit: str
-    """What its number counts; empty if it has none, or takes something else."""
+    """Unit of a number; empty if it has no unit or the key takes no number."""
     type: str
-    """What it takes, in words, with unit and bounds of numbers: `whole number of cycles, 1 to 8; or a time`."""
+    """The values that it takes, in words, with unit and bounds: `whole number of cycles, 1 to 8; or a time`."""
     meaning: str
     names: tuple[tuple[str, str], ...]
-    """The names that it may take, each with what it means; none if it takes something else."""
+    """The names that it may take, each with its meaning; empty if it takes other values."""
 
     @property
     def has_default(self) -> bool:
-        """Whether a value stands in a scenario that leaves it out."""
+        """Whether the completed scenario has a value for this key if it is left out."""
         return self.default not in (REQUIRED, NONE)
 
 
 def keys(schema: Schema, root: Schema | None = None, prefix: str = "") -> Iterator[Key]:
-    """All keys of a schema but `kind`, those of the tables within it too; references are looked up in `root`."""
+    """All keys of a schema except `kind`, with those of inner tables. References are looked up in `root`."""
     root = schema if root is None else root
     for key, value in schema.get("properties", {}).items():
         if key == "kind" or not isinstance(value, dict):
@@ -77,7 +77,7 @@ def keys(schema: Schema, root: Schema | None = None, prefix: str = "") -> Iterat
 
 
 def _tables(schema: Schema, root: Schema) -> Iterator[tuple[Schema, str]]:
-    """The tables with keys of their own that a value may be or hold, and what comes between its path and theirs."""
+    """The tables that a value may be or hold, each with the text between its path and the paths of its keys."""
     for option in _alternatives(schema, root):
         if "properties" in option:
             yield option, "."
@@ -89,7 +89,7 @@ def _tables(schema: Schema, root: Schema) -> Iterator[tuple[Schema, str]]:
 
 
 def _alternatives(schema: Schema, root: Schema) -> Iterator[Schema]:
-    """What a value may be, references looked up; not what is left out, nor a table that is listed elsewhere."""
+    """The alternatives of a value, with references resolved. Null and tables that are listed elsewhere are left out."""
     if schema.get("$ref", "").rpartition("/")[2] in ELSEWHERE or schema.get("type") == "null":
         return
     found = resolved(schema, root)
@@ -101,7 +101,7 @@ def _alternatives(schema: Schema, root: Schema) -> Iterator[Schema]:
 
 
 def _type(schema: Schema, root: Schema, unit: str = "") -> str:
-    """What a value may be, in words; its numbers count `unit`."""
+    """The values that a schema allows, in words. Numbers are in `unit`."""
     return "; or ".join(dict.fromkeys(_types(schema, root, unit)))
 
 
@@ -133,7 +133,7 @@ def _types(schema: Schema, root: Schema, unit: str) -> Iterator[str]:
 
 
 def _bounds(schema: Schema) -> str:
-    """The bounds of a number in words, nothing if it has none."""
+    """The bounds of a number in words; empty if it has none."""
     low, high, above = (schema.get(name) for name in ("minimum", "maximum", "exclusiveMinimum"))
     if above is not None:
         return f", more than {above:g}" + (f", at most {_number(high)}" if high is not None else "")
@@ -170,13 +170,13 @@ def _default(key: str, schema: Schema, table: Schema) -> str:
         return REQUIRED
     value = schema.get("default")
     if value is None and schema.get("type") == "boolean":
-        # Left out of documents, and so of the schema, where it is false.
+        # Documents and the schema leave the key out where it is false.
         value = False
     return NONE if value in (None, [], {}) else _toml(value)
 
 
 def _toml(value: Any) -> str:
-    """A value as it stands in a scenario."""
+    """A value as a scenario writes it."""
     if isinstance(value, dict):
         return "{ " + ", ".join(f"{key} = {_toml(item)}" for key, item in value.items()) + " }"
     text: str = json.dumps(value, ensure_ascii=False)

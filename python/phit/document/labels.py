@@ -1,6 +1,6 @@
-"""What kinds are called where people read: `ugal_l` of a scenario is UGAL-L in a legend.
+"""Names of kinds in text: `ugal_l` of a scenario is UGAL-L in a legend.
 
-Names that the literature writes in capitals are listed; of any other kind the underscores become spaces.
+Names in capitals in the literature are listed; for any other kind underscores become spaces.
 """
 
 import re
@@ -50,16 +50,16 @@ NAMES = {
     "xgft": "XGFT",
     "xpander": "Xpander",
 }
-"""Names of kinds that are more than their words."""
+"""Names that differ from the words of their kind."""
 
 _IDENTIFIER = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)+")
 _ADVERSARIAL = re.compile(r"adversarial(?: offset=)?([+-]?\d+)")
 
 
 def label_of(value: Any) -> str:
-    """A value of a scenario, as one cell has it, in words: a kind by its name, anything else as it is."""
+    """A cell of a table in words: a kind by its name, any other value unchanged."""
     text = str(value)
-    # A kind with keys of its own, as `ugal_l threshold=3`, is called by the same name.
+    # A kind with keys, such as `ugal_l threshold=3`, has the name of the kind.
     kind, space, rest = text.partition(" ")
     if kind in NAMES and (not rest or "=" in rest):
         return f"{NAMES[kind]}{space}{rest}"

@@ -1,4 +1,4 @@
-"""What no document may hold, wherever it comes from."""
+"""Limits on the values of every document, wherever it comes from."""
 
 import math
 from collections.abc import Mapping
@@ -9,22 +9,22 @@ from phit.base.text import HIDDEN, LONGEST_TEXT, quoted
 from phit.document.schema import takes_lists
 
 LEVELS = 32
-"""Most levels of tables and lists within one another, and most parts of a dotted path."""
+"""Maximum number of nested tables and lists, and of parts of a dotted path."""
 
 LONG = 1000
-"""Values of a list from which on the schema is asked, before anything else is, whether a list may stand there."""
+"""Length of a list from which the schema is asked first whether a list may stand there."""
 
 TABLES = ("", "topology", "planes", "router", "routing", "queueing", "traffic", "measure", "units")
-"""Sections, and a document itself, whose tables have at most `LONG` keys."""
+"""Sections, and the document itself, that have at most `LONG` keys."""
 
 _BREAKS = "\n\t"
-"""Hidden characters that a text may have."""
+"""Hidden characters that are allowed in a text."""
 
 
 def check_values(value: Any, largest: int = 10**300) -> None:
-    """Refuses what no document may hold, wherever it comes from: it names the key.
+    """Refuses values that no document may hold. The error names the key.
 
-    That is hidden characters in a text or key, texts longer than any path, numbers that are not finite or beyond
+    Refused are hidden characters in a text or key, texts longer than any path, numbers that are not finite or exceed
     `largest`, and too many levels of tables and lists.
     """
     waiting: list[tuple[Any, str, int]] = [(value, "", 0)]
@@ -33,7 +33,7 @@ def check_values(value: Any, largest: int = 10**300) -> None:
         if level > LEVELS:
             start = quoted(place.split(".")[0])
             raise InputError(f"{start}: too many levels of tables and lists; expected at most {LEVELS}")
-        # The frequent ones first: to ask for a mapping takes long.
+        # Frequent types come first, because the test for a mapping is slow.
         if isinstance(here, str):
             _check_text(here, place, _BREAKS, place)
         elif isinstance(here, float):
@@ -60,7 +60,7 @@ def check_values(value: Any, largest: int = 10**300) -> None:
 
 
 def _long(number: int) -> str:
-    # Python refuses to write a number of thousands of digits.
+    # Python does not convert integers of thousands of digits to text.
     return f"a number of {number.bit_length():,} bits"
 
 

@@ -1,4 +1,4 @@
-"""Documents read: from a file, or as they are given."""
+"""Documents, read from a file or given as a mapping."""
 
 import copy
 import json
@@ -20,7 +20,7 @@ _LEAVES = frozenset({str, int, float, bool, type(None)})
 
 
 def copied(value: Any) -> Any:
-    """A copy of a document or a part of one, down to its values."""
+    """A deep copy of a document or a part of one."""
     if type(value) is dict:
         return {key: copied(inner) for key, inner in value.items()}
     if type(value) is list:
@@ -33,8 +33,8 @@ def copied(value: Any) -> Any:
 def load(source: Source) -> Document:
     """The document in a TOML or JSON file, or a copy of the given one.
 
-    Files that a file names are found from its own folder, those of a given document from the current one. A key
-    `$schema`, by which editors find the JSON Schema, is left out.
+    Files that a document names are found from the folder of its file; for a given mapping, from the current folder. The
+    key `$schema`, by which editors find the JSON Schema, is left out.
     """
     if isinstance(source, Mapping):
         check_values(source)
@@ -64,7 +64,7 @@ def _read(path: Path, text: str) -> Document:
     except tomllib.TOMLDecodeError as error:
         from phit.document import slips
 
-        # The reader stops behind the slip, in its line or at the beginning of the next.
+        # The parser stops behind the error: on its line, or at the beginning of the next.
         line = re.search(r"\(at line (\d+), column", str(error))
         meant = slips.line_meant(text, int(line[1])) if line else None
         write = f"; write `{meant}`" if meant else ""
@@ -72,7 +72,7 @@ def _read(path: Path, text: str) -> Document:
     except RecursionError:
         raise InputError(f"{path}: too many levels of tables and lists; expected at most {LEVELS}") from None
     except ValueError as error:
-        # A number of thousands of digits.
+        # The text has an integer of thousands of digits.
         raise InputError(f"{path}: cannot be read: {error}") from None
     if not isinstance(document, dict):
         raise InputError(f"{path}: expected a table with the sections of a scenario")
@@ -84,7 +84,7 @@ def _read(path: Path, text: str) -> Document:
 
 
 def for_reading(source: Source) -> Document:
-    """The same as `load` gives, to be read alone: tables of a given document are the caller's."""
+    """The document of a source for reading only: a given mapping is not copied, so its tables are the caller's."""
     if not isinstance(source, Mapping):
         return load(source)
     check_values(source)

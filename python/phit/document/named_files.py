@@ -1,4 +1,4 @@
-"""The files that a document names, and where they are."""
+"""The paths of the files that a document names."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -15,11 +15,11 @@ _FILES = {
     "topology": ("file", "tables", "service_levels", "virtual_lanes"),
     "routing": ("file", "layers", "roots"),
 }
-"""Keys that may name a file."""
+"""Keys that may name a file, by section."""
 
 
 def with_files(document: Document, folder: Path) -> Document:
-    """The document with the files that it names, found from `folder`: data, Python functions, what a sweep names."""
+    """The document with all paths relative to `folder`: data files, Python functions and swept files."""
     for _, named in _functions(document):
         named["file"] = str(folder / named["file"])
     document = _with_data(document, folder)
@@ -29,7 +29,7 @@ def with_files(document: Document, folder: Path) -> Document:
 
 
 def _with_data(document: Document, folder: Path) -> Document:
-    """The same for files that are no Python.
+    """The document with the paths of data files relative to `folder`.
 
     These are `topology.file` and a fabric's other files, `routing.file`, `routing.layers`, `traffic.trace`, and the
     `file` of programs and placements in `workload` and its jobs.
@@ -50,17 +50,17 @@ def _with_data(document: Document, folder: Path) -> Document:
 
 
 def _sweep_with_files(sweep: Document, folder: Path) -> None:
-    """The same for swept values that name files; Python functions among them have been found with all others."""
+    """Makes the paths of swept data files relative to `folder`. Python functions were found with all others."""
 
     def found(key: str, value: Any) -> Any:
         document: Document = {}
         try:
             set_path(document, key, value)
         except InputError:
-            # No key, as is said later.
+            # The path is no key; a later check reports it.
             return value
         there = get_path(_with_data(document, folder), key)
-        # A trace may be given by its file.
+        # A trace may be given as the path of its file.
         return there["file"] if isinstance(value, str) and isinstance(there, dict) else there
 
     tables = [sweep.get("product"), *_tables_of(sweep, "zip"), *_tables_of(sweep, "curves")]
@@ -74,7 +74,7 @@ def _tables_of(sweep: Document, name: str) -> list[Any]:
 
 
 def _jobs(document: Document) -> Iterator[tuple[str, Document]]:
-    """The jobs of a workload, each with its path."""
+    """The jobs of a workload, each with its dotted path."""
     workload = document.get("workload")
     jobs = workload.get("job") if isinstance(workload, dict) else None
     for number, job in enumerate(jobs if isinstance(jobs, list) else ()):
@@ -83,13 +83,13 @@ def _jobs(document: Document) -> Iterator[tuple[str, Document]]:
 
 
 def programs(document: Document) -> Iterator[tuple[str, Document]]:
-    """The programs that are read from files, each with its path."""
+    """The programs that are read from files, each with its dotted path."""
     yield from _with_file([("workload", document.get("workload"))])
     yield from _with_file((f"{path}.program", job.get("program")) for path, job in _jobs(document))
 
 
 def program_notes(document: Document) -> Iterator[str]:
-    """What one should know of the Chakra traces that a document names, each with the path of its table."""
+    """Remarks about the Chakra traces that a document names, each with the dotted path of its table."""
     for path, program in programs(document):
         if program.get("kind") == "chakra":
             options = program.get("options", {})
@@ -98,7 +98,7 @@ def program_notes(document: Document) -> Iterator[str]:
 
 
 def _placements(document: Document) -> Iterator[tuple[str, Document]]:
-    """The placements that are read from files, each with its path."""
+    """The placements that are read from files, each with its dotted path."""
     workload = document.get("workload")
     if isinstance(workload, dict):
         yield from _with_file([("workload.placement", workload.get("placement"))])
@@ -106,7 +106,7 @@ def _placements(document: Document) -> Iterator[tuple[str, Document]]:
 
 
 def _functions(document: Document) -> Iterator[tuple[str, Document]]:
-    """The tables of Python functions that stand in files, each with its path."""
+    """The tables of Python functions in files, each with its dotted path."""
     return _with_file(mechanisms.tables(document))
 
 

@@ -1,4 +1,4 @@
-"""Where the keys of a document come from: the line of a file, or a setting."""
+"""The origin of each key of a document: a line of a file, or a setting."""
 
 import json
 import re
@@ -14,41 +14,41 @@ from phit.base.errors import InputError, ScenarioError
 
 @dataclass(frozen=True)
 class Origin:
-    """The file of a document, and what `--set` changed in it."""
+    """The file of a document, and the changes that `--set` made."""
 
     file: Path | None = None
     lines: Mapping[str, int] = field(default_factory=dict)
-    """The line of every key, by its path; empty if the format does not tell."""
+    """The line of every key, by its path; empty if the format gives no lines."""
     settings: Mapping[str, str] = field(default_factory=dict)
-    """Settings by the path of their key, as they were written."""
+    """Settings as written, by the path of their key."""
 
     @classmethod
     def of_file(cls, path: Path, text: str) -> "Origin":
-        """The origin of what stands in a file."""
+        """The origin of a document that stands in a file."""
         return cls(path, {} if path.suffix == ".json" else json.loads(_phit.toml_lines(text)))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Origin":
         return self
 
     def with_setting(self, key: str, setting: str) -> "Origin":
-        """The same, with one more setting."""
+        """The origin with one more setting."""
         return replace(self, settings={**self.settings, _path(key): setting})
 
     def at_point(self, keys: Iterable[str]) -> "Origin":
-        """The origin of one point of a sweep: its keys stand where they are swept."""
+        """The origin of one point of a sweep: its swept keys stand in the lines of the sweep."""
         swept: dict[str, list[int]] = {}
         for path, line in self.lines.items():
             section = re.match(r"sweep\.(product|zip\[\d+\]|curves\[\d+\])\.", path)
             if section:
                 swept.setdefault(path[section.end() :], []).append(line)
         if any(setting.startswith("sweep") for setting in self.settings):
-            # Which of the values a setting has replaced is not known here.
+            # A setting has replaced values, and it is not known which.
             return self
         lines = {_path(key): swept[key][0] for key in keys if len(swept.get(key, ())) == 1}
         return replace(self, lines={**self.lines, **lines})
 
     def place(self, path: str) -> tuple[str, int | None]:
-        """Where the key at `path` comes from, in words: a file with the line, if it is known, or a setting."""
+        """The origin of the key at `path` in words: a file, with the line if it is known, or a setting."""
         here = _path(path)
         while here:
             if here in self.settings:
@@ -60,7 +60,7 @@ class Origin:
 
 
 def _path(key: str) -> str:
-    """A path in one spelling: positions of lists in brackets, as in `changes[0].load`."""
+    """The path in one spelling: positions in lists are in brackets, as in `changes[0].load`."""
     return re.sub(r"\.(\d+)(?=\.|$)", r"[\1]", key)
 
 
@@ -74,7 +74,7 @@ class Located(dict[str, Any]):
 
 @contextmanager
 def located(document: Mapping[str, Any]) -> Iterator[None]:
-    """Puts in front of errors where their keys stand, as far as the document knows."""
+    """Prefixes errors with the place of their keys, as far as the document knows it."""
     try:
         yield
     except (ScenarioError, InputError) as error:
@@ -90,7 +90,7 @@ GUESS = re.compile(r' \(did you mean "[^"]*"\?\)$')
 
 
 def _point_elsewhere(error: ScenarioError | InputError) -> None:
-    """Says of keys that are unknown where they stand where there are such keys."""
+    """Adds to an error about an unknown key the places where a key of that name exists."""
     each = error.errors if isinstance(error, ScenarioError) else []
     for one in [error, *each]:
         text = str(one)
@@ -98,7 +98,7 @@ def _point_elsewhere(error: ScenarioError | InputError) -> None:
             continue
         from phit.document.slips import elsewhere
 
-        # A key of that very name is a better guess than one that looks like it.
+        # An existing key of the same name is a better guess than a similar name.
         if there := elsewhere(one.path):
             one.args = (f"{GUESS.sub('', text)}{there}",)
     if len(each) > 1:

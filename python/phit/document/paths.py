@@ -1,4 +1,4 @@
-"""Keys by their dotted paths: found, set and listed."""
+"""Dotted paths of keys: looked up, set and listed."""
 
 import copy
 import json
@@ -14,7 +14,7 @@ from phit.document.origins import Located
 
 
 def parse_value(text: str) -> Any:
-    """A value as TOML would read it; what is not TOML is a string."""
+    """A value as TOML reads it; text that is not TOML is a string."""
     try:
         table = tomllib.loads(f"value = {text}")
     except (tomllib.TOMLDecodeError, RecursionError, ValueError):
@@ -33,7 +33,7 @@ def is_json(value: Any) -> bool:
 
 
 def apply_settings(document: Document, settings: Iterable[str]) -> Document:
-    """The document with each ``dotted.key=value`` set, as `--set` on the command line."""
+    """The document after each ``dotted.key=value`` is set, as by `--set` on the command line."""
     result = copy.deepcopy(document)
     for setting in settings:
         key, separator, value = setting.partition("=")
@@ -46,7 +46,7 @@ def apply_settings(document: Document, settings: Iterable[str]) -> Document:
 
 
 def set_path(document: Document, path: str, value: Any) -> None:
-    """Sets the key at a dotted path; tables on the way are made, a bare name becomes a table with that `kind`."""
+    """Sets the key at a dotted path. Missing tables are made; a bare name becomes a table with that `kind`."""
     *parents, last = path.split(".")
     if len(parents) >= LEVELS:
         raise InputError(f"{quoted(path)}: expected a dotted path of at most {LEVELS} parts")

@@ -1,4 +1,4 @@
-"""The JSON Schema of a whole document, and what it says of single kinds."""
+"""The JSON Schema of whole documents and of single kinds."""
 
 import copy
 import json
@@ -17,13 +17,13 @@ from phit.reading.trace_options import OPTIONS
 
 @cache
 def _engine() -> Schema:
-    """What the engine describes. Made when it is asked for: it takes longer than many commands take."""
+    """The engine's schema, made on first use: it takes longer than many commands."""
     made: Schema = json.loads(_phit.schema())
     return made
 
 
 def _path() -> str:
-    """Of a dotted path, which starts with a section."""
+    """A pattern for dotted paths, which start with a section."""
     return rf"^({'|'.join(_engine()['properties'])})(\.|$)"
 
 
@@ -36,7 +36,7 @@ NUMBER_OR_QUANTITY: list[Schema] = [
 def _definitions() -> Schema:
     return {
         "sweep_range": {
-            "description": "Numbers from `start` to `stop`, in steps or so many.",
+            "description": "Numbers from `start` to `stop`, in steps of `step`, or `count` of them.",
             "type": "object",
             "properties": {name: {"anyOf": NUMBER_OR_QUANTITY} for name in ("start", "stop", "step")}
             | {"count": {"type": "integer", "minimum": 1}},
@@ -51,11 +51,11 @@ def _definitions() -> Schema:
         "sweep_keys": {"$ref": "#/$defs/sweep_table", "propertyNames": {"pattern": _path()}},
         "sweep_curve": {
             "type": "object",
-            "properties": {"name": {"type": "string", "description": "What the curve is called in plots."}},
+            "properties": {"name": {"type": "string", "description": "Name of the curve in plots."}},
             "propertyNames": {"pattern": rf"{_path()}|^name$"},
         },
         "trace_file": {
-            "description": "The file of a trace, and what its numbers stand for.",
+            "description": "The file of a trace, and the units of its numbers.",
             "type": "object",
             "required": ["file"],
             "additionalProperties": False,
@@ -68,7 +68,7 @@ def _definitions() -> Schema:
 
 
 def described() -> Schema:
-    """What is said of all sections, with the keys that a scenario needs; references are to its `$defs`."""
+    """The schema of all sections of a complete scenario; references point to its `$defs`."""
     document: Schema = copy.deepcopy(_engine())
     document["$defs"] |= _definitions()
     document["properties"] |= SECTIONS
@@ -88,13 +88,13 @@ _KINDS_OF = {
     "workload": ("$defs", "workload"),
     "placement": ("$defs", "placement"),
 }
-"""Where the document describes the kinds of a concept. Those of routers share one table."""
+"""Places of the document that describe the kinds of a concept. All kinds of routers share one table."""
 
 
 def of_kind(concept: str, kind: str, own: Schema) -> Schema:
-    """The keys of a kind as the whole document describes them, with their units; references are to `described()`.
+    """The schema of a kind as part of the whole document, with units; references point to `described()`.
 
-    `own` is what the engine says of the kind alone.
+    `own` is the engine's schema of this kind alone.
     """
     document = described()
     if concept in _KINDS_OF:
@@ -118,7 +118,7 @@ def _made() -> str:
             **_without_required(properties),
             **SECTIONS,
         },
-        # A sweep may bring whatever its scenario lacks.
+        # A sweep may supply keys that the scenario lacks.
         "if": {"not": {"required": ["sweep"]}},
         "then": {"$ref": "#/$defs/complete"},
         "$defs": {
@@ -138,7 +138,7 @@ def schema() -> Schema:
 
 
 def takes_lists(path: str) -> bool:
-    """Whether a list may stand at a dotted path of a document; of a path that the schema does not know, too."""
+    """Whether a list may stand at a dotted path of a document; true for a path that the schema does not know."""
     root = schema()
     here = [root]
     for step in re.findall(r"[^.\[\]]+", path):
@@ -153,7 +153,7 @@ def takes_lists(path: str) -> bool:
 
 
 def _open(schemas: list[Schema], root: Schema) -> Iterator[Schema]:
-    """These schemas with those that they refer to and their alternatives."""
+    """These schemas, their alternatives, and all schemas that they refer to."""
     for part in schemas:
         yield part
         named = part.get("$ref")
@@ -169,16 +169,16 @@ def _definition(reference: str, root: Schema) -> Schema:
 
 
 def _add_files(properties: Schema, definitions: Schema) -> None:
-    """Adds the files that `topology.file`, `routing.file`, `traffic.trace` and tables of Python functions may name."""
+    """Adds the keys for files: `topology.file`, `routing.file`, `traffic.trace` and files of Python functions."""
     graph = _kind(properties["topology"], "graph")
     said = [key for key in graph["required"] if key != "kind"]
     graph |= {"required": ["kind"], "anyOf": [{"required": ["file"]}, {"required": said}]}
     graph["properties"]["file"] = {
         "type": "string",
-        "description": "File of the network, found from the scenario's folder: an edge list (`.csv` with the columns "
-        "source and target, and if needed class, latency, bandwidth, buffer and parallel), GraphML (`.graphml`), "
-        "node-link JSON or InfraGraph (`.json`), or an adjacency list (`.adjlist`). It takes the place of `routers`, "
-        "`links` and `classes`.",
+        "description": "File of the network, found from the scenario's folder. It takes the place of `routers`, "
+        "`links` and `classes`. Formats: an edge list (`.csv` with the columns source and target, and if needed class, "
+        "latency, bandwidth, buffer and parallel), GraphML (`.graphml`), node-link JSON or InfraGraph (`.json`), "
+        "or an adjacency list (`.adjlist`).",
     }
     for section, (keys, required) in _files_kinds().items():
         properties[section]["oneOf"].append(_own_kind(section, {"kind": {"const": INFINIBAND}} | keys))
@@ -191,11 +191,11 @@ def _add_files(properties: Schema, definitions: Schema) -> None:
     layers["anyOf"] = [rows, {"type": "string"}]
     table["properties"]["file"] = {
         "type": "string",
-        "description": "CSV file with the columns router, destination, port, found from the scenario's folder: it "
+        "description": "CSV file with the columns router, destination and port, found from the scenario's folder. It "
         "takes the place of `entries`.",
     }
     for name in ("up_down", "ftree"):
-        # A file of GUIDs in place of a list.
+        # A path of a file of GUIDs may replace the list.
         roots = _kind(properties["routing"], name)["properties"]["roots"]
         listed = {word: roots.pop(word) for word in list(roots) if word not in ("description", "default")}
         roots["anyOf"] = [listed, {"type": "string"}]
@@ -207,22 +207,22 @@ def _add_files(properties: Schema, definitions: Schema) -> None:
 
 
 def _add_python_files(section: Schema) -> None:
-    """Adds the file of a Python function to those kinds of a concept that name one."""
+    """Adds the key `file` to the kinds of a concept that take a Python function."""
     for kind in section.get("oneOf", ()):
         if kind.get("properties", {}).get("kind", {}).get("const") in mechanisms.KINDS:
             add_python_file(kind)
 
 
 def add_python_file(schema: Schema) -> None:
-    """Adds to the keys of a kind the file of a Python function."""
+    """Adds the key `file` of a Python function to the keys of a kind."""
     schema["properties"]["file"] = {
         "type": "string",
-        "description": "Python file of the function, found from the scenario's folder: it takes the place of `source`.",
+        "description": "Python file of the function, found from the scenario's folder. It takes the place of `source`.",
     }
 
 
 def _files_kinds() -> dict[str, tuple[Schema, list[str]]]:
-    """By section, the keys and the required keys of the kind that the engine knows as another one."""
+    """By section, the keys and required keys of the `infiniband` kind, which the engine receives as another kind."""
     return {"topology": (fabrics.KEYS, ["file"]), "routing": ({"lid": fabrics.LID}, [])}
 
 
@@ -238,7 +238,7 @@ def _own_kind(section: str, properties: Schema) -> Schema:
 
 
 def own_kinds() -> dict[str, dict[str, Any]]:
-    """Kinds of the package's own, as `phit.catalogue` has them: by concept, `kind`, `description` and `schema`."""
+    """The kinds that the package itself adds, in the form of `phit.catalogue`: `kind`, `description` and `schema`."""
     [graph] = [one for one in json.loads(_phit.catalogue())["topology"] if one["kind"] == "graph"]
     definitions = {name: graph["schema"]["$defs"][name] for name in FAULTS}
     return {
@@ -252,7 +252,7 @@ def own_kinds() -> dict[str, dict[str, Any]]:
 
 
 FAULTS = ("Faults", "Named", "Retransmit", "Later")
-"""Definitions of what a table of faults consists of."""
+"""Definitions of the tables of faults."""
 
 
 def _kind(section: Schema, name: str) -> Schema:
@@ -263,7 +263,7 @@ def _kind(section: Schema, name: str) -> Schema:
 
 
 def _with_load(properties: Schema) -> Schema:
-    """The traffic of a complete scenario: a load, unless a trace or a limit of requests says what is sent."""
+    """The traffic of a complete scenario: it has a load, a trace, or a limit of outstanding requests."""
     traffic: Schema = properties["traffic"]
     required = [key for key in traffic["required"] if key != "load"]
     limited = {"properties": {"requests": {"required": ["outstanding"]}}, "required": ["requests"]}
@@ -271,7 +271,7 @@ def _with_load(properties: Schema) -> Schema:
 
 
 def _without_required(part: Any) -> Any:
-    """A schema whose keys may all be missing, but those that tell alternatives apart."""
+    """A schema without required keys, except `kind`, which tells alternatives apart."""
     if isinstance(part, list):
         return [_without_required(inner) for inner in part]
     if not isinstance(part, dict):
@@ -283,7 +283,10 @@ def _without_required(part: Any) -> Any:
 
 
 def _only_checks(part: Any, named: bool = False) -> Any:
-    """A schema without what only explains it, that refers to others like it; `named`: the words are names of keys."""
+    """A schema without descriptions, whose references point to other such schemas.
+
+    `named`: the words are names of keys.
+    """
     if isinstance(part, list):
         return [_only_checks(inner) for inner in part]
     if not isinstance(part, dict):

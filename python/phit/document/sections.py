@@ -1,8 +1,7 @@
-"""The sections of an experiment that are the package's own, and the JSON Schema of a whole document.
+"""The sections that the package itself adds to a document: `[sweep]`, `[plot]` and `[cluster]`.
 
-The engine describes the sections of a scenario. What it does not know is declared here, once: `[sweep]`, `[plot]` and
-`[cluster]`, and the files that a scenario may name. From these declarations follow the schema, `phit list`, the model
-reference and the refusal of unknown keys.
+The engine describes the sections of a scenario. Sections and files that the engine does not know are declared here,
+once. The schema, `phit list`, the model reference and the refusal of unknown keys follow from these declarations.
 """
 
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 Schema = dict[str, Any]
 
 REFERENCE = "$schema"
-"""A key with which a document names its schema, for editors; it means nothing to a run."""
+"""A key by which editors find the schema of a document; runs ignore it."""
 
 SECTIONS: dict[str, Schema] = {
     "sweep": {
@@ -20,28 +19,29 @@ SECTIONS: dict[str, Schema] = {
         "additionalProperties": False,
         "properties": {
             "name": {
-                "description": "Name of the experiment; by default that of the file.",
+                "description": "Name of the experiment; by default the name of the file.",
                 "type": "string",
                 "minLength": 1,
             },
             "seeds": {
-                "description": "Seeds of every point: a number of them, counted from 1, or a list.",
+                "description": "Seeds of every point: how many, counted from 1, or a list.",
                 "anyOf": [
                     {"type": "integer", "minimum": 1},
                     {"type": "array", "minItems": 1, "items": {"type": "integer", "minimum": 0}},
                 ],
             },
             "product": {
-                "description": "Every combination of these keys: of each, by its dotted path, a list or a range.",
+                "description": "Keys by dotted path, each with a list or a range: every combination is a point.",
                 "$ref": "#/$defs/sweep_keys",
             },
             "zip": {
-                "description": "Groups of keys that change together: first values with first, second with second.",
+                "description": "Groups of keys that change together: the first values make one point, "
+                "the second values the next.",
                 "type": "array",
                 "items": {"$ref": "#/$defs/sweep_keys"},
             },
             "curves": {
-                "description": "One after another: keys with one value each, and keys with a list or a range, every "
+                "description": "One table for each curve: keys with one value, and keys with a list or a range, every "
                 "combination of which is taken.",
                 "type": "array",
                 "items": {"$ref": "#/$defs/sweep_curve"},
@@ -49,7 +49,7 @@ SECTIONS: dict[str, Schema] = {
         },
     },
     "plot": {
-        "description": "`[plot]`: how the curves of an experiment are drawn, by columns of the table of points.",
+        "description": "`[plot]`: how to draw the curves of an experiment. Columns are those of the table of points.",
         "type": "object",
         "additionalProperties": False,
         "properties": {
@@ -75,19 +75,19 @@ SECTIONS: dict[str, Schema] = {
             "partition": {"description": "Partition of the jobs; by default the cluster's own.", "type": "string"},
             "account": {"description": "Account that is charged; by default the user's own.", "type": "string"},
             "time": {
-                "description": 'Longest time of a job, as "2h" or "90m". A job that is ended there is submitted '
-                "again with what it has not finished.",
+                "description": 'Longest time of a job, as "2h" or "90m". A job that reaches it is submitted '
+                "again with the points that it has not finished.",
                 "type": "string",
                 "default": "1h",
             },
             "memory": {"description": 'Memory of a job, as "4GB"; by default the cluster\'s own.', "type": "string"},
             "batch": {
-                "description": "About how long a job lasts: so many points are put into one.",
+                "description": "Intended duration of a job, which sets how many points it gets.",
                 "type": "string",
                 "default": "5m",
             },
             "jobs": {
-                "description": "Most jobs that run at a time.",
+                "description": "Maximum number of jobs at a time.",
                 "type": "integer",
                 "minimum": 1,
                 "default": 256,
@@ -95,18 +95,18 @@ SECTIONS: dict[str, Schema] = {
         },
     },
 }
-"""The sections besides those of the engine, as JSON Schemas."""
+"""The sections besides the engine's, as JSON Schemas."""
 
 APART = ("plot", "cluster")
-"""Those of them that say nothing about a run: they may stand in a scenario, and are left out of it."""
+"""Sections that do not change a run: a scenario may have them, and the engine does not get them."""
 
 
 def leave_out(document: dict[str, Any]) -> None:
-    """Leaves out of a scenario what says nothing about its run."""
+    """Removes from a scenario the sections that do not change a run."""
     for name in APART:
         document.pop(name, None)
 
 
 def keys_of(section: str) -> tuple[str, ...]:
-    """The names of the keys of a section of `SECTIONS`."""
+    """The names of the keys of a section in `SECTIONS`."""
     return tuple(SECTIONS[section]["properties"])

@@ -1,4 +1,4 @@
-"""What somebody who has slipped meant: the line to write in place of one that no reader takes."""
+"""Common slips of notation: suggests the line that was meant for a line that cannot be parsed."""
 
 import re
 import tomllib
@@ -9,13 +9,13 @@ from typing import Any
 from phit.base.text import plain, shortened
 
 LONGEST = 160
-"""Most characters of a line that is shown."""
+"""Maximum number of characters of a line that is shown."""
 
 _STRING = r'"(?:[^"\\]|\\.)*"|\'[^\']*\''
 
 
 def _outside_strings(change: Callable[[str], str]) -> Callable[[str], str]:
-    """The change of those parts of a line that are no text."""
+    """Restricts a change to the parts of a line outside strings."""
 
     def changed(line: str) -> str:
         parts = re.split(f"({_STRING})", line)
@@ -42,11 +42,11 @@ _SLIPS: tuple[Callable[[str], str], ...] = (
     lambda line: re.sub(r"^(\s*[\w.\"-]+\s*=\s*)([A-Za-z][\w/.-]*)\s*$", r'\1"\2"', line),
     _replace(r"(=\s*)(?!true\b|false\b|inf\b|nan\b)([A-Za-z]\w*)", r'\1"\2"'),
 )
-"""Ways to write what another notation would have: each makes a line of another."""
+"""Corrections of other notations; each turns a line into another."""
 
 
 def line_meant(text: str, number: int) -> str | None:
-    """The line to write in place of line `number` of a TOML document, if a common slip explains why it is refused."""
+    """The corrected line `number` of a TOML document, if a common slip explains why it cannot be parsed."""
     lines = text.splitlines()
     if not 1 <= number <= len(lines):
         return None
@@ -60,7 +60,7 @@ def line_meant(text: str, number: int) -> str | None:
 
 
 def _meant(line: str) -> Iterator[str]:
-    """The line with one slip mended, then with all."""
+    """The line with one slip corrected, for each slip, then with all corrected."""
     for mend in _SLIPS:
         if (changed := mend(line)) != line:
             yield changed
@@ -72,13 +72,13 @@ def _meant(line: str) -> Iterator[str]:
 
 
 def comma_before(text: str, position: int) -> bool:
-    """Whether nothing but a comma too many stands before a closing bracket, at a place of a JSON text."""
+    """Whether the only fault at this position of a JSON text is a comma before a closing bracket."""
     return text[:position].rstrip().endswith(",") and text[position:].lstrip()[:1] in ("}", "]")
 
 
 @cache
 def _places() -> dict[str, list[str]]:
-    """By the last part of a key, all the paths where there is such a key."""
+    """The paths of all keys, by the last part of the path."""
     from phit.document.keys import keys, resolved
     from phit.document.schema import described
 
@@ -96,11 +96,11 @@ def _places() -> dict[str, list[str]]:
 
 
 MOST_PLACES = 3
-"""Places that a message names."""
+"""Maximum number of places that a message names."""
 
 
 def elsewhere(path: str) -> str:
-    """Where a key of that name stands that is unknown where it is: ` (did you mean router.speedup?)`, or nothing."""
+    """The places of known keys that have the name of an unknown one: ` (did you mean router.speedup?)`, or nothing."""
     here = re.sub(r"\[\d+\]", "[]", path)
     places = [place for place in _places().get(here.rpartition(".")[2], ()) if place != here]
     return f" (did you mean {' or '.join(places)}?)" if 0 < len(places) <= MOST_PLACES else ""

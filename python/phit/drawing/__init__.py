@@ -1,1 +1,1 @@
-"""What results show: plots, tables, tracks, time-lapses, reports and reasons."""
+"""Presentation of results: plots, tables, tracks, time-lapses, reports and hints."""

@@ -1,8 +1,8 @@
-"""Two sets of results side by side: by what their scenarios differ, and what in their results, with significance.
+"""Compares two sets of results: the differences of their scenarios, and of their numbers with significance.
 
-A mean over seeds has the standard error of independent runs. A single run has that of its own interval, for those
-quantities that have one: without it nothing is decided. Means differ if Welch's test says so, at 5 % over all points
-of a quantity together (Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of
+A mean over seeds has the standard error of independent runs. A single run has the standard error of its own interval,
+for quantities with an interval; without one, nothing is decided. Means differ if Welch's test says so, at 5 % over all
+points of a quantity together (Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of
 Statistics 1979).
 """
 
@@ -31,15 +31,15 @@ from phit.store.quantities import QUANTITIES, Quantity, error_of
 from phit.store.stored import read_point
 
 LEVEL = 0.05
-"""Probability that any point of a quantity is said to differ where none does."""
+"""Probability that any point of a quantity is said to differ although none does."""
 
 SEED = "seed"
 
 MOST_VALUES = 6
-"""Of a key, in a table for people."""
+"""Maximum number of values of a key in a table for people."""
 
 Key = tuple[tuple[str, str], ...]
-"""What a point is found by on the other side: keys with their values."""
+"""Keys with their values, by which a point is found on the other side."""
 
 WORDS = {
     "higher": "higher in B",
@@ -48,43 +48,46 @@ WORDS = {
     "open": "not told apart",
     "undecided": "undecided",
 }
-"""Verdicts on a quantity of a point, as a person reads them."""
+"""Verdicts on a quantity of a point, in words."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A key of the scenarios that is not the same on both sides."""
+    """A key whose values differ between the two sides."""
 
     key: str
     a: tuple[Any, ...]
-    """Its values in A, each once; `None` where a scenario lacks it."""
+    """Its values in A, each once; `None` if a scenario lacks it."""
     b: tuple[Any, ...]
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What was found."""
+    """The outcome of a comparison."""
 
     scenario: tuple[Difference, ...]
     """Keys that are constant on each side and differ, then keys that vary and have other values."""
     results: pl.DataFrame
-    """A row per point that both sides have, and quantity: the keys that tell points apart, `quantity`, means `a` and
-    `b`, their `difference`, b - a, `relative` to a, the `half_width` of its 95 % interval, `p` by Welch's test, and
-    `verdict`: higher, lower, same (exactly), open (not told apart) or undecided (a mean has no interval: `reason` says
-    which, and why)."""
+    """A row per quantity and point that both sides have.
+
+    Columns: the keys that distinguish points; `quantity`; the means `a` and `b`; their `difference`, b - a; the
+    difference `relative` to a; the `half_width` of its 95 % interval; `p` of Welch's test; and `verdict`: higher,
+    lower, same (exactly), open (not distinguishable) or undecided (a mean has no interval; `reason` says which, and
+    why).
+    """
     keys: tuple[str, ...]
-    """Columns of `results` that tell points apart."""
+    """Columns of `results` that distinguish points."""
     unmatched: tuple[int, int]
-    """Points of A and of B that the other side lacks."""
+    """Numbers of points of A and of B that the other side lacks."""
 
     def tally(self, quantity: str) -> dict[str, int]:
-        """How many points have each verdict."""
+        """The number of points with each verdict."""
         counts = self.results.filter(pl.col("quantity") == quantity)["verdict"].value_counts()
         found = dict(counts.iter_rows())
         return {verdict: found[verdict] for verdict in WORDS if verdict in found}
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON can hold it."""
+        """The comparison for JSON."""
         return {
             "scenario": [{"key": d.key, "a": list(d.a), "b": list(d.b)} for d in self.scenario],
             "results": self.results.to_dicts(),
@@ -94,18 +97,18 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Side:
-    """One of the two: summaries of its points, which have their scenarios."""
+    """One side: the summaries of its points, with their scenarios."""
 
     summaries: tuple[Mapping[str, Any], ...]
 
     @cached_property
     def scenarios(self) -> list[dict[str, Any]]:
-        """Scenarios by dotted keys."""
+        """The scenarios, by dotted keys."""
         return [dict(flatten(summary["scenario"])) for summary in self.summaries]
 
     @cached_property
     def values(self) -> dict[str, list[Any]]:
-        """The values of every key that any of the scenarios has, each once."""
+        """The distinct values of every key in any of the scenarios."""
         keys = dict.fromkeys(key for scenario in self.scenarios for key in scenario)
         return {key: _distinct(scenario.get(key) for scenario in self.scenarios) for key in keys}
 
@@ -127,14 +130,14 @@ def compare(
 ) -> Comparison:
     """Compares two results folders, or scenarios, which are run.
 
-    Points belong together if they agree in every key that varies on either side. Several points of one side that do,
-    as seeds do, are one mean.
+    Points match if they agree in every key that varies on either side. Several points of one side that match, such as
+    seeds, form one mean.
 
     Args:
         a: a results folder, the path of a scenario, or a document.
-        b: the same.
-        quantities: names of quantities that are one number, as `phit list quantities` has them.
-        threads: of a run.
+        b: a results folder, the path of a scenario, or a document.
+        quantities: names of quantities with one number; see `phit list quantities`.
+        threads: threads of a run.
     """
     wanted = [_quantity(name) for name in quantities]
     return compared(side_of(a, threads), side_of(b, threads), wanted)
@@ -144,7 +147,7 @@ def _quantity(name: str) -> Quantity:
     found = QUANTITIES.get(name)
     if found is None or found.shape not in ("number", "whole"):
         known = [q.name for q in QUANTITIES.values() if q.shape in ("number", "whole")]
-        raise InputError(f"{name!r}: no quantity that is one number; expected one of {', '.join(known)}")
+        raise InputError(f"{name!r}: no quantity with one number; expected one of {', '.join(known)}")
     return found
 
 
@@ -162,11 +165,11 @@ def side_of(source: str | os.PathLike[str] | Document, threads: int = 1) -> Side
         try:
             summaries.append(read_point(path)["summary"])
         except FileNotFoundError:
-            raise ResultsError(f"{path}: there is no such point; `phit sweep` with this folder runs it again") from None
+            raise ResultsError(f"{path}: this point is missing; `phit sweep` with this folder runs it again") from None
         except ResultsError as error:
             raise ResultsError(f"{path}: {error}") from None
     if not summaries:
-        raise InputError(f"{folder.path / MANIFEST}: no point has finished yet, so there is nothing to compare")
+        raise InputError(f"{folder.path / MANIFEST}: no point has finished yet: nothing to compare")
     return Side(tuple(summaries))
 
 
@@ -203,7 +206,7 @@ NUMBERS = ("a", "b", "difference", "relative", "half_width", "p")
 
 
 def _groups(side: Side, varying: Sequence[str]) -> dict[Key, list[Mapping[str, Any]]]:
-    """The summaries of each point: several if it has several seeds."""
+    """The summaries of each point; several if it has several seeds."""
     found: dict[Key, list[Mapping[str, Any]]] = {}
     for summary, scenario in zip(side.summaries, side.scenarios, strict=True):
         key = tuple((name, shown(scenario.get(name))) for name in varying)
@@ -212,15 +215,15 @@ def _groups(side: Side, varying: Sequence[str]) -> dict[Key, list[Mapping[str, A
 
 
 def shown(value: Any) -> str:
-    """A value of a scenario for people."""
+    """A value of a scenario as people read it."""
     return "–" if value is None else shortened(label_of(readable_cell(label(value))), 60)
 
 
 def _telling(keys: Sequence[Key]) -> list[str]:
-    """The fewest of the keys, in their order, that tell points apart: not those that follow from one before."""
+    """The fewest keys, in their order, that distinguish points: a key that follows from an earlier one is left out."""
     found: list[str] = []
     names = [name for name, _ in keys[0]] if keys else []
-    # Keys that name a kind, and loads, say more than what comes with a kind.
+    # Keys that name a kind, and loads, tell more than keys that belong to a kind.
     names.sort(key=lambda name: (not name.endswith(".kind"), name != "traffic.load"))
     columns = {name: [dict(key)[name] for key in keys] for name in names}
     apart = 1
@@ -240,7 +243,7 @@ class _Mean:
     freedom: float
     """Degrees of freedom of the error."""
     reason: str | None = None
-    """Why the error is not known."""
+    """The reason why the error is not known."""
 
 
 def _mean(summaries: Sequence[Mapping[str, Any]], quantity: Quantity) -> _Mean | None:
@@ -256,7 +259,7 @@ def _mean(summaries: Sequence[Mapping[str, Any]], quantity: Quantity) -> _Mean |
 
 
 def _difference(a: _Mean, b: _Mean) -> dict[str, Any]:
-    """The difference of two means, with its interval and how likely it is if there is none."""
+    """The difference of two means, with its interval and p, or with a verdict if there is no interval."""
     from scipy import stats
 
     difference = b.value - a.value
@@ -276,7 +279,7 @@ def _difference(a: _Mean, b: _Mean) -> dict[str, Any]:
 
 
 def _judged(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows of a quantity with verdicts: Holm's procedure on all that have a p."""
+    """The rows of a quantity with verdicts, by Holm's procedure on all rows with a p."""
     tested = sorted((row["p"], at) for at, row in enumerate(rows) if row["p"] is not None)
     different: set[int] = set()
     for rank, (p, at) in enumerate(tested):
@@ -304,7 +307,7 @@ def _differences(a: Side, b: Side) -> Iterator[Difference]:
 
 
 def listed(values: Sequence[Any]) -> str:
-    """The values of a key for people."""
+    """The values of a key as people read them."""
     words = [shown(value) for value in values]
     return ", ".join(
         words if len(words) <= MOST_VALUES else [*words[: MOST_VALUES - 1], f"{len(words) - MOST_VALUES + 1} more"]

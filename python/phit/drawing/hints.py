@@ -1,8 +1,7 @@
-"""Why a run is slow or saturated: what its numbers say about where packets wait.
+"""Hints: why a run is slow or saturated, from its numbers about where packets wait.
 
-Every hint follows a rule, which the page "Reading a saturated network" of the guide explains. The rules look at the
-summary of a run alone, so that they serve runs, sweeps and reports alike; with the probe `buffers` they see queues,
-too.
+Every hint follows a rule, which the guide's page "Reading a saturated network" explains. The rules use only the summary
+of a run, so they serve runs, sweeps and reports alike. With the probe `buffers` they also see queues.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,42 +20,42 @@ from phit.document.schema import described
 from phit.store.quantities import SATURATED_BELOW
 
 PAGE = "saturated.md"
-"""Page of the guide that explains the rules: each has a heading that is its name."""
+"""Page of the guide that explains the rules, each under a heading with its name."""
 
 BUSY = 0.9
-"""A link that is used for so large a share of its capacity limits what goes over it."""
+"""Utilisation from which a link limits the traffic on it."""
 
 UNEVEN = 0.5
-"""The links of a class are used unevenly if their mean is below so large a share of the busiest one."""
+"""Ratio of mean to busiest link below which the links of a class are used unevenly."""
 
 WAITING = 0.5
-"""A run whose packets wait for so large a share of their latency is slow."""
+"""Share of the latency spent waiting from which a run counts as slow."""
 
 FULL = 0.7
-"""Queues of which on average so large a share is taken are full: what is ahead of them holds them up."""
+"""Mean occupancy from which queues count as full: they are held up by queues ahead of them."""
 
 NEAR, BEYOND = 0.85, 1.1
-"""A measured share is at a limit if it is from so much of it to so much: the limit leaves out a few cycles."""
+"""A measured share is at a limit if it is between these two multiples of it: the limit neglects a few cycles."""
 
 UNFAIR = 0.9
-"""Jain's index of the loads that endpoints inject, below which some get clearly less than others."""
+"""Jain's index of the injected loads below which some endpoints get clearly less than others."""
 
 BY_OWN_QUEUES = frozenset({"ugal_l"})
-"""Routing mechanisms that decide once, by the queues of the router that a packet starts from."""
+"""Routing mechanisms that decide once, by the queues of a packet's first router."""
 
 
 @dataclass(frozen=True)
 class Hint:
-    """What a rule says about a run."""
+    """A statement of a rule about a run."""
 
     rule: str
-    """Name of the rule: its heading on the page."""
+    """Name of the rule, which is its heading on the page."""
     text: str
-    """What it found, with the numbers, in plain words."""
+    """The finding in plain words, with its numbers."""
 
     @property
     def link(self) -> str:
-        """Where the guide explains the rule."""
+        """The place in the guide that explains the rule."""
         return f"{PAGE}#{self.rule}"
 
     def __str__(self) -> str:
@@ -64,27 +63,27 @@ class Hint:
 
 
 def hints(summary: Mapping[str, Any]) -> list[Hint]:
-    """Why the run of a summary is slow or saturated; nothing if it is neither.
+    """Why the run of a summary is slow or saturated; empty if it is neither.
 
     Args:
-        summary: of a run, as `Result.summary` or the `summary` of a kept point, with its scenario.
+        summary: summary of a run, such as `Result.summary` or the `summary` of a stored point, with its scenario.
     """
     seen = _Seen.of(summary)
     found = [hint for rule in _RULES for hint in rule(seen)]
-    # What is fast and sustained is not explained.
+    # A run that is fast and sustained needs no explanation.
     if seen.saturated or any(hint.rule in _REASONS for hint in found):
         return found
     return []
 
 
 LOOKS = 20
-"""Times that a watched run's queues are looked at while it is measured."""
+"""Number of observations of a watched run's queues in the measured time."""
 
 
 def watched(scenario: Source) -> Document:
-    """The scenario with the probe `buffers`, if it has none: no other number changes, and hints see its queues.
+    """The scenario with the probe `buffers`, which shows queues to hints and changes no other number.
 
-    Where nothing can be probed it is the scenario as it is.
+    A scenario that has the probe, or cannot be probed, is returned unchanged.
     """
     document = load(scenario)
     probes = get_path(document, "measure.probes", [])
@@ -106,14 +105,14 @@ PROBE = "buffers"
 
 @dataclass(frozen=True)
 class _Seen:
-    """What the rules look at, as far as it is there."""
+    """The numbers that rules use, as far as the summary has them."""
 
     summary: Mapping[str, Any]
     scenario: Mapping[str, Any]
     offered: float
     accepted: float
     links: dict[str, tuple[float, float]]
-    """Utilisation of each class of links: the mean and that of the busiest."""
+    """Utilisation of each class of links: of the mean and of the busiest link."""
 
     @classmethod
     def of(cls, summary: Mapping[str, Any]) -> "_Seen":
@@ -137,17 +136,17 @@ class _Seen:
         return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
     def link(self, name: str, key: str) -> float | None:
-        """A number of a class of links: its own, or that of the class `default`, or what a link has if neither says."""
+        """A number of a class of links: its own, or that of the class `default`, or the schema's default."""
         own, inherited = (self.given(f"router.links.{of}.{key}") for of in (name, "default"))
         return next((found for found in (own, inherited) if found is not None), _defaults().get(key))
 
     @property
     def packet(self) -> float | None:
-        """Phits of a packet, where all have as many."""
+        """Phits of a packet, if all packets have equal sizes."""
         return self.given("traffic.packet_size.phits")
 
     def busiest(self, name: str) -> str:
-        """The busiest link of a class as an insertion: `, leaf0 port 3`; nothing where routers have no names."""
+        """The busiest link of a class in words, such as `, leaf0 port 3`; empty if routers have no names."""
         use = (self.summary.get("link_utilisation") or {}).get(name)
         link = use.get("busiest") if isinstance(use, dict) else None
         return f", {link}" if isinstance(link, str) else ""
@@ -158,10 +157,10 @@ class _Seen:
         return {name: use for name, use in self.links.items() if name != "endpoint"}
 
     def credits(self, name: str) -> float | None:
-        """The largest share of a link of a class that one virtual channel alone can use, if its buffer is the limit.
+        """The largest share of a link of a class that one virtual channel can use, if its buffer is the limit.
 
-        A packet takes its room when it is sent. The room is free again when the packet has come, has gone on, and the
-        credit has come back.
+        A packet occupies its room from the moment it is sent. The room is free again when the packet has arrived and
+        moved on, and the credit has returned.
         """
         buffer, latency = (self.link(name, key) for key in ("buffer", "latency"))
         router = self.given("router.latency")
@@ -172,14 +171,14 @@ class _Seen:
 
     @property
     def held_by_credits(self) -> list[str]:
-        """Classes whose busiest link carries what one virtual channel carries at most, because credits come late."""
+        """Classes whose busiest link carries the most that one virtual channel can, because credits return late."""
         limits = {name: self.credits(name) for name in self.networks} if self.saturated else {}
         return [name for name, limit in limits.items() if limit and NEAR <= self.links[name][1] / limit <= BEYOND]
 
 
 @cache
 def _defaults() -> dict[str, float]:
-    """Numbers of a class of links that no scenario has named."""
+    """Default numbers of a class of links that the scenario does not name."""
     (keys,) = (
         found["properties"] for found in described()["$defs"].values() if found.get("properties", {}).keys() >= _LINK
     )
@@ -187,7 +186,7 @@ def _defaults() -> dict[str, float]:
 
 
 _LINK = {"latency", "vcs", "buffer", "bandwidth"}
-"""Keys by which the schema's table of a class of links is known."""
+"""Keys by which the schema's table for a class of links is recognised."""
 
 
 def _percent(share: float) -> str:
@@ -204,7 +203,7 @@ def _saturated(seen: _Seen) -> Iterator[Hint]:
 
 
 def _waiting(seen: _Seen) -> Iterator[Hint]:
-    """Where the mean latency goes: at the source, in queues of the network, on the way."""
+    """Where the mean latency is spent: at the source, in queues of the network, or on links."""
     total, source = seen.number("latency_mean"), seen.number("source_latency_mean")
     if not total or source is None:
         return
@@ -223,7 +222,7 @@ def _waiting(seen: _Seen) -> Iterator[Hint]:
 
 
 def _way(seen: _Seen) -> float | None:
-    """What the mean packet takes through an empty network, in cycles; `None` if that is not to be told."""
+    """Zero-load latency of the mean packet in cycles; `None` if it is unknown."""
     hops, router = seen.summary.get("hops"), seen.given("router.latency")
     if not isinstance(hops, dict) or seen.packet is None or router is None:
         return None
@@ -266,7 +265,7 @@ def _credits(seen: _Seen) -> Iterator[Hint]:
         buffer, limit, (_, most) = seen.link(name, "buffer"), seen.credits(name) or 0.0, seen.links[name]
         yield Hint(
             "shallow-buffers",
-            f"a virtual channel of a {name} link holds {readable(buffer)} phits, and its credits come back so late "
+            f"a virtual channel of a {name} link holds {readable(buffer)} phits, and its credits return so late "
             f"that it alone carries at most {_percent(limit)} of the link; {_percent(most)} are used: larger "
             "buffers, or more virtual channels on these routes, carry more",
         )
@@ -292,7 +291,7 @@ def _signal(seen: _Seen) -> Iterator[Hint]:
 
 
 def _queues(seen: _Seen) -> Iterator[Hint]:
-    """Which class of queue is full, where the probe `buffers` has looked."""
+    """Which queues are full, if the probe `buffers` is present."""
     probes = seen.summary.get("probes") or {}
     for name in seen.links:
         held, buffer = probes.get(f"input {name}"), seen.link(name, "buffer")
@@ -300,7 +299,7 @@ def _queues(seen: _Seen) -> Iterator[Hint]:
             words = "injection queues" if name == "endpoint" else f"input queues behind {name} links"
             yield Hint(
                 "full-queues",
-                f"{words} are full: {readable(float(held))} of {readable(buffer)} phits on average; what they wait for "
+                f"{words} are full: {readable(float(held))} of {readable(buffer)} phits on average; the cause "
                 "is ahead of them",
             )
 
@@ -324,7 +323,7 @@ def _unfair(seen: _Seen) -> Iterator[Hint]:
         yield Hint(
             "unfair",
             f"endpoints do not get equal shares: from {readable(fairness.get('min'))} to "
-            f"{readable(fairness.get('max'))} phits/cycle (Jain's index {readable(float(jain))}); means hide who waits",
+            f"{readable(fairness.get('max'))} phits/cycle (Jain's index {readable(float(jain))}); means hide this",
         )
 
 
@@ -339,7 +338,7 @@ def _unsteady(seen: _Seen) -> Iterator[Hint]:
             "and measurement: measure more cycles",
         )
     elif seen.summary.get("converged") is False:
-        yield Hint("not-steady", "the run ended before it had got as far as it was asked to")
+        yield Hint("not-steady", "the run ended before it reached the requested convergence")
 
 
 _RULES = (

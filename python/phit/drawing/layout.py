@@ -1,6 +1,6 @@
-"""Where the routers of a network stand in a picture: groups, levels and slices whole, other graphs by their links.
+"""Places of a network's routers in a picture: groups, levels and slices stay together, other graphs follow their links.
 
-Link use and the congestion over time are drawn by the same layout, so that a router is found in the same place.
+Pictures of link use and of congestion over time share this layout, so each router is always in the same place.
 """
 
 import json
@@ -16,23 +16,23 @@ from phit.document import Document
 from phit.document.inlining import to_json
 
 MOST_PLACED = 800
-"""Routers of a graph that is laid out by its links; larger ones stand in rows."""
+"""Maximum number of routers of a graph that is laid out by its links; larger graphs are drawn in rows."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """Routers that belong together: a group, a level, a slice."""
+    """Routers that belong together: a group, a level or a slice."""
 
     label: str
     first: int
     count: int
-    """Routers `first` to `first + count - 1`."""
+    """Number of routers: the block has routers `first` to `first + count - 1`."""
     columns: int
-    """Routers side by side; the rest stands below them."""
+    """Routers side by side; further routers are below them."""
 
     @property
     def routers(self) -> range:
-        """Its routers."""
+        """The numbers of its routers."""
         return range(self.first, self.first + self.count)
 
 
@@ -41,17 +41,17 @@ class Layout:
     """The places of all routers."""
 
     blocks: tuple[Block, ...]
-    """All routers are in one, in the order of their numbers."""
+    """Every router is in one block, in the order of numbers."""
     flow: str
-    """`beside`: blocks stand side by side as far as there is room; `below`: each below the one before."""
+    """`beside`: blocks are side by side as far as there is room. `below`: each block is below the previous one."""
     groups: bool = False
-    """Whether the blocks are groups: equal parts of the network, of which each two are compared."""
+    """Whether the blocks are groups: equal parts of the network that can be compared in pairs."""
     places: tuple[tuple[float, float], ...] = ()
-    """Of a graph: where each router stands, within 0 and 1; empty if blocks say it."""
+    """Places of the routers of a graph, between 0 and 1; empty if blocks give the places."""
 
 
 def layout_of(scenario: Document) -> Layout | None:
-    """The layout of the network of a complete scenario; `None` if the engine cannot say how large it is."""
+    """The layout of the network of a complete scenario; `None` if the engine cannot tell its size."""
     topology = scenario.get("topology", {})
     try:
         count = int(json.loads(_phit.needs(to_json(scenario)))["routers"])
@@ -65,12 +65,12 @@ def layout_of(scenario: Document) -> Layout | None:
 
 
 def _side(count: int) -> int:
-    """Columns of about a square."""
+    """The number of columns of an approximate square."""
     return max(1, isqrt(count))
 
 
 def _blocks(topology: Document, count: int) -> Layout | None:
-    """The blocks that follow from the keys of a topology; `None` if it has none."""
+    """The blocks that follow from the keys of a topology; `None` if it has no blocks."""
     match topology:
         case {"kind": "dragonfly", "a": int(size)}:
             return _groups(count, size, size if size <= 8 else _side(size))
@@ -115,7 +115,7 @@ def _groups(count: int, size: int, columns: int) -> Layout | None:
 
 
 def _slices(x: int, rest: Sequence[int]) -> Layout:
-    """Slices of two dimensions, the others by their coordinates."""
+    """Slices of two dimensions, one for each combination of the other coordinates."""
     y, others = (rest[0], rest[1:]) if rest else (1, [])
     blocks = []
     for i in range(prod(others)):
@@ -128,7 +128,7 @@ def _slices(x: int, rest: Sequence[int]) -> Layout:
 
 
 def _levels(sizes: Sequence[int], label: str, lowest: int = 1) -> Layout:
-    """Levels from the lowest up: each in one row, if there is room."""
+    """Levels from the lowest up, each in one row if there is room."""
     firsts = [sum(sizes[:i]) for i in range(len(sizes))]
     pairs = zip(firsts, sizes, strict=True)
     blocks = tuple(Block(label.format(lowest + i), *pair, columns=pair[1]) for i, pair in enumerate(pairs))
@@ -136,7 +136,7 @@ def _levels(sizes: Sequence[int], label: str, lowest: int = 1) -> Layout:
 
 
 def _parts(count: int, parts: Sequence[tuple[str, int, int]], rest: str) -> Layout | None:
-    """One kind of routers after another; what is left over is of the last kind."""
+    """Blocks of routers, one after another; the remaining routers form a last block named `rest`."""
     blocks, first = [], 0
     for label, size, columns in parts:
         blocks.append(Block(label, first, size, columns))
@@ -149,7 +149,7 @@ def _parts(count: int, parts: Sequence[tuple[str, int, int]], rest: str) -> Layo
 
 
 def _places(scenario: Document, count: int) -> tuple[tuple[float, float], ...]:
-    """Places by the links: routers that are linked stand close together."""
+    """Places by the links: linked routers are close together."""
     import networkx as nx
     import numpy as np
 
@@ -167,13 +167,13 @@ def _places(scenario: Document, count: int) -> tuple[tuple[float, float], ...]:
 
 
 FILLED, FLAT = 0.3, 0.6
-"""Of a graph's picture: how much of it boxes fill, so that it still shows the graph, and its height over its width."""
+"""Part of a graph's picture that boxes fill, so that the graph remains visible; and height over width."""
 
 
 def spread(places: Sequence[tuple[float, float]], box: tuple[int, int]) -> tuple[list[tuple[int, int]], int, int]:
-    """Boxes of one size near the places of a graph, none over another: their upper left corners, the picture's size.
+    """Boxes of one size near the places of a graph, without overlap: their upper left corners and the picture's size.
 
-    They stand on a grid, such that the squares of their ways there have the least sum.
+    The boxes are on a grid that minimises the sum of squared distances to their places.
     """
     import numpy as np
     from scipy.optimize import linear_sum_assignment
@@ -191,7 +191,7 @@ def spread(places: Sequence[tuple[float, float]], box: tuple[int, int]) -> tuple
 
 
 def links_of(scenario: Document) -> list[tuple[int, int, int]] | None:
-    """Router, port and the router at the other end of every link; `None` if the engine cannot say."""
+    """Router, port, and the router at the other end, for every link; `None` if the engine cannot tell."""
     even = {key: value for key, value in scenario.items() if key not in ("workload", "measure")}
     even |= {"traffic": {"pattern": {"kind": "uniform"}, "load": 0.1}}
     try:
@@ -202,7 +202,7 @@ def links_of(scenario: Document) -> list[tuple[int, int, int]] | None:
 
 
 def rows_of(layout: Layout, widest: int) -> Iterator[tuple[str, list[int]]]:
-    """Rows of at most so many routers with their labels; a group that fits into one is never divided."""
+    """Rows of at most `widest` routers with their labels. A group that fits into one row is never divided."""
     line: list[int] = []
     labels: list[str] = []
 
@@ -212,7 +212,7 @@ def rows_of(layout: Layout, widest: int) -> Iterator[tuple[str, list[int]]]:
             line.clear()
             labels.clear()
 
-    # The lowest level stands at the bottom.
+    # The lowest level is at the bottom.
     for block in layout.blocks if layout.flow == "beside" else layout.blocks[::-1]:
         one = block.count <= widest and (layout.groups or block.columns == block.count)
         if not (one and layout.groups and len(line) + block.count <= widest):
@@ -235,7 +235,7 @@ def _joined(labels: Sequence[str]) -> str:
 
 
 def described(layout: Layout) -> dict[str, Any]:
-    """The layout as JSON can hold it."""
+    """The layout for JSON."""
     return {
         "blocks": [[block.label, block.first, block.count, block.columns] for block in layout.blocks],
         "flow": layout.flow,

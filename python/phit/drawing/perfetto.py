@@ -1,6 +1,6 @@
-"""Traces of a run for Perfetto (ui.perfetto.dev): ranks as tracks, messages as flows, how full ports are as counters.
+"""Traces of a run for Perfetto (ui.perfetto.dev): ranks as tracks, messages as flows, occupancy of ports as counters.
 
-A time of the trace is a nanosecond; where nobody says how long a cycle is, a cycle is one.
+A unit of time in the trace is a nanosecond, or a cycle if the length of a cycle is unknown.
 """
 
 import copy
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from phit.store.result import Result
 
 EVERY = 100
-"""Cycles between two looks at how full ports are, unless the scenario says so."""
+"""Default cycles between two observations of ports."""
 
 TABLES = ("tracks", "messages")
 """Tables of a run that its trace needs."""
@@ -29,14 +29,14 @@ PACKAGE = "perfetto"
 """The library that writes the traces."""
 
 RANKS, MESSAGES, PORTS, FIRST = 1, 2, 3, 4
-"""Numbers of the tracks that others belong to, and of the first of the others."""
+"""Numbers of the three parent tracks, and of the first other track."""
 
 SEQUENCE = 1
-"""All packets of a trace are of one writer."""
+"""All packets of a trace have one writer."""
 
 
 def asked(document: Document) -> Document:
-    """The scenario with the tables that a trace needs: tracks, messages, and how full ports are."""
+    """The scenario with the tables that a trace needs: tracks, messages, and occupancy of ports."""
     found = copy.deepcopy(document)
     for table in TABLES:
         set_path(found, f"measure.{table}", True)
@@ -51,19 +51,19 @@ def asked(document: Document) -> Document:
 
 @dataclass(frozen=True)
 class Event:
-    """Something that a track shows."""
+    """An event on a track."""
 
     time: int
     place: int
-    """Among the events of one time: ends come first, what takes no time comes last."""
+    """Order among events of one time: ends come first, instants last."""
     track: int
     name: str = ""
     flow: int | None = None
-    """The number of the message that leaves here,"""
+    """The number of the message that leaves here."""
     flow_end: int | None = None
-    """or that has come."""
+    """The number of the message that arrives here."""
     value: int | None = None
-    """Of a counter."""
+    """The value of a counter."""
     details: tuple[tuple[str, int], ...] = ()
 
 
@@ -79,14 +79,14 @@ class Track:
     name: str
     place: int = 0
     unit: str | None = None
-    """Of a counter."""
+    """The unit of a counter."""
 
 
 def write(result: "Result", path: Path) -> None:
-    """Writes the trace of a run with the tables `tracks` and `messages`, and, if it is there, of the probe `ports`.
+    """Writes the trace of a run from its tables `tracks` and `messages`, and from the probe `ports` if it has one.
 
     Raises:
-        InputError: the package `perfetto` is not installed, or the run has no such tables.
+        InputError: the package `perfetto` is not installed, or the run lacks these tables.
         ResultsError: the file cannot be written.
     """
     for table in TABLES:
@@ -129,7 +129,7 @@ def contents(result: "Result") -> tuple[list[Track], list[Event]]:
 
 
 def _slice(track: int, start: int, end: int, name: str, **what: Any) -> list[Event]:
-    """A time that a track shows; what is too short for the clock takes no time."""
+    """A span of time on a track; a span too short for the clock becomes an instant."""
     if start >= end:
         return [Event(start, INSTANT, track, name, **what)]
     return [Event(start, BEGIN, track, name, **what), Event(end, END, track)]
@@ -152,9 +152,9 @@ def _rank_tracks(result: "Result", numbers: Iterator[int]) -> dict[tuple[int, in
 def _messages(
     result: "Result", ranks: dict[tuple[int, int], Track], length: float, numbers: Iterator[int]
 ) -> tuple[list[Track], list[Event]]:
-    """Each message from when it is posted until its last phit has come, and its flow to the receive that takes it.
+    """Spans of messages, from posting to the arrival of the last phit, with flows to the receives that take them.
 
-    Those of a rank that are on their way at once stand below one another.
+    Messages of one rank that are on their way at the same time are on separate tracks.
     """
     tracks: list[Track] = []
     events: list[Event] = []
@@ -181,7 +181,7 @@ def _messages(
 
 
 def _ports(result: "Result", length: float, numbers: Iterator[int]) -> tuple[list[Track], list[Event]]:
-    """Phits in the queues of each port that has ever held any, at each look."""
+    """Phits in the queues of each port that has ever held any, at each observation."""
     import polars as pl
 
     if "probes" not in result.tables:
@@ -190,7 +190,7 @@ def _ports(result: "Result", length: float, numbers: Iterator[int]) -> tuple[lis
     full = probes.filter(pl.col("quantity") == "port phits")
     if full.is_empty():
         return [], []
-    # A look leaves out ports that hold nothing.
+    # An observation leaves out empty ports.
     last, every = int(full["cycle"].max() or 0), _every(result)  # type: ignore[arg-type]
     tracks = [Track(PORTS, None, "ports: phits in all queues", 2)]
     events: list[Event] = []
@@ -207,7 +207,7 @@ def _ports(result: "Result", length: float, numbers: Iterator[int]) -> tuple[lis
 
 
 def _every(result: "Result") -> int:
-    """Cycles between two looks at ports."""
+    """Cycles between two observations of ports."""
     probes = result.scenario["measure"].get("probes", [])
     return next((int(probe["every"]) for probe in probes if probe["kind"] == "ports"), EVERY)
 

@@ -29,13 +29,13 @@ else:
 from phit.base.statistics import half_width
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31")
-"""Okabe and Ito's palette: told apart with any colour vision."""
+"""Okabe and Ito's palette, which can be distinguished with any colour vision."""
 
 HOLLOW = "hollow: not known to be steady"
-"""What the mark of a point means whose run is not steady, or too short to tell."""
+"""Meaning of a hollow mark: the run of the point is not steady, or too short to tell."""
 
 THIS_RUN = "this run"
-"""The name of the only point of a table."""
+"""The name of a point that is the only one of a table."""
 
 SHAPES = ("circle", "square", "diamond", "cross", "triangle-down", "triangle-left", "triangle-right", "stroke")
 """Marks of curves; the triangle that points up is for saturation."""
@@ -45,22 +45,22 @@ Chart = Any
 
 
 def title_of(column: str, table: str | None = None) -> str:
-    """The axis title of a column: of the table of points, or of another table."""
+    """The axis title of a column of the table of points, or of another table."""
     return title(column, table)
 
 
 def varying(points: pl.DataFrame, columns: Sequence[str]) -> list[str]:
-    """Those columns that have more than one value."""
+    """The columns that have more than one value."""
     return [column for column in columns if column in points.columns and points[column].n_unique() > 1]
 
 
 def series_of(points: pl.DataFrame, swept: Sequence[str], plot: Mapping[str, Any]) -> pl.DataFrame:
-    """The points with the columns `x`, `series` and `panel` that say where they are drawn."""
+    """The points with the columns `x`, `series` and `panel`, which determine where they are drawn."""
     for role in ("x", "y", "colour", "facet"):
         column = plot.get(role)
         if column is not None and column not in points.columns:
             found = hint(str(column), points.columns)
-            known = f"; `phit list quantities` says what these are: {listed(points.columns)}"
+            known = f"; `phit list quantities` describes the columns: {listed(points.columns)}"
             raise InputError(f"plot.{role} = {quoted(column)}: no such column in the table of points{found}{known}")
     x = plot.get("x") or next((c for c in ("traffic.load", "offered_load") if c in points.columns), None)
     if x is None:
@@ -74,7 +74,7 @@ def series_of(points: pl.DataFrame, swept: Sequence[str], plot: Mapping[str, Any
 
 
 def _labels(points: pl.DataFrame, column: str) -> pl.Expr:
-    """What the values of a column are called; a name that somebody has chosen is that name."""
+    """Labels of the values of a column; names of curves stay as the user wrote them."""
     texts = pl.col(column).cast(pl.String)
     if column == CURVE:
         return texts
@@ -88,7 +88,7 @@ def listed(columns: Sequence[str]) -> str:
 
 
 def _colours(points: pl.DataFrame, swept: Sequence[str], taken: set[str | None]) -> list[str]:
-    """What tells curves apart: their names, or routing and every other key that varies."""
+    """The columns that distinguish curves: their names, or routing and every other key that varies."""
     if points.get_column(CURVE, default=pl.Series([None])).null_count() == 0 and varying(points, [CURVE]):
         return [CURVE]
     others = [k for k in swept if k not in taken and k != "seed" and not k.startswith(("routing", "traffic.pattern"))]
@@ -98,12 +98,12 @@ def _colours(points: pl.DataFrame, swept: Sequence[str], taken: set[str | None])
 def curves(points: pl.DataFrame, y: str) -> pl.DataFrame:
     """One row per series, panel and x: mean of `y` over seeds, its confidence interval, whether it saturated.
 
-    Where there is no interval, `half`, `low` and `high` are null. `unsteady`: a run is not known to be steady.
+    `half`, `low` and `high` are null without an interval. `unsteady` is true if a run is not known to be steady.
     """
     half = interval(y)
     single = pl.col(half).first() if half is not None and half in points.columns else pl.lit(None)
-    # Where a quantity keeps growing in saturation, its saturated points are of queues that grow. Of others, as of the
-    # accepted load, the curve itself tells.
+    # In saturation, a quantity such as latency grows with the queues, so its saturated points are marked. Other curves,
+    # such as accepted load, show saturation themselves.
     told = pl.lit(value=False) if diverges(y) else pl.col("saturated").fill_null(value=False)
     known = pl.col("steady") if "steady" in points.columns else pl.lit(None, dtype=pl.String)
     unsteady = known.is_in(["no", "unknown"]).fill_null(value=False) & ~told
@@ -126,9 +126,9 @@ def curves(points: pl.DataFrame, y: str) -> pl.DataFrame:
 
 
 def curve_table(points: pl.DataFrame, y: str, swept: Sequence[str], plot: Mapping[str, Any]) -> pl.DataFrame:
-    """What curves are drawn from: a row for each panel, curve and x, with the mean of `y` and its interval.
+    """The data of curves: a row for each panel, curve and x, with the mean of `y` and its interval.
 
-    Panels and curves have numbers besides their names: what typesets a paper picks rows by numbers more easily.
+    Panels and curves have numbers besides their names, because typesetting programs select rows by numbers more easily.
     """
     rows = curves(series_of(points, swept, plot), y)
     number = {
@@ -156,12 +156,12 @@ def curve_table(points: pl.DataFrame, y: str, swept: Sequence[str], plot: Mappin
 
 
 def above_zero(rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows of `curves` that axes with logarithms can show, with their intervals if they have any."""
+    """The rows of `curves` that logarithmic axes can show, with their intervals if they have any."""
     return rows.filter(pl.col("x") > 0, pl.col("y") > 0, (pl.col("low") > 0).fill_null(True))
 
 
 def latency_limit(rows: pl.DataFrame) -> float:
-    """Where a latency axis ends: above every unsaturated point, but not so high that these lie flat."""
+    """The end of a latency axis: above every unsaturated point, but not so high that these points lie flat."""
     calm = rows.filter(~pl.col("saturated"))
     shown = calm if calm.height else rows
     lowest = [float(v) for v in shown.group_by("series").agg(pl.col("y").min())["y"]]
@@ -170,7 +170,7 @@ def latency_limit(rows: pl.DataFrame) -> float:
 
 
 def crossings(rows: pl.DataFrame, limit: float) -> pl.DataFrame:
-    """Where the curve of each series leaves the axis upwards; a curve in several `part`s has no line between them."""
+    """The points where each curve leaves the axis upwards. A curve with several `part`s has no line between them."""
     found = []
     for (series,), curve in rows.group_by("series", maintain_order=True):
         before: dict[str, Any] | None = None
@@ -191,7 +191,7 @@ def load_curves(
 ) -> Chart:
     """A quantity against offered load: a line per routing, a panel per pattern, bands where intervals are known.
 
-    Latency axes end above saturation, where a triangle marks each curve that goes on; accepted load has the ideal
+    Latency axes end above saturation, where a triangle marks each curve that continues. Accepted load has the ideal
     diagonal.
     """
     plot = plot or {}
@@ -227,7 +227,7 @@ def x_title_of(points: pl.DataFrame, plot: Mapping[str, Any]) -> str:
 
 
 def top_of(rows: pl.DataFrame, y: str, *, log: bool = False) -> float:
-    """Where the vertical axis of curves ends: the same in all panels, which are read side by side."""
+    """The end of the vertical axis of curves: the same in all panels, so that they can be compared."""
     if diverges(y) and not log:
         return latency_limit(rows)
     top = rows.select(pl.max_horizontal(pl.col("high").max(), pl.col("y").max())).item()
@@ -235,12 +235,12 @@ def top_of(rows: pl.DataFrame, y: str, *, log: bool = False) -> float:
 
 
 def has_hollow(rows: pl.DataFrame, limit: float) -> bool:
-    """Whether a point that is drawn is not known to be steady."""
+    """Whether a point in the drawn range is not known to be steady."""
     return not rows.filter(pl.col("unsteady"), pl.col("y") <= limit).is_empty()
 
 
 def without_finite_points(drawn: pl.DataFrame, rows: pl.DataFrame) -> str:
-    """Which curves have no point below saturation, in words; empty if all have one."""
+    """The curves without a point below saturation, in words; empty if there are none."""
     found = []
     for (panel, series), own in drawn.group_by("panel", "series", maintain_order=True):
         shown = rows.filter(pl.col("panel") == panel, pl.col("series") == series, ~pl.col("saturated"))
@@ -252,7 +252,7 @@ def without_finite_points(drawn: pl.DataFrame, rows: pl.DataFrame) -> str:
 
 
 def _with_legend(charts: list[Any], chosen: Any) -> Any:
-    """The panels in rows of three, with one legend whose entries pick curves in all of them."""
+    """The panels in rows of three, with one legend that selects curves in all of them."""
     rows = [alt.hconcat(*charts[i : i + 3], bounds="flush", spacing=78) for i in range(0, len(charts), 3)]
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Automatically deduplicated selection parameter")
@@ -261,7 +261,7 @@ def _with_legend(charts: list[Any], chosen: Any) -> Any:
 
 
 def _log(*columns: pl.Series) -> "alt.Scale":
-    """A logarithmic axis for so many values."""
+    """A logarithmic axis for the values of these columns."""
     values = [float(value) for column in columns for value in column.drop_nulls()]
     return alt.Scale(type="log", domain=[min(values), max(values)], nice=True)
 
@@ -282,16 +282,16 @@ def panel_of(
     """One panel of curves.
 
     Args:
-        rows: those of `curves` that are in this panel.
+        rows: rows of `curves` for this panel.
         panel: its title.
         x_title: title of the horizontal axis.
         y: the quantity.
-        names: all curves of the figure: each has its colour and mark in every panel.
-        chosen: a selection or test of rows; curves for which it is false are faded.
+        names: all curves of the figure, so that each has its colour and mark in every panel.
+        chosen: a selection, or a test of rows. Curves for which it is false are faded.
         limit: where the vertical axis ends.
-        log: both axes are logarithmic.
-        keys: further columns that a reader of the chart's data needs.
-        legend: whether the chart says which curve is which.
+        log: whether both axes are logarithmic.
+        keys: further columns for readers of the chart's data.
+        legend: whether the chart has a legend.
     """
     clipped = diverges(y) and not log
     right = float(rows["x"].max() or 1)  # type: ignore[arg-type]
@@ -346,7 +346,7 @@ def panel_of(
 
 
 def histogram(table: pl.DataFrame, names: Mapping[str, str] | None = None, bins: int = 80) -> Chart:
-    """Distribution of packet latency, one line per point of a table with `latency`, `packets` and `point`."""
+    """Distribution of packet latency, with one line per point of a table with `latency`, `packets` and `point`."""
     names = names or {}
     if table.is_empty():
         raise InputError("plot: the histogram is empty")
@@ -392,8 +392,8 @@ def time_series(
     Args:
         table: the table `series` of a result.
         y: one of its columns.
-        names: what to call the points.
-        marks: what happened, a dashed line each, as `phit.happenings` finds it in a scenario.
+        names: names of the points.
+        marks: events, drawn as dashed lines; `phit.happenings` finds them in a scenario.
         unit: the unit of the horizontal axis.
     """
     if y not in table.columns:
@@ -421,7 +421,7 @@ def time_series(
 
 
 def _marked(marks: Iterable[Happening], unit: TimeUnit, x: "alt.X", when: list[Any]) -> Chart | None:
-    """A dashed line for each thing that happened, with a legend of the kinds; `None` if nothing did."""
+    """A dashed line for each event, with a legend of their kinds; `None` without events."""
     known = dict.fromkeys(marks)
     if not known:
         return None
@@ -449,7 +449,7 @@ def link_utilisation(table: pl.DataFrame, names: Mapping[str, str] | None = None
         .group_by("series", "class", "slot")
         .agg(pl.len().alias("links"))
     )
-    # A line runs through empty bins too, and ends at 1: the last bin stands there once more.
+    # The line covers empty bins, too. It ends at 1, so the last bin is drawn twice.
     slots = pl.DataFrame({"at": range(26)}).with_columns(slot=pl.col("at").clip(0, 24))
     rows = (
         counted.select("series", "class")
@@ -507,16 +507,16 @@ def styled(chart: Any, title: str, note: str | list[str]) -> Any:
         legend=alt.LegendConfig(labelFontSize=13, titleFontSize=13, orient="right", symbolOpacity=1),
         view=alt.ViewConfig(stroke="#999"),
     )
-    # In one call: each copies the whole chart.
+    # In one call, because each call copies the whole chart.
     return chart.properties(title=heading, padding=12, background="white", config=look)
 
 
 def save(chart: Any, stem: Path, formats: Sequence[str] = ("png", "svg", "html")) -> list[Path]:
-    """Writes a chart as `stem.png`, `stem.svg`, `stem.html` and `stem.pdf`; the page works without a network."""
+    """Writes a chart as `stem.png`, `stem.svg`, `stem.html` and `stem.pdf`; the HTML page works offline."""
     stem.parent.mkdir(parents=True, exist_ok=True)
     paths = [stem.with_name(f"{stem.name}.{suffix}") for suffix in formats]
     if isinstance(chart, alt.TopLevelMixin):
-        # How many rows there may be is the charts' own affair.
+        # Charts limit their rows themselves.
         with alt.data_transformers.enable("default", max_rows=None):
             description = chart.to_dict()
         drawn = _Drawn(harmless(description))
@@ -530,7 +530,7 @@ def save(chart: Any, stem: Path, formats: Sequence[str] = ("png", "svg", "html")
 
 
 class _Drawn:
-    """A chart's description in every format: laid out once, however many formats are asked for."""
+    """A chart's description in every format; it is laid out only once."""
 
     def __init__(self, description: dict[str, Any]) -> None:
         self._description = description
@@ -575,6 +575,6 @@ _PAGE = """<!DOCTYPE html>
 
 @cache
 def drawing_library() -> str:
-    """The libraries that draw in a browser, as one script: nearly a second of work, so once in a process."""
+    """The libraries that draw in a browser, as one script. Building it takes nearly a second, so it is built once."""
     bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=vega_lite())
     return bundle

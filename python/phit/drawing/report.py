@@ -1,4 +1,4 @@
-"""What a results folder shows: a short table, CSV and Markdown, and every plot that its tables allow."""
+"""Tables and plots of a results folder: a short table, CSV, Markdown, and every plot that its tables allow."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,12 +23,12 @@ from phit.store.folder import POINTS, TABLE_FILES, read_manifest, read_table
 from phit.store.stored import read_point
 
 MAX_SERIES = 8
-"""Most points whose histograms or time series are drawn in one figure."""
+"""Maximum number of points whose histograms or time series one figure shows."""
 
 
 @dataclass(frozen=True)
 class Folder:
-    """A results folder as read."""
+    """A results folder as read from disk."""
 
     path: Path
     manifest: Document
@@ -50,12 +50,12 @@ class Folder:
 
     @property
     def planned(self) -> int:
-        """Points of the experiment that are not there yet."""
+        """Number of points of the experiment that are missing."""
         return sum(entry["state"] != "done" for entry in self.manifest["points"])
 
     @property
     def partial(self) -> int:
-        """Points that were stopped: the table has what was measured of them, with `stopped`."""
+        """Number of points that were stopped. The table has their measurements so far, marked by `stopped`."""
         return sum(entry["state"] == "partial" for entry in self.manifest["points"])
 
     def names(self) -> dict[str, str]:
@@ -63,15 +63,15 @@ class Folder:
         there = [key for key in self.swept if key in self.points.columns]
         shown = [key for key in there if self.points[key].n_unique() > 1] if self.points.height else []
         rows = self.points.select("point", *shown).iter_rows()
-        # A key that only other curves set says nothing of this one.
+        # A key that only other curves set says nothing about this one.
         words = {hash_: [label_of(readable_cell(v)) for v in values if v is not None] for hash_, *values in rows}
         return {hash_: " ".join(parts) or "this run" for hash_, parts in words.items()}
 
 
 def time_unit(points: pl.DataFrame, longest: Iterable[Any]) -> TimeUnit:
-    """The unit for times of these points, of which the longest have so many cycles.
+    """The unit for times of these points; `longest` are their longest times in cycles.
 
-    Cycles, if nobody says how long they are, or if points differ in it.
+    The unit is the cycle if its length is unknown or differs between points.
     """
     known = points["cycle_seconds"].unique().to_list() if "cycle_seconds" in points.columns else [None]
     times = [float(cycles) for cycles in longest if cycles is not None]
@@ -85,18 +85,18 @@ def markdown(points: pl.DataFrame, swept: Sequence[str]) -> str:
 
 
 def write_tables(folder: Folder) -> list[Path]:
-    """Writes the table of points as CSV and the short one as Markdown."""
+    """Writes the table of points as CSV and the short table as Markdown."""
     contents = {"points.csv": csv_text(folder.points), "points.md": markdown(folder.points, folder.swept)}
     return [write_text(folder.path / name, text) for name, text in contents.items()]
 
 
 def figures(folder: Folder, settings: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Every plot that the folder's tables allow, by file stem."""
+    """Every plot that the folder's tables allow, by file name without suffix."""
     from phit.drawing import plots, timelapse, tracks
 
     plot = _settings(folder, settings)
     if folder.points.is_empty():
-        raise InputError(f"{folder.path}: no point has finished yet, so there is nothing to plot")
+        raise InputError(f"{folder.path}: no point has finished yet: nothing to plot")
     found: dict[str, Any] = {}
     names = folder.names()
     if plot.get("x") == "cycle":
@@ -132,7 +132,7 @@ def figures(folder: Folder, settings: Mapping[str, Any] | None = None) -> dict[s
 
 
 def _over_time(folder: Folder, series: pl.DataFrame, y: str) -> Any:
-    """A quantity of the time series, with what happened in the runs."""
+    """A quantity of the time series, with the events of the runs."""
     from phit.drawing import plots
 
     unit = time_unit(folder.points, [series["cycle"].max()])
@@ -140,7 +140,7 @@ def _over_time(folder: Folder, series: pl.DataFrame, y: str) -> Any:
 
 
 def _happened(folder: Folder) -> list[Happening]:
-    """What happened in the runs of all points, each thing once."""
+    """The events of the runs of all points, without duplicates."""
     found: dict[Happening, None] = {}
     for hash_ in folder.points["point"]:
         try:
@@ -152,19 +152,19 @@ def _happened(folder: Folder) -> list[Happening]:
 
 
 def _settings(folder: Folder, settings: Mapping[str, Any] | None) -> dict[str, Any]:
-    """How the folder's points are to be drawn."""
+    """The settings for drawing the folder's points."""
     return {**folder.manifest.get("plot", {}), **(settings or {})}
 
 
 def curve_tables(folder: Folder, settings: Mapping[str, Any] | None = None) -> dict[str, pl.DataFrame]:
-    """What the plots of curves show as tables, by file stem: means and intervals by curve."""
+    """The data of the plots of curves as tables, by file name without suffix: means and intervals by curve."""
     from phit.drawing import plots
 
     plot = _settings(folder, settings)
     if folder.points.is_empty():
-        raise InputError(f"{folder.path}: no point has finished yet, so there is nothing to tabulate")
+        raise InputError(f"{folder.path}: no point has finished yet: nothing to tabulate")
     if plot.get("x") == "cycle":
-        raise InputError("--format csv: of what goes over time, `series.parquet` is the table")
+        raise InputError("--format csv: `series.parquet` is the table of quantities over time")
     shown = (
         {str(plot["y"]): str(plot["y"])} if "y" in plot else {"latency": "latency_mean", "throughput": "accepted_load"}
     )
@@ -172,7 +172,7 @@ def curve_tables(folder: Folder, settings: Mapping[str, Any] | None = None) -> d
 
 
 def _layout(folder: Folder) -> Layout | None:
-    """The layout of the network of all points; `None` if they have several."""
+    """The layout of the network that all points share; `None` if they have several networks."""
     values = [entry["values"] for entry in folder.manifest["points"] if entry["state"] == "done"]
     if not values or any(key.partition(".")[0] == "topology" for one in values for key in one):
         return None
@@ -206,7 +206,7 @@ def write_figures(
 
 
 CSV = "csv"
-"""The format that is a table and no picture."""
+"""The name of the format for tables."""
 
 
 def _made(folder: Path) -> Path:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 def bars(table: "pl.DataFrame", title: str = "Saturation") -> Any:
     """A bar for each row of the table of `saturations`, as a chart of Altair.
 
-    Along the axis stands the key that has most values; the others are colours.
+    The key with the most values is on the axis; the other keys are colours.
     """
     import altair as alt
     import polars as pl

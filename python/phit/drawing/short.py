@@ -1,4 +1,4 @@
-"""The short table of a sweep: its keys, and what a person looks at first."""
+"""The short table of a sweep: its swept keys and the most important measures."""
 
 import os
 import sys
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
 CAPTION = "loads in phits/(endpoint·cycle), latencies in cycles"
 
 COLOURED = ("FORCE_COLOR", "TTY_COMPATIBLE")
-"""Environment variables by which what is no terminal may be taken for one."""
+"""Environment variables that make output other than a terminal count as one."""
 
 _NARROW = str.maketrans("", "", "–·…±")
-"""What is as wide as a letter, of what is no ASCII."""
+"""Characters outside ASCII that are as wide as a letter."""
 
 
 def readable_cell(value: Any) -> str:
-    """A cell of a table for people."""
+    """A cell of a table as people read it."""
     if value is None:
         return readable(value)
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def short_columns(points: "pl.DataFrame", swept: Sequence[str]) -> list[tuple[str, str]]:
-    """`(column, heading)` of the short table: the swept keys and the headline measures that are there."""
-    # Of a single run a reader has to be told what ran; of a sweep the swept keys do.
+    """`(column, heading)` of the short table: the swept keys and the available headline measures."""
+    # The row of a single run names routing, pattern and load; in a sweep, the swept keys do.
     told = [key for key in ("routing", "pattern", "offered_load") if points.height == 1 and not swept]
     keys = [(key, key.removesuffix("_load")) for key in told if key in points.columns]
     keys += [(key, heading(key)) for key in swept if key in points.columns]
@@ -54,7 +54,7 @@ def short_rows(points: "pl.DataFrame", swept: Sequence[str]) -> tuple[list[str],
 
 
 def _key_cell(value: Any) -> str:
-    """A swept value: a kind is called as in every figure."""
+    """A swept value; kinds have their names in figures."""
     return label_of(readable_cell(value)) if isinstance(value, str) else readable_cell(value)
 
 
@@ -63,7 +63,7 @@ def _cell(value: Any) -> str:
 
 
 def _cells(points: "pl.DataFrame", name: str) -> list[str]:
-    """The cells of a measure, each with half the width of its interval, or a question mark if it has none."""
+    """The cells of a measure, each with half the width of its interval, or a question mark if there is no interval."""
     half = interval(name)
     if half is None or half not in points.columns:
         return [_cell(value) for value in points[name].to_list()]
@@ -72,7 +72,7 @@ def _cells(points: "pl.DataFrame", name: str) -> list[str]:
 
 
 def without_interval(points: "pl.DataFrame") -> list[str]:
-    """Why points have no interval, a line for each quantity and reason; nothing if all have one."""
+    """Reasons why points have no interval, a line for each quantity and reason; empty if all have one."""
     lines = []
     for quantity in HEADLINES:
         half = interval(quantity.name)
@@ -86,7 +86,7 @@ def without_interval(points: "pl.DataFrame") -> list[str]:
 
 
 def short_table(points: "pl.DataFrame", swept: Sequence[str]) -> "str | Table":
-    """The short table as text where it has no colours and fits, and as a table for a terminal elsewhere."""
+    """The short table: as text if it needs no colours and fits, otherwise as a table for a terminal."""
     headings, rows = short_rows(points, swept)
     rows = [[plain(cell) for cell in row] for row in rows]
     right = [points[column].dtype.is_numeric() for column, _ in short_columns(points, swept)]
@@ -96,7 +96,10 @@ def short_table(points: "pl.DataFrame", swept: Sequence[str]) -> "str | Table":
 
 
 def _text(headings: list[str], rows: list[list[str]], right: list[bool]) -> str | None:
-    """What `_table` looks like without colours, which takes it as long as some runs; nothing if that is not known."""
+    """The table that `_table` would print without colours, or `None` if widths are unknown.
+
+    It is faster: `_table` takes as long as some runs.
+    """
     widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
     if sum(widths) + 3 * len(widths) - 1 > WIDTH or not _is_narrow(headings) or not all(map(_is_narrow, rows)):
         return None
@@ -112,13 +115,13 @@ def _text(headings: list[str], rows: list[list[str]], right: list[bool]) -> str 
 
 
 def _is_narrow(cells: list[str]) -> bool:
-    """Whether every character is one place wide, and each cell is a line."""
+    """Whether every character has width one and each cell is a single line."""
     text = "".join(cells).translate(_NARROW)
     return text.isascii() and text.isprintable()
 
 
 def _table(headings: list[str], rows: list[list[str]], right: list[bool]) -> "Table":
-    # It takes longer to import than some sweeps take.
+    # This library takes longer to import than some sweeps take.
     from rich import box
     from rich.table import Table
 

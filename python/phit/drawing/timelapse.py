@@ -1,7 +1,7 @@
-"""Time-lapses: how full every port is and which hold a congestion tree, as one SVG that moves by itself.
+"""Time-lapses: the occupancy of every port and the congestion trees, as one animated SVG.
 
-Frames come from the probes `ports` and `trees`. The picture needs no script and no other file; where nothing moves (on
-paper, or for a reader who has asked for stillness) it shows one frame. The HTML form has a slider.
+Frames come from the probes `ports` and `trees`. The picture needs no script and no other file. On paper, or for a
+reader who has switched animations off, it shows one frame. The HTML form has a slider.
 """
 
 import math
@@ -19,29 +19,30 @@ from phit.base.text import plain_lines
 from phit.drawing.layout import Layout, rows_of, spread
 
 PALETTE = ("#fcffa4", "#f6d746", "#fca50a", "#f37819", "#dd513a", "#a52c60", "#6a176e", "#1b0c41")
-"""From few phits to many: each step is twice as many."""
+"""Colours from few to many phits: each step is twice as many."""
 
 TREE = "#0a8fff"
-"""Frames of the ports of a tree."""
+"""Colour of the frame around a port that belongs to a tree."""
 
 CELL_WIDTH, CELL_HEIGHT, GAP = 9, 9, 2
-"""Of a port, and between two, in pixels."""
+"""Size of a port, and the gap between two ports, in pixels."""
 
 WIDEST = 700
-"""Of a row of routers, if nobody says which routers are in a row, in pixels."""
+"""Default width of a row of routers in pixels."""
 
 SECONDS = 0.35
-"""Of a frame."""
+"""Duration of a frame in seconds."""
 
 MARGIN, NARROWEST = 16, 724
-"""Of the picture, in pixels."""
+"""Margin and smallest width of the picture in pixels."""
 
 
 def port_frames(probes: pl.DataFrame, keys: Sequence[str] = ("point",)) -> pl.DataFrame:
     """One row per input port and frame, from a table of probes: phits in its queues, and the trees that it holds.
 
-    `destinations` are those of all its lines, and `trees` the same for people, line by line; `hops` is the fewest links
-    to a congested point, `lines` the number of lines. A port that is empty and has no line is left out.
+    `destinations` are the destinations of all its lines, and `trees` lists them as text, line by line. `hops` is the
+    smallest number of links to a congested point, and `lines` the number of lines. An empty port without lines is left
+    out.
     """
     keys = [*keys, "cycle", "router", "port"]
     ports = probes.filter(pl.col("quantity") == "port phits").select(*keys, phits=pl.col("max"))
@@ -58,13 +59,13 @@ def port_frames(probes: pl.DataFrame, keys: Sequence[str] = ("point",)) -> pl.Da
 
 
 def holds(destination: int) -> pl.Expr:
-    """The port has a line for `destination`."""
+    """A test whether the port has a line for `destination`."""
     return pl.col("destinations").list.contains(destination).fill_null(False)
 
 
 @dataclass(frozen=True)
 class Row:
-    """Routers that stand side by side."""
+    """Routers that are side by side."""
 
     label: str
     routers: Sequence[int]
@@ -72,41 +73,41 @@ class Row:
 
 @dataclass(frozen=True)
 class Timelapse:
-    """A chart: `phit.plots.save` writes it as it does any other."""
+    """A chart that `phit.plots.save` writes like any other."""
 
     title: str
     notes: Sequence[str]
     panels: Mapping[str, pl.DataFrame]
-    """By name: rows with `t`, `router`, `port`, `phits` and `marked`, true where the port is part of a tree."""
+    """Rows by panel, with `t`, `router`, `port`, `phits` and `marked`, which is true if the port is part of a tree."""
     rows: Sequence[Row] = ()
-    """From top to bottom; by default those of the layout."""
+    """Rows from top to bottom; by default those of the layout."""
     layout: Layout | None = None
-    """Where routers stand; by default in rows of equal length in the order of numbers."""
+    """Places of routers; by default rows of equal length in the order of numbers."""
     routers: Mapping[int, str] = field(default_factory=dict)
-    """What routers are called, if they have names."""
+    """Names of routers, if they have names."""
     unit: str = "cycles"
-    """Of `t`."""
+    """Unit of `t`."""
     amount: str = "phits"
-    """What `phits` are called."""
+    """The name of the quantity in `phits`."""
     capacity: int = 0
-    """Phits of the darkest colour; by default the most that a port holds."""
+    """Phits of the darkest colour; by default the maximum of any port."""
     busy: tuple[float, float] | None = None
-    """When the cause of it all begins and ends, with `cause` as its name."""
+    """Begin and end of the cause of congestion, whose name is `cause`."""
     cause: str = ""
     marks: str = "holds a line of a congestion tree"
     moments: Sequence[float] = ()
-    """When the frames were taken; by default when any port holds something."""
+    """Times of the frames; by default the times at which any port holds something."""
 
     def times(self) -> list[float]:
-        """When the frames were taken."""
+        """Times of the frames."""
         return list(self.moments) or sorted({t for rows in self.panels.values() for t in rows["t"]})
 
     def svg(self, only: float | None = None) -> str:
-        """The picture, moving, or one frame of it."""
+        """The animated picture, or one frame of it."""
         return _Picture(self).svg(only)
 
     def save(self, path: str | Path, **_: Any) -> None:
-        """Writes the moving picture (SVG, HTML with a slider) or a frame from its middle (PNG, PDF)."""
+        """Writes the animated picture (SVG, HTML with a slider) or a frame from its middle (PNG, PDF)."""
         path = Path(path)
         match path.suffix:
             case ".svg":
@@ -122,7 +123,10 @@ class Timelapse:
                 write_atomically(path, lambda file: file.write(content))
 
     def still(self) -> float:
-        """The frame that stands for all: where most ports are part of a tree, or, if none is, hold anything."""
+        """Time of the frame that represents all.
+
+        It is the frame with the most ports in trees, or, without trees, with the most occupied ports.
+        """
         most: dict[float, tuple[int, int]] = {}
         for rows in self.panels.values():
             for t, marked, phits in rows.group_by("t").agg(pl.col("marked").sum(), pl.col("phits").sum()).iter_rows():
@@ -134,12 +138,12 @@ class Timelapse:
 def of_probes(
     probes: pl.DataFrame, names: Mapping[str, str] | None = None, layout: Layout | None = None
 ) -> Timelapse | None:
-    """The time-lapse of a table of probes, a panel for each point; `None` if nobody has looked at the ports.
+    """The time-lapse of a table of probes, with a panel for each point; `None` without observations of ports.
 
     Args:
         probes: the table of probes of several points.
-        names: of the points.
-        layout: where the routers of their network stand.
+        names: names of the points.
+        layout: places of the routers of their network.
     """
     if "quantity" not in probes.columns or "port phits" not in probes["quantity"]:
         return None
@@ -156,14 +160,14 @@ def of_probes(
 
 
 def moments_of(cycles: pl.Series) -> list[int]:
-    """When anybody looked, by the cycles of what was found: looks that found every port empty have left no trace."""
+    """Times of observations, from the cycles of the rows. Observations of empty ports only have left no rows."""
     seen = cycles.unique().sort().to_list()
     step = math.gcd(*(after - before for before, after in pairwise(seen))) or 1
     return list(range(seen[0], seen[-1] + 1, step))
 
 
 class _Picture:
-    """Where everything stands."""
+    """Places of all elements of the picture."""
 
     def __init__(self, of: Timelapse) -> None:
         self.of = of
@@ -173,7 +177,7 @@ class _Picture:
         self.capacity = of.capacity or max(everything["phits"], default=1) or 1
         places = of.layout.places if of.layout is not None and not of.rows else ()
         self.rows = of.rows or self._rows(max(seen, default=0) + 1, places)
-        # Routers of a row are alike: a port that is never seen holding anything is there.
+        # Routers of a row are alike, so a port that never holds anything is drawn, too.
         self.ports = [max((seen.get(router, 0) for router in row.routers), default=0) for row in self.rows]
         self.box = (self.columns * (CELL_WIDTH + 1) + 3, 2 * (CELL_HEIGHT + 1) + 3)
         self.pitch = (self.box[0] + 4 * GAP, self.box[1] + 6 * GAP)
@@ -196,7 +200,10 @@ class _Picture:
         """The upper left corner of each router, in its panel."""
 
     def _rows(self, count: int, places: Sequence[tuple[float, float]]) -> list[Row]:
-        """Rows of equal length for so many routers; of a graph, whose routers have places, one of all."""
+        """Rows of equal length for `count` routers.
+
+        For a graph, whose routers have places, one row with all of them.
+        """
         if places:
             return [Row("", range(len(places)))]
         width = self.columns * (CELL_WIDTH + 1) + 3 + 4 * GAP
@@ -208,13 +215,13 @@ class _Picture:
         return [Row(f"{first} to {end - 1}", range(first, end)) for first, end in ends]
 
     def cell(self, router: int, port: int) -> tuple[int, int]:
-        """The upper left corner of a port: the first half of a router's ports below, the others above."""
+        """The upper left corner of a port: the first half of a router's ports are below, the others above."""
         x, y = self.corners[router]
         above, column = divmod(port, self.columns)
         return x + 2 + column * (CELL_WIDTH + 1), y + 2 + (1 - above) * (CELL_HEIGHT + 1)
 
     def level(self, phits: int) -> int:
-        """The colour of a port that holds anything."""
+        """The colour of an occupied port."""
         halvings = math.floor(math.log2(self.capacity / min(phits, self.capacity)))
         return max(0, len(PALETTE) - 1 - halvings)
 
@@ -249,7 +256,7 @@ class _Picture:
         return "\n".join([*parts, "</svg>\n"])
 
     def background(self, number: int, name: str) -> str:
-        """What does not move: the outlines of the routers and of their ports."""
+        """The elements that do not move: the outlines of the routers and of their ports."""
         y = self.top + number * self.panel_height
         boxes, cells = [], []
         for row, ports in zip(self.rows, self.ports, strict=True):
@@ -267,7 +274,7 @@ class _Picture:
         )
 
     def label(self, row: Row) -> str:
-        """What a row is called, left of it, or the name or number of each of its routers."""
+        """The label of a row on its left, or the name or number of each of its routers."""
         beside = row.label or len(self.rows) > 1
         said = _text(self.left - 8, self.corners[row.routers[0]][1] + 16, row.label, anchor="end") if beside else ""
         if beside and not self.of.routers:
@@ -276,7 +283,7 @@ class _Picture:
         return said + "".join(self._name(router, x, y - 2) for router, x, y in corners)
 
     def _name(self, router: int, x: int, y: int) -> str:
-        """The name or number of a router: as much of it as there is room for, and all of it where a pointer rests."""
+        """The name or number of a router, shortened to the room available; a pointer on it shows all."""
         if (name := self.of.routers.get(router)) is None:
             return _text(x, y, str(router), size=8, colour="#777")
         fits = max(3, self.pitch[0] // 5)
@@ -284,7 +291,7 @@ class _Picture:
         return f"<g><title>{escape(name)}</title>{_text(x, y, shown, size=8, colour='#777')}</g>"
 
     def frame(self, t: float, bottom: int) -> str:
-        """What is seen at `t`."""
+        """The frame at time `t`."""
         parts = [self.cursor(t, bottom + 66)]
         for number, rows in enumerate(self.of.panels.values()):
             now = rows.filter(pl.col("t") == t)
@@ -310,7 +317,7 @@ class _Picture:
         return "".join(parts)
 
     def legend(self, y: int) -> str:
-        """What the colours say."""
+        """The legend of the colours."""
         said = f"{self.of.amount} in a port, up to"
         parts = [_text(MARGIN, y + 12, said)]
         x = MARGIN + 6 * len(said) + 8
@@ -348,7 +355,7 @@ class _Picture:
         return "".join(parts)
 
     def cursor(self, t: float, y: int) -> str:
-        """Where a frame stands on the axis, and its time in figures."""
+        """The mark of a frame's time on the axis, and the time in figures."""
         x = self.at(t)
         mark = f'<path style="fill:#222" d="M{x:.1f} {y + 11}l-5 -9h10z"/>'
         return mark + _text(self.width - MARGIN, 32, f"t = {t:,g} {self.of.unit}", anchor="end", size=17)

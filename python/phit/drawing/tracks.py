@@ -1,4 +1,4 @@
-"""Charts of what the ranks of a workload do: their tracks over time, and what their times come to."""
+"""Charts of the ranks of a workload: their activities over time, and the sums of their times."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -22,7 +22,7 @@ STATES = {
     "waiting": ("waits", "#DDDDDD"),
     "blocked": ("blocked on the network", "#D55E00"),
 }
-"""What a CPU does, in words and as a colour."""
+"""Activities of a CPU, in words and as a colour."""
 
 PARTS = {
     "calc": ("calculates", "#0072B2"),
@@ -30,27 +30,27 @@ PARTS = {
     "waiting": STATES["waiting"],
     "blocked": STATES["blocked"],
 }
-"""The columns of the table of ranks that come to the times of their CPUs."""
+"""Columns of the table of ranks that add up to the times of their CPUs."""
 
 MOST_TRACKS = 256
-"""Tracks of a chart; of more, so many are shown, at equal distances."""
+"""Maximum number of tracks in a chart; with more, tracks at equal distances are shown."""
 
 MOST_BARS = 20_000
-"""Bars of a chart; of more, each pixel shows what took most of its time."""
+"""Maximum number of bars in a chart; with more, each pixel shows the activity that took most of its time."""
 
 MOST_PANELS = 4
-"""Points that are drawn in one figure."""
+"""Maximum number of points in one figure."""
 
 WIDTH, HEIGHT, LARGEST, SMALLEST = 760, 900, 18, 3
-"""Of a chart, and of a track, in pixels."""
+"""Sizes of a chart, and largest and smallest height of a track, in pixels."""
 
 
 def of_tracks(tracks: pl.DataFrame, names: Mapping[str, str] | None = None, unit: TimeUnit = CYCLES) -> Chart:
-    """What every CPU of every rank does from when until when: a row for each, a panel for each point.
+    """The activities of every CPU of every rank over time: a row for each CPU, a panel for each point.
 
     Args:
-        tracks: the table `tracks` of a result, with `point` if it is of several.
-        names: what to call the points.
+        tracks: the table `tracks` of a result, with a column `point` if it has several points.
+        names: names of the points.
         unit: the unit of times.
     """
     timed = _timed(tracks, ("start", "end"), unit)
@@ -58,11 +58,11 @@ def of_tracks(tracks: pl.DataFrame, names: Mapping[str, str] | None = None, unit
 
 
 def of_ranks(ranks: pl.DataFrame, names: Mapping[str, str] | None = None, unit: TimeUnit = CYCLES) -> Chart:
-    """What the times of every rank come to: a bar for each, a panel for each point.
+    """The times of every rank by activity: a bar for each rank, a panel for each point.
 
     Args:
-        ranks: the table `ranks` of a result, with `point` if it is of several.
-        names: what to call the points.
+        ranks: the table `ranks` of a result, with a column `point` if it has several points.
+        names: names of the points.
         unit: the unit of times.
     """
     timed = _timed(ranks, tuple(PARTS), unit)
@@ -70,7 +70,7 @@ def of_ranks(ranks: pl.DataFrame, names: Mapping[str, str] | None = None, unit: 
 
 
 def _timed(table: pl.DataFrame, columns: Sequence[str], unit: TimeUnit) -> pl.DataFrame:
-    """The table with these columns, which are in cycles, in a unit."""
+    """The table with these columns converted from cycles to a unit."""
     return table if unit == CYCLES else table.with_columns(pl.col(columns) * unit.per_cycle)
 
 
@@ -132,7 +132,7 @@ def _label(several: bool) -> pl.Expr:
 
 
 def coarse(tracks: pl.DataFrame, slots: int) -> pl.DataFrame:
-    """Tracks with at most so many bars each: of equal parts of the time, what took most of each."""
+    """Tracks with at most `slots` bars each: equal parts of the time, each with the activity that took most of it."""
     length = max(_last(tracks["end"]) / slots, 1e-9)
     first, last = (pl.col("start") / length).floor(), (pl.col("end") / length).ceil().clip(upper_bound=slots)
     slot = pl.int_ranges(first.cast(pl.Int64), last.cast(pl.Int64))
@@ -146,7 +146,7 @@ def coarse(tracks: pl.DataFrame, slots: int) -> pl.DataFrame:
         .unique(["track", "slot"], keep="first", maintain_order=True)
         .sort("rank", "cpu", "slot")
     )
-    # Slots of one state that follow one another are one bar.
+    # Consecutive slots of one state are one bar.
     run = (
         pl.struct("track", "state").rle_id() + (pl.col("slot") != pl.col("slot").shift() + 1).fill_null(True).cum_sum()
     )
@@ -196,7 +196,7 @@ def _times_of_a_run(ranks: pl.DataFrame, unit: TimeUnit) -> tuple[Chart, list[st
 
 
 def _thinned(order: list[str]) -> tuple[list[str], list[str]]:
-    """The tracks that are shown, and what is said of those that are not."""
+    """The tracks that are shown, and a note about those that are left out."""
     step = -(-len(order) // MOST_TRACKS)
     return order[:: max(step, 1)], [f"one of {step} of {len(order):,} tracks"] if step > 1 else []
 
@@ -206,7 +206,7 @@ def _last(column: pl.Series) -> float:
 
 
 def _size(tracks: int) -> int:
-    """The height of each of so many tracks."""
+    """The height of each track in pixels."""
     return max(SMALLEST, min(LARGEST, HEIGHT // max(tracks, 1)))
 
 
@@ -215,7 +215,7 @@ def _height(tracks: int) -> int:
 
 
 def _track_axis(tracks: list[str], title: str) -> "alt.Y":
-    """Tracks from above to below, of which so many are named as can be read."""
+    """Tracks from top to bottom, of which as many are named as can be read."""
     step = -(-12 // _size(len(tracks)))
     axis = alt.Axis(values=tracks[::step], ticks=False, grid=False, labelOverlap=False)
     return alt.Y("track:N", title=title, sort=tracks, scale=alt.Scale(domain=tracks, padding=0), axis=axis)

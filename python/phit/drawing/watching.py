@@ -1,4 +1,4 @@
-"""What a running sweep has come to: read from its folder, without a word with who runs it."""
+"""Progress of a running sweep, read from its results folder only."""
 
 import time
 from collections.abc import Iterator
@@ -23,17 +23,17 @@ from phit.store.folder import POINTS, point_row, points_frame, read_manifest
 from phit.store.stored import read_point
 
 BARS = "▁▂▃▄▅▆▇█"
-"""From little to much."""
+"""Bars from low to high."""
 
 LATEST = 5
-"""Points that are told one by one: those that have finished last."""
+"""Number of points that are listed: those that finished last."""
 
 RECENT = 120.0
-"""Seconds over which the rate is taken."""
+"""Seconds over which the rate is measured."""
 
 
 class Watched:
-    """A results folder that somebody writes to."""
+    """A results folder to which another process writes."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -45,7 +45,7 @@ class Watched:
         self._name = ""
 
     def look(self) -> None:
-        """Reads what has come since. Raises `ResultsError` if this is no results folder."""
+        """Reads new points. Raises `ResultsError` if this is no results folder."""
         manifest = read_manifest(self.folder)
         self._planned, self._plot = manifest["points"], manifest.get("plot", {})
         self._name = str(manifest.get("name", self.folder.name))
@@ -58,7 +58,7 @@ class Watched:
                 finished = path.stat().st_mtime
                 summary = read_point(path)["summary"]
             except (OSError, ResultsError):
-                # Not there yet; one that is damaged is its writer's affair.
+                # The point is not finished, or its file is damaged, which its writer will mend.
                 continue
             point = Point(entry["values"], summary["scenario"])
             self._rows[hash_] = point_row(hash_, point, summary)
@@ -71,7 +71,7 @@ class Watched:
         return len(self._rows) == len(self._planned)
 
     def rate(self, now: float | None = None) -> float | None:
-        """Points per second of late; `None` if nothing has come."""
+        """Points per second in the recent past; `None` if none has finished."""
         now = time.time() if now is None else now
         recent = [then for then in self._finished.values() if now - then < RECENT]
         if not recent:
@@ -98,7 +98,7 @@ class Watched:
             yield Text(plain(self._words[hash_]), style="dim")
 
     def _curves(self) -> Table | None:
-        """A line per curve: accepted load over offered load, where it saturates, its least latency."""
+        """A line per curve: accepted over offered load, its saturation, and its smallest latency."""
         order = [self._rows[entry["hash"]] for entry in self._planned if entry["hash"] in self._rows]
         points = points_frame(order)
         if points.is_empty():
@@ -129,7 +129,7 @@ def _top(points: pl.DataFrame) -> float:
 
 
 def sparkline(curve: Curve, most: float) -> str:
-    """A bar for each load of a curve, as high as what is accepted there; `most` is the highest bar."""
+    """A bar for each load of a curve, as high as the accepted load; `most` is the highest bar."""
     if not most:
         return ""
     last = len(BARS) - 1

@@ -1,7 +1,7 @@
-"""Configurations of other simulators as scenarios: their keys in, TOML with a comment at every line out.
+"""Converts configurations of other simulators to scenarios in TOML, with a comment at every line.
 
-One package or module for each simulator. Each declares its keys once, with what becomes of them; the guide's tables and
-the refusals follow from that.
+Each simulator has a package or module. It declares its keys once, with the treatment of each; the guide's tables and
+the refusals follow from these declarations.
 """
 
 from phit.importing.found import Imported, RefusedError

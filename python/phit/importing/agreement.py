@@ -1,4 +1,4 @@
-"""A run that another simulator has printed, beside the same run of Phit's."""
+"""Compares a run whose output another simulator has printed with the same run in Phit."""
 
 import math
 import statistics
@@ -21,32 +21,32 @@ from phit.running.where import Where
 from phit.store.quantities import SATURATED_BELOW
 
 WITHIN = {"accepted_load": 0.01, "latency_mean": 0.02, "hops_mean": 0.01}
-"""Largest differences between two models that mean the same, relative."""
+"""Largest relative differences between two equivalent models."""
 
 _NORMAL = statistics.NormalDist().inv_cdf(0.975)
 
 
 @dataclass(frozen=True)
 class Measure:
-    """One measure of both."""
+    """One measure of both runs."""
 
     name: str
     theirs: float
     ours: float
     half: float
-    """Half width of the 95 % confidence interval of ours over the seeds."""
+    """Half width of the 95 % confidence interval of our mean over the seeds."""
     limit: float
-    """Largest difference that counts as agreement, relative: a tolerance, or what chance makes if that is more."""
+    """Largest relative difference that counts as agreement: a tolerance, or the effect of chance if that is larger."""
     judged: bool
 
     @property
     def difference(self) -> float:
-        """Of ours from theirs."""
+        """The difference of ours from theirs."""
         return difference(self.name, self.theirs, self.ours) if self.theirs else 0.0
 
     @property
     def verdict(self) -> Verdict:
-        """Whether they agree."""
+        """Whether the two agree."""
         if not self.judged:
             return Verdict.SHOWN
         return Verdict.AGREES if abs(self.difference) <= self.limit else Verdict.DIFFERS
@@ -61,11 +61,11 @@ class Agreement:
 
     @property
     def differs(self) -> bool:
-        """Whether anything differs by more than it may."""
+        """Whether any difference exceeds its limit."""
         return any(measure.verdict is Verdict.DIFFERS for measure in self.measures)
 
     def to_rich(self) -> Table:
-        """The table for a terminal."""
+        """The comparison as a table for a terminal."""
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
         table.add_column("measure")
         for heading in (self.imported.simulator, "Phit", "±", "difference", "limit"):
@@ -79,7 +79,7 @@ class Agreement:
         return table
 
     def to_dict(self) -> list[dict[str, object]]:
-        """The rows for programs."""
+        """The rows of the comparison for programs."""
         return [
             {
                 "measure": m.name,
@@ -110,11 +110,11 @@ class _Seeds:
 
 
 def against(path: Path, *, seeds: int = 5, workers: int | None = None, progress: bool = False) -> Agreement:
-    """Runs what a simulator has printed in the file `path`, with so many seeds, and compares.
+    """Runs the scenario of an output that another simulator printed into the file `path`, and compares.
 
-    A difference counts as agreement within a tolerance of 1 % in accepted load and hops and 2 % in latency, or within
-    what chance makes between the mean of Phit's runs and a single run, if that is more. Where either is saturated
-    only the accepted load is judged, at 3 %.
+    A difference counts as agreement within a tolerance of 1 % in accepted load and hops, and 2 % in latency. If chance
+    makes larger differences between the mean of Phit's runs and a single run, its effect is the limit. If either run is
+    saturated, only the accepted load is judged, at 3 %.
     """
     printed = recognised(path)
     document = {key: value for key, value in printed.imported.document.items() if key != "sweep"}
@@ -133,7 +133,7 @@ def _measures(printed: Printed, summaries: Sequence[dict[str, float]]) -> list[M
     for name, theirs in printed.numbers.items():
         runs = [float(summary[name]) for summary in summaries]
         half = half_width(runs) if len(runs) > 1 else 0.0
-        # A single run of theirs is taken to scatter as single runs of ours do.
+        # A single run of theirs is assumed to scatter like single runs of ours.
         chance = half * math.sqrt(len(runs) + 1) / theirs if theirs else 0.0
         if name == "accepted_load":
             chance = max(chance, counted)
@@ -144,9 +144,9 @@ def _measures(printed: Printed, summaries: Sequence[dict[str, float]]) -> list[M
 
 
 def _by_counting(summaries: Sequence[dict[str, float]]) -> float:
-    """By how much, relatively, what a single run accepts may differ from the mean of ours because packets are few.
+    """Relative difference of the accepted load between a single run and our mean that the number of packets explains.
 
-    Packets that come independently scatter by the root of their number; half the width of a 95 % interval.
+    Independent arrivals scatter by the root of their number; this is half the width of a 95 % interval.
     """
     packets = statistics.fmean(float(summary["packets"]) for summary in summaries)
     return _NORMAL * math.sqrt((1 + 1 / len(summaries)) / packets) if packets else 0.0

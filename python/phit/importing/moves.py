@@ -1,4 +1,4 @@
-"""Patterns in which every endpoint sends to one other, as shifts of Phit's."""
+"""Patterns in which every endpoint sends to one other, written as shifts."""
 
 from collections import defaultdict
 from collections.abc import Callable
@@ -6,19 +6,19 @@ from collections.abc import Callable
 from phit.document import Document
 
 MOST_LISTED = 1 << 16
-"""Endpoints of a network whose pattern is written endpoint by endpoint."""
+"""Maximum number of endpoints of a network whose pattern is written endpoint by endpoint."""
 
 
 def shift(offset: int, endpoints: int) -> Document:
-    """Everybody sends so many numbers on, modulo the number of endpoints, or to itself."""
+    """Each endpoint sends to the endpoint `offset` numbers further, modulo the number of endpoints, or to itself."""
     offset %= endpoints
     return {"kind": "shift", "offset": offset} if offset else {"kind": "shift", "offset": 0, "include_self": True}
 
 
 def to_router(routers: int, each: int, to: Callable[[int], int]) -> Document:
-    """Every endpoint draws one of the `each` at the router that `to` says: a mix of as many patterns as there are.
+    """Every endpoint draws one of the `each` endpoints at the router that `to` returns: a mix of `each` patterns.
 
-    Part n leads from the endpoint with number i of its router to number i + n, modulo `each`, of the other router.
+    Part n leads from endpoint number i of a router to endpoint number i + n, modulo `each`, of the other router.
     """
 
     def place(n: int) -> Callable[[int], int]:
@@ -29,7 +29,7 @@ def to_router(routers: int, each: int, to: Callable[[int], int]) -> Document:
 
 
 def moved(endpoints: int, to: Callable[[int], int]) -> Document:
-    """Every endpoint sends to the one that `to` says: those that move alike are listed together."""
+    """Every endpoint sends to the endpoint that `to` returns. Endpoints with equal offsets are listed together."""
     groups: defaultdict[int, list[int]] = defaultdict(list)
     for endpoint in range(endpoints):
         groups[(to(endpoint) - endpoint) % endpoints].append(endpoint)

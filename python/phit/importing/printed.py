@@ -1,4 +1,4 @@
-"""What another simulator has printed of a run: its configuration and its numbers."""
+"""A run of another simulator from its printed output: the configuration and the numbers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,11 +8,11 @@ from phit.importing.found import Imported
 
 @dataclass(frozen=True)
 class Printed:
-    """A run of another simulator's."""
+    """A run of another simulator."""
 
     imported: Imported
-    """The scenario of the same run."""
+    """The scenario of the run."""
     numbers: Mapping[str, float]
-    """By quantity of Phit's summary, what it measured."""
+    """Its measurements, by quantity of Phit's summary."""
     saturated: bool
-    """Whether it says itself that it could not carry the load: then latencies mean nothing."""
+    """Whether its output says that it could not carry the load; its latencies are then meaningless."""

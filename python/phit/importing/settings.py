@@ -1,4 +1,4 @@
-"""Settings of a configuration, and what becomes of each."""
+"""Settings of a configuration and their treatment."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Status(StrEnum):
-    """What becomes of a key."""
+    """The treatment of a key."""
 
     TAKEN = "taken"
     IGNORED = "ignored"
@@ -16,18 +16,18 @@ class Status(StrEnum):
 
 
 MEANING = {
-    Status.TAKEN: "It becomes keys of the scenario; values that cannot be expressed are refused.",
-    Status.IGNORED: "The simulator itself never reads it, or it has no effect there.",
-    Status.DROPPED: "It is left out, with a warning: it changes nothing that is measured, or only what the words say.",
-    Status.STALE: "The simulator no longer knows it; it is left out, with a warning.",
-    Status.REFUSED: "It cannot be expressed: any value but the default is refused.",
+    Status.TAKEN: "The key is converted; values that cannot be expressed are refused.",
+    Status.IGNORED: "The simulator itself never reads the key, or the key has no effect there.",
+    Status.DROPPED: "The key is left out with a warning: it changes no measurement, or only as the words say.",
+    Status.STALE: "The simulator no longer knows the key; it is left out with a warning.",
+    Status.REFUSED: "The key cannot be expressed: any value except the default is refused.",
 }
-"""The statuses in words."""
+"""The treatments in words."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A key as it is set somewhere."""
+    """A key with the value set for it."""
 
     key: str
     value: Any

@@ -17,35 +17,35 @@ if TYPE_CHECKING:
 
 
 class Reader(Protocol):
-    """Reads configurations."""
+    """Reads configurations of one simulator."""
 
     def __call__(self, files: Sequence[Path], settings: Iterable[str] = ()) -> Imported:
-        """The scenario that the files mean together, with settings `KEY=VALUE` of the simulator's own on top."""
+        """The scenario of all files together, overridden by the simulator's settings `KEY=VALUE`."""
 
 
 @dataclass(frozen=True)
 class Simulator:
-    """A simulator, whose package is named as it is."""
+    """A simulator; its package has its name."""
 
     name: str
     title: str
     mark: str | None = None
-    """What stands in everything that it prints, if that can be compared."""
+    """Text in all of its output, if that output can be compared."""
 
     @property
     def _package(self) -> Any:
-        # Every command knows the names; few read a configuration.
+        # Every command knows the names, but few read a configuration.
         return import_module(f"phit.importing.{self.name}")
 
     @property
     def read(self) -> Reader:
-        """Reads its configurations."""
+        """The reader of its configurations."""
         reader: Reader = self._package.read
         return reader
 
     @property
     def printed(self) -> "Callable[[Path], Printed]":
-        """Reads what it prints, if it has a mark."""
+        """The reader of its printed output, if it has a mark."""
         reader: Callable[[Path], Printed] = self._package.printed
         return reader
 
@@ -57,21 +57,21 @@ _ALL = (
 )
 
 SIMULATORS = {one.name: one for one in _ALL}
-"""By the name on the command line."""
+"""Simulators by their names on the command line."""
 
 
 def recognised(path: Path) -> "Printed":
-    """What one of the simulators has printed into a file: which one, the file shows."""
+    """The run in a simulator's printed output; the text of the file tells which simulator."""
     text = text_of(path)
     for simulator in SIMULATORS.values():
         if simulator.mark is not None and simulator.mark in text:
             return simulator.printed(path)
     titles = " or ".join(one.title for one in SIMULATORS.values() if one.mark)
-    raise InputError(f"{path}: expected what {titles} prints of a run, with its configuration")
+    raise InputError(f"{path}: expected the output of {titles}, with its configuration")
 
 
 def find(name: str) -> Simulator:
-    """The simulator of that name."""
+    """The simulator with this name."""
     if name not in SIMULATORS:
         known = list(SIMULATORS)
         raise InputError(f"{quoted(name)}: no such simulator; expected one of {', '.join(known)}{hint(name, known)}")
@@ -79,9 +79,9 @@ def find(name: str) -> Simulator:
 
 
 def read(name: str, *files: Path | str, settings: Iterable[str] = ()) -> Imported:
-    """A configuration of the simulator `name` as a scenario; of several files, later ones go before earlier ones.
+    """A configuration of the simulator `name` as a scenario; of several files, later ones override earlier ones.
 
-    `settings` are the simulator's own, `KEY=VALUE`, as on its command line. What cannot be expressed is refused with
-    `RefusedError`, which names every key.
+    `settings` are settings `KEY=VALUE` of the simulator, as on its command line. Settings that cannot be expressed are
+    refused with `RefusedError`, which names every key.
     """
     return find(name).read([Path(file) for file in files], settings)

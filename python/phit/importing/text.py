@@ -5,11 +5,11 @@ from pathlib import Path
 from phit.base.errors import InputError
 
 LARGEST = 16 << 20
-"""Most bytes of a file that is imported."""
+"""Maximum number of bytes of an imported file."""
 
 
 def text_of(path: Path) -> str:
-    """The text of a file; what is not UTF-8 in it is replaced, as it can only stand in comments."""
+    """The text of a file. Bytes that are not UTF-8 are replaced; they can only be in comments."""
     try:
         with path.open("rb") as file:
             content = file.read(LARGEST + 1)

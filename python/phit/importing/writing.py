@@ -1,4 +1,4 @@
-"""An imported scenario as TOML with comments."""
+"""Writes an imported scenario as TOML with comments."""
 
 import json
 import re
@@ -11,13 +11,13 @@ from phit.document import Document
 from phit.importing.settings import Status
 
 SECTIONS = {"router.links", "traffic.pattern", "traffic.requests", "sweep.product"}
-"""Tables within tables that have a heading of their own, and those within them."""
+"""Nested tables that have a heading of their own, as do tables within them."""
 
 ORDER = ("seed", "topology", "planes", "router", "routing", "queueing", "traffic", "measure", "sweep")
-"""Of the sections."""
+"""Order of the sections."""
 
 WIDTH = 100
-"""A list that is longer is written in several lines."""
+"""A list with longer text is written in several lines."""
 
 HEADINGS = {
     Status.IGNORED: "Without effect in the simulator itself",
@@ -33,7 +33,7 @@ def commented(
     comments: Mapping[str, str],
     notes: Sequence[tuple[Status, str]],
 ) -> str:
-    """An imported document as TOML: beside each line the setting that it comes from, in front what was left out."""
+    """An imported document as TOML. Each line names the setting it comes from; settings left out are listed first."""
     names = ", ".join(plain(path.name) for path in files)
     lines = [f"# From {names}, by `phit import {simulator}`"]
     for status, heading in HEADINGS.items():
@@ -46,7 +46,7 @@ def commented(
 
 
 def _table(table: Mapping[str, Any], path: str, comments: Mapping[str, str]) -> Iterator[str]:
-    """The lines of a table: its values, then its tables with a heading."""
+    """The lines of a table: its values, then its inner tables, each with a heading."""
     inner = {key: value for key, value in table.items() if isinstance(value, Mapping) and _heads(_join(path, key))}
     for key, value in table.items():
         if key not in inner:
@@ -93,5 +93,5 @@ def _value(value: Any) -> str:
                 row = ""
             row += f"{each}, "
         return "[\n" + "".join(f"  {each.rstrip()}\n" for each in [*rows, row]) + "]"
-    # Strings, numbers and booleans are the same in JSON; but for characters that TOML has no escape for.
+    # JSON writes strings, numbers and booleans as TOML does, except characters for which TOML has no escape.
     return json.dumps(value)

@@ -1,6 +1,6 @@
 """Mechanisms written in Python: triggers, rules, traffic patterns and probes, compiled by `numba`.
 
-A decorator makes a mechanism of a function, and `table` makes a table of a scenario of the mechanism:
+A decorator turns a function into a mechanism, and `table` returns a scenario's table for the mechanism:
 
 >>> import phit
 >>> @phit.trigger
@@ -8,9 +8,9 @@ A decorator makes a mechanism of a function, and `table` makes a table of a scen
 ...     return view.heads(view.minimal) > threshold
 >>> scenario["routing"] = crowded.table(threshold=8)  # doctest: +SKIP
 
-In a TOML file `file` and `function` name it; see the page "Mechanisms in Python" for what a `view` shows. What is
-compiled is the function and what it needs of its file or notebook cell, nothing else of it. It is compiled when a run
-begins, with ``pip install phit[numba]``.
+In a TOML file, `file` and `function` name the function. The page "Mechanisms in Python" describes the `view`. Only the
+function and the parts of its file or notebook cell that it needs are compiled. It is compiled when a run begins, with
+``pip install phit[numba]``.
 """
 
 import os
@@ -27,23 +27,23 @@ __all__ = ["Mechanism", "Pattern", "Probe", "Rule", "Trigger", "pattern", "probe
 Function = Callable[..., Any]
 
 CONSENT = "PHIT_TRUST_PYTHON"
-"""Environment variable: if it is 1, scenarios may execute the Python functions that they name."""
+"""Environment variable: with value 1, scenarios may execute the Python functions that they name."""
 
 _own: set[tuple[str, ...]] = set()
-"""Sources of functions that this process has handed over itself."""
+"""Sources of functions that this process itself has put into tables."""
 
 
 def trust_python() -> None:
-    """Lets scenarios execute the Python functions that they name, in this process and in those that it starts.
+    """Lets scenarios execute the Python functions that they name, in this process and in its child processes.
 
-    A function that is compiled for a run may do whatever its user may do. Functions that a program hands over itself,
-    by `Mechanism.table`, need no such consent.
+    A function that is compiled for a run has all permissions of its user. Functions that a program puts into tables
+    itself, by `Mechanism.table`, need no such consent.
     """
     os.environ[CONSENT] = "1"
 
 
 def is_trusted(source: tuple[str, ...]) -> bool:
-    """Whether the function of this source text may be executed."""
+    """Whether the function with this source text may be executed."""
     return source in _own or os.environ.get(CONSENT) == "1"
 
 
@@ -58,24 +58,24 @@ class Mechanism:
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__
         self.others: dict[str, Function] = {}
-        """Further functions, by what they answer."""
+        """Further functions, by the question that each answers."""
 
     def __call__(self, *arguments: Any, **parameters: Any) -> Any:
-        """Calls the function as it is, not compiled: for tests with a view of one's own."""
+        """Calls the function without compiling it: for tests with a view of one's own."""
         return self.function(*arguments, **parameters)
 
     def __repr__(self) -> str:
         return f"<phit.{self.kind.removeprefix('python_')} {self.__name__}>"
 
     def table(self, keys: Mapping[str, Any] | None = None, /, **parameters: float) -> dict[str, Any]:
-        """The table of a scenario with this mechanism, and numbers for its parameters.
+        """A scenario's table for this mechanism, with values for its parameters.
 
         Args:
             keys: further keys of the table, such as `hops` of a rule or `every` of a probe.
-            parameters: the parameters of the function that shall not have their defaults.
+            parameters: values of parameters that replace their defaults.
 
         Raises:
-            InputError: the source text of the function is not known, or it has no such parameter.
+            InputError: the source text of the function is unknown, or the function has no such parameter.
         """
         source = sources.of_function(self.function, self.kind)
         _own.add(source.lines)
@@ -85,66 +85,70 @@ class Mechanism:
 
 
 class Trigger(Mechanism):
-    """Says when a packet of the in-transit adaptive family leaves its minimal route; see `trigger`."""
+    """Decides when a packet of the in-transit adaptive family leaves its minimal route; see `trigger`."""
 
     kind = "python_trigger"
 
     def admits(self, function: Function) -> Function:
-        """Decorates the function ``(view, packet, port, ...)`` that says whether a packet may leave for a port."""
+        """Decorates the function ``(view, packet, port, ...)`` that decides whether a packet may leave for a port."""
         self.others["admits"] = function
         return function
 
     def minds(self, function: Function) -> Function:
-        """Decorates the function ``(view, port, heads, ...)`` that says which steps of counters matter.
+        """Decorates the function ``(view, port, heads, ...)`` that decides which changes of counters matter.
 
-        It is asked whenever the number of heads that want a port changes between `heads` and one less. If it says no,
-        no waiting packet is asked again because of that. It changes the speed of a run alone, if it is right.
+        It is called whenever the number of heads that request a port changes between `heads` and one less. If it
+        returns false, waiting packets do not decide again because of this change. A correct function changes only the
+        speed of a run.
         """
         self.others["minds"] = function
         return function
 
 
 class Rule(Mechanism):
-    """Says over which port a packet goes on; see `rule`."""
+    """Chooses the output port of a packet; see `rule`."""
 
     kind = "python_rule"
 
 
 class Pattern(Mechanism):
-    """Says where packets go; see `pattern`."""
+    """Chooses destinations; see `pattern`."""
 
     kind = "python_pattern"
 
 
 class Probe(Mechanism):
-    """Looks at ports; see `probe`."""
+    """Observes ports; see `probe`."""
 
     kind = "python_probe"
 
 
 def trigger(function: Function) -> Trigger:
-    """Makes a trigger of a function ``(view, packet, ...)`` that says whether a packet leaves its minimal route."""
+    """Makes a trigger from a function ``(view, packet, ...)``.
+
+    The function decides whether a packet leaves its minimal route.
+    """
     return Trigger(function)
 
 
 def rule(function: Function) -> Rule:
-    """Makes a rule of a function ``(view, packet, ...)`` that returns the port over which a packet goes on.
+    """Makes a rule from a function ``(view, packet, ...)`` that returns the output port of a packet.
 
-    It returns a port that ``view.permits(packet, port)``, or -1 for a packet that has to wait.
+    It returns a port for which ``view.permits(packet, port)`` is true, or -1 for a packet that has to wait.
     """
     return Rule(function)
 
 
 def pattern(function: Function) -> Pattern:
-    """Makes a traffic pattern of a function ``(view, ...)`` that returns the endpoint to which a packet goes.
+    """Makes a traffic pattern from a function ``(view, ...)`` that returns the destination of a packet.
 
-    It returns -1, always, for an endpoint that never sends.
+    For an endpoint that never sends, it always returns -1.
     """
     return Pattern(function)
 
 
 def probe(function: Function) -> Probe:
-    """Makes a probe of a function ``(view, ...)`` that returns a whole number for a port, or -1 for none."""
+    """Makes a probe from a function ``(view, ...)`` that returns a whole number for a port, or -1 for none."""
     return Probe(function)
 
 
@@ -153,7 +157,7 @@ KINDS = frozenset(kind.kind for kind in Mechanism.__subclasses__())
 
 
 _LEAVES = frozenset({str, int, float, bool, type(None)})
-"""Types of most values: to ask whether they are mappings takes long."""
+"""Types of most values: the test for a mapping takes long."""
 
 
 def is_table(value: Any) -> TypeGuard[dict[str, Any]]:
@@ -174,7 +178,7 @@ def tables(value: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def names_any(document: Mapping[str, Any]) -> bool:
-    """Whether a document has such tables: many scenarios are asked this, and few have."""
+    """Whether a document has such tables. Many scenarios are tested, and few have any."""
     waiting: list[Any] = [document]
     while waiting:
         here = waiting.pop()
@@ -188,7 +192,7 @@ def names_any(document: Mapping[str, Any]) -> bool:
 
 
 def source_of(path: str, table: Mapping[str, Any]) -> sources.Source:
-    """The source of the function that the table at `path` names, by its file or its text."""
+    """The source of the function that the table at `path` names by a file or contains as text."""
     function, file, lines = table.get("function"), table.get("file"), table.get("source")
     if not isinstance(function, str) or not function:
         said = "this key is missing" if function is None else f"{quoted(function)}"
@@ -216,9 +220,9 @@ def completed(path: str, table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def refusal(path: str, function: str) -> InputError:
-    """That a scenario wants to execute a function without consent."""
+    """The error for a scenario that would execute a function without consent."""
     return InputError(
-        f'{path}.function = "{function}": this scenario executes Python code, which may do whatever you may do; if you '
-        "know what it does, say so with --trust-python, or in Python with phit.trust_python()",
+        f'{path}.function = "{function}": this scenario executes Python code, which has all your permissions; if you '
+        "trust it, add --trust-python, or call phit.trust_python() in Python",
         f"{path}.function",
     )

@@ -1,8 +1,8 @@
-"""Mechanisms compiled by `numba`, as C functions that need no lock of the interpreter.
+"""Mechanisms compiled by `numba` to C functions that need no lock of the interpreter.
 
-What a function is given are pointers to structs of the engine: `_phit.layout` says where their fields lie. Their numba
-types, attributes and methods are declared here. Every number that goes to the engine is checked there; what stands for
-nothing comes back as -1, and is an error here.
+The functions receive pointers to structs of the engine, whose fields `_phit.layout` describes. Their numba types,
+attributes and methods are declared here. The engine checks every number that it receives from a function. For a port or
+channel that does not exist, the engine returns -1, which is an error here.
 """
 
 import ast
@@ -36,19 +36,19 @@ class _Pointer(types.Type):
 
 
 class TriggerView(_Pointer):
-    """What a trigger sees of a router."""
+    """The part of a router that a trigger sees."""
 
 
 class RuleView(_Pointer):
-    """What a rule sees of a router."""
+    """The part of a router that a rule sees."""
 
 
 class SourceView(_Pointer):
-    """What a traffic pattern sees."""
+    """The part of the network that a traffic pattern sees."""
 
 
 class PortView(_Pointer):
-    """What a probe sees of a port."""
+    """The part of a port that a probe sees."""
 
 
 class PacketView(_Pointer):
@@ -63,7 +63,7 @@ _WIDTHS = {"u8": 8, "u16": 16, "u32": 32, "u64": 64}
 
 
 def _at(builder: Any, pointer: Any, offset: Any, kind: Any) -> Any:
-    """What stands `offset` bytes behind a pointer."""
+    """The value `offset` bytes behind a pointer."""
     place = builder.gep(pointer, [offset], source_etype=ir.IntType(8))
     return builder.load(builder.bitcast(place, kind.as_pointer()), typ=kind)
 
@@ -83,7 +83,7 @@ def _field(offset: int, kind: str) -> Any:
 
 
 def _element(offset: int, kind: str) -> Any:
-    """Reads an element of the array of which a pointer stands in a field; nobody checks that there is one."""
+    """Reads an element of an array, whose pointer is in a field. The index is not checked."""
     width = 64 if kind == "f64" else _WIDTHS[kind]
     wanted = ir.DoubleType() if kind == "f64" else ir.IntType(width)
 
@@ -100,7 +100,7 @@ def _element(offset: int, kind: str) -> Any:
 
 
 def _call(struct: str, name: str, given: tuple[Any, ...] = (), result: Any = types.int64) -> Any:
-    """Calls a function of the engine, of which a pointer stands in a table of which a pointer stands in a field."""
+    """Calls a function of the engine, whose pointer is in a table, whose pointer is in a field."""
     table, offset = _LAYOUT[struct]["table"], _LAYOUT[struct]["calls"][name]
 
     @intrinsic
@@ -135,7 +135,7 @@ _structs: dict[type[_Pointer], str] = {
 
 
 def _declare_fields(of: type[_Pointer]) -> None:
-    """Attributes of a view that stand in its struct."""
+    """Declares the attributes of a view that are fields of its struct."""
     for name, (offset, kind) in _LAYOUT[_structs[of]]["fields"].items():
         _declare_field(of, name, _field(offset, kind))
 
@@ -150,7 +150,7 @@ def _declare_field(of: type[_Pointer], name: str, read: Any) -> None:
 
 
 def _declare_of_port(of: type[_Pointer], name: str, ask: Any) -> None:
-    """A number of a port, which the engine answers with a negative one if there is no such port."""
+    """Declares a number of a port. The engine returns a negative number if there is no such port."""
     wrong = f"{name}: the router has no such port"
 
     @overload_method(of, name)
@@ -165,7 +165,7 @@ def _declare_of_port(of: type[_Pointer], name: str, ask: Any) -> None:
 
 
 def _declare_router(of: type[_Pointer]) -> None:
-    """Methods of what triggers and rules see."""
+    """Declares the methods that triggers and rules share."""
     count = _element(_LAYOUT["router"]["heads"], "u16")
     one, two = (types.int64,), (types.int64, types.int64)
     neighbour_of, distance_of = _call("router", "neighbour", one), _call("router", "distance", two)
@@ -261,7 +261,7 @@ def _declare_router(of: type[_Pointer]) -> None:
 
 
 def _declare_streams(of: type[_Pointer]) -> None:
-    """Methods that draw from a random stream."""
+    """Declares the methods that draw from a random stream."""
     next_number = _call(_structs[of], "random", (), types.float64)
     next_below = _call(_structs[of], "below", (types.int64,))
 
@@ -283,7 +283,7 @@ def _declare_streams(of: type[_Pointer]) -> None:
 
 
 def _declare_packet() -> None:
-    """What is told of a packet besides what stands in its struct."""
+    """Declares attributes of a packet that are not fields of its struct."""
     words = _field(_LAYOUT["packet"]["hops"], "u64")
     detours = _field(*_LAYOUT["packet"]["fields"]["misrouted"])
 
@@ -371,7 +371,7 @@ _BODIES = {
     "chooses": ("view", "endpoint(view, {call})"),
     "looks": ("view", "whole({call})"),
 }
-"""Of each C function its arguments, and what it returns of what the user's function has returned."""
+"""Arguments of each C function, and its result as an expression of the user's function's result."""
 
 _FIRST = {"python_trigger": "fires", "python_rule": "decides", "python_pattern": "chooses", "python_probe": "looks"}
 
@@ -384,7 +384,7 @@ def _allowed(view: Any, packet: Any, port: Any) -> Any:
 
 def _endpoint(view: Any, number: Any) -> Any:
     if number < -1 or number >= view.endpoints:
-        raise ValueError("the pattern has returned a number that is no endpoint's, and not -1")
+        raise ValueError("the pattern has returned a number that is neither an endpoint nor -1")
     return number
 
 
@@ -397,31 +397,31 @@ def _whole(number: Any) -> Any:
 _CHECKS = {"allowed": numba.njit(_allowed), "endpoint": numba.njit(_endpoint), "whole": numba.njit(_whole)}
 
 _COLOURS = re.compile(r"\x1b\[\d*m")
-"""What numba puts into its messages for terminals."""
+"""Colour codes in numba's messages."""
 
 _NOISE = (
     *("Failed in", "No implementation", "There are", "- Of which", "Overload", "With argument", "Rejected", ">>>"),
     *("Operator Overload", "TypingError: No impl", "No match", "- Resolution", "File ", "<source missing", "During: "),
 )
-"""How lines of its messages begin that say nothing of the user's function."""
+"""Beginnings of lines in numba's messages that do not concern the user's function."""
 
 _AT = re.compile(r"(?:at|[Rr]aised from|defined at) (\S.*?) \((\d+)\)")
 _FILE_LINE = re.compile(r'File "(.*?)", line (\d+):')
-"""How its messages name lines of files."""
+"""Form of file names and line numbers in numba's messages."""
 
 _kept: dict[tuple[str, str, tuple[str, ...]], list[Any]] = {}
-"""All that was compiled, for as long as this process lives: the engine has its addresses."""
+"""Everything that was compiled, as long as this process lives: the engine has its addresses."""
 
 
 def ensure(source: Source, key: str) -> None:
-    """Compiles the functions of a source and makes them known to the engine, once in a process.
+    """Compiles the functions of a source and registers them with the engine, once in a process.
 
     Args:
-        source: what is compiled; it is executed for that.
+        source: the source to compile, which is executed.
         key: path of the table that names it, for errors.
 
     Raises:
-        InputError: it cannot be compiled: the message names the file, or the key of the source, and the line.
+        InputError: the source cannot be compiled. The message names the line in the file, or in the key `source`.
     """
     name = (source.kind, source.function, source.lines)
     if name in _kept:
@@ -434,7 +434,7 @@ def ensure(source: Source, key: str) -> None:
 
 
 def _compiled(source: Source, key: str) -> dict[str, Any]:
-    """C functions by what they answer."""
+    """C functions by the question that each answers."""
     scope: dict[str, Any] = {"__name__": f"phit_mechanism_{source.function}"}
     try:
         for file, statement in source.statements:
@@ -443,7 +443,7 @@ def _compiled(source: Source, key: str) -> dict[str, Any]:
         raise _refused(source, key, error) from None
     mechanism = scope.get(source.function)
     if not isinstance(mechanism, Mechanism) or mechanism.kind != source.kind:
-        raise InputError(f"{key}.function: {source.function} is not what its decorator makes of it", key)
+        raise InputError(f"{key}.function: {source.function} is no mechanism of the kind {source.kind}", key)
     for name, value in list(scope.items()):
         if isinstance(value, python.FunctionType) and value not in mechanism.others.values():
             scope[name] = numba.njit(value, boundscheck=True)
@@ -454,7 +454,7 @@ def _compiled(source: Source, key: str) -> dict[str, Any]:
         try:
             found[what] = _c_function(source, what, signature, function)
         except Exception as error:
-            # Not all that numba refuses is an error of its own class.
+            # Some of numba's refusals are exceptions of other classes.
             raise _refused(source, key, error) from None
     return found
 
@@ -478,10 +478,10 @@ def _c_function(source: Source, what: str, signature: str, function: Callable[..
 
 
 def _refused(source: Source, key: str, error: Exception) -> InputError:
-    """What could not be compiled, with the line of the user's file where that is known."""
+    """The error of a failed compilation, with the line of the user's file if it is known."""
     text = _COLOURS.sub("", str(getattr(error, "msg", None) or error))
     words = [part.strip() for part in text.splitlines() if part.strip()]
-    # Where nothing else is said, it is a call that is not possible.
+    # A message without another reason is about an impossible call.
     call = next((f"{word[3:].strip()} is not possible" for word in words if word.startswith(">>>")), "")
     reason = next((word for word in words if not word.startswith(_NOISE)), call or (words[0] if words else ""))
     reason = re.sub(r"\.*\s*Raised from .*$", "", reason)
@@ -490,12 +490,12 @@ def _refused(source: Source, key: str, error: Exception) -> InputError:
 
 
 def _place(source: Source, error: Exception) -> str:
-    """The user's file that an error is about, with the line if it is known."""
+    """The place in the user's file that an error is about, with the line if it is known."""
     files = {file for file, _ in source.statements}
     loc = getattr(error, "loc", None)
     if loc is not None and loc.filename in files:
         return f"{loc.filename}:{loc.line}"
-    # What a function of the package refuses is told with the line that calls it.
+    # An error raised in a function of this package is reported at the line that calls it.
     text = _COLOURS.sub("", str(error))
     for file, line in (*_AT.findall(text), *_FILE_LINE.findall(text)):
         if file in files:

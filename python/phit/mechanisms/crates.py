@@ -1,4 +1,4 @@
-"""Writes a Rust crate outside the repository that adds a mechanism and yields a full Phit."""
+"""Writes a Rust crate outside the repository that adds a mechanism to a full Phit."""
 
 import keyword
 import re
@@ -34,29 +34,27 @@ _KEYWORDS = {*keyword.kwlist, *keyword.softkwlist} | {
     *("trait", "true", "false", "typeof", "union", "unsafe", "unsized", "use", "virtual", "where"),
     *("core", "std", "alloc", "test", "phit", "phit_engine", "phit_binding", "mechanism"),
 }
-"""What a name cannot be, in Rust or in Python."""
+"""Words that cannot be names in Rust or in Python."""
 
 _RENAMED = {"gitignore": ".gitignore"}
 
 
 def write(name: str, folder: Path, engine: str | None = None) -> list[Path]:
-    """Writes a crate with a routing mechanism, its tests and its Python package; returns the files.
+    """Writes a crate with a routing mechanism, its tests and its Python package. Returns the files.
 
     Args:
-        name: of the mechanism and the package: small letters, digits and lines.
-        folder: where the crate comes; it must not exist, or be empty.
+        name: name of the mechanism and the package: small letters, digits and underscores.
+        folder: folder of the crate; it must not exist, or be empty.
         engine: a checkout of Phit, or the address of its repository; by default the checkout of this package.
 
     Raises:
-        InputError: a name that cannot be one, a folder that has something in it, or no engine there.
+        InputError: the name is invalid, the folder is not empty, or no engine is found.
     """
     if not _NAME.fullmatch(name) or len(name) > _LONGEST or name in _KEYWORDS:
-        said = (
-            f"expected at most {_LONGEST} small letters, digits and lines, as my_routing, and no word of Rust or Python"
-        )
+        said = f"expected at most {_LONGEST} small letters, digits and underscores, and no keyword of Rust or Python"
         raise InputError(f"{quoted(name)}: {said}")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InputError(f"{folder}: is there already, and not empty")
+        raise InputError(f"{folder}: exists already and is not empty")
     checkout, source = _engine(engine)
     words = {
         "@name@": name,
@@ -75,13 +73,13 @@ def write(name: str, folder: Path, engine: str | None = None) -> list[Path]:
         target.parent.mkdir(parents=True, exist_ok=True)
         written.append(write_text(target, text))
     if checkout is not None and (checkout / "Cargo.lock").is_file():
-        # The versions of libraries with which the engine is tested.
+        # The versions of libraries with which the engine was tested.
         written.append(Path(shutil.copyfile(checkout / "Cargo.lock", folder / "Cargo.lock")))
     return written
 
 
 def _engine(engine: str | None) -> tuple[Path | None, str]:
-    """A checkout, if it is one, and how Cargo finds the engine's crates: with `@crate@` for their name."""
+    """The checkout, if `engine` is one, and the way Cargo finds the engine's crates, with `@crate@` for their names."""
     if engine is not None and re.match(r"(https?|ssh|git|file)://|git@", engine):
         if not re.fullmatch(r"[\w.:/@~+%-]+", engine):
             raise InputError(f"--engine {quoted(engine)}: expected the address of a repository")
@@ -96,7 +94,7 @@ def _engine(engine: str | None) -> tuple[Path | None, str]:
 
 
 def _templates(folder: Traversable, path: Path) -> list[tuple[Path, str]]:
-    """The files of a crate, each with its path there, as texts with places for names."""
+    """The files of a crate, each with its path in the crate, as texts with placeholders for names."""
     found = []
     for entry in folder.iterdir():
         if entry.is_dir():

@@ -1,4 +1,4 @@
-"""Runs of scenarios that name Python functions: whether these may be executed, and what they raise."""
+"""Runs scenarios that name Python functions: checks consent, and reports exceptions of these functions."""
 
 import json
 import sys
@@ -16,10 +16,10 @@ Progress = Callable[[int, int], None]
 
 
 def ready(scenarios: Iterable[str], trusted: bool = False) -> list[Source]:
-    """Compiles the functions that scenarios (JSON text) name, and returns these.
+    """Compiles the functions that scenarios (JSON text) name, and returns their sources.
 
     Raises:
-        InputError: a function may not be executed, or cannot be compiled, or there is no numba.
+        InputError: a function may not be executed, or cannot be compiled, or numba is not installed.
     """
     found: dict[tuple[str, ...], tuple[str, Source]] = {}
     for scenario in scenarios:
@@ -49,18 +49,18 @@ def run(
     memory: int | None = None,
     trusted: bool = False,
 ) -> str:
-    """Runs a scenario (JSON text) as `_phit.run` does, with the functions that it names compiled.
+    """Runs a scenario (JSON text) as `_phit.run` does, after compiling the functions that it names.
 
     Args:
         scenario: JSON text.
         threads: threads of the engine.
-        progress: told cycles done and planned, a few times a second.
+        progress: receives cycles done and planned, a few times a second.
         memory: bytes that the run may take.
-        trusted: the functions may be executed, as somebody else has looked after it.
+        trusted: whether consent for the functions was already checked.
 
     Raises:
         InputError: a function may not be executed, or cannot be compiled.
-        SimulationError: a function has raised an exception; the message says which.
+        SimulationError: a function raised an exception, which the message names.
     """
     return _told(
         scenario, lambda tell: _phit.run(scenario, threads=threads, progress=tell, memory=memory), progress, trusted
@@ -70,11 +70,11 @@ def run(
 def trace_packets(
     scenario: str, source: int | None, number: int, count: int, *, progress: Progress | None = None
 ) -> str:
-    """Follows packets as `_phit.trace_packets` does, with the functions that a scenario names compiled.
+    """Follows packets as `_phit.trace_packets` does, after compiling the functions that a scenario names.
 
     Raises:
         InputError: a function may not be executed, or cannot be compiled.
-        SimulationError: a function has raised an exception; the message says which.
+        SimulationError: a function raised an exception, which the message names.
     """
     return _told(scenario, lambda tell: _phit.trace_packets(scenario, source, number, count, tell), progress)
 
@@ -82,7 +82,7 @@ def trace_packets(
 def _told(
     scenario: str, ask: Callable[[Progress | None], str], progress: Progress | None, trusted: bool = False
 ) -> str:
-    """What the engine answers that is asked with a function to tell its progress to."""
+    """Calls the engine with a progress callback that also raises exceptions of compiled functions."""
     sources = ready([scenario], trusted)
     if not sources:
         return ask(progress)
@@ -105,10 +105,10 @@ _before: Any = None
 
 @contextmanager
 def _raised(sources: Sequence[Source] = ()) -> Iterator[Callable[[], None]]:
-    """Hears of what compiled functions raise while it lasts; yields what raises it again, in this thread.
+    """Collects exceptions of compiled functions; yields a function that raises the first again, in this thread.
 
-    A C function cannot raise: numba hands its exceptions to `sys.unraisablehook`. Of runs that go on at the same time
-    each hears of all.
+    A C function cannot raise: numba passes its exceptions to `sys.unraisablehook`. Concurrent runs all receive each
+    exception.
     """
     global _before
     heard: list[BaseException] = []
@@ -121,7 +121,7 @@ def _raised(sources: Sequence[Source] = ()) -> Iterator[Callable[[], None]]:
         if heard:
             error = heard[0]
             raise SimulationError(
-                f"a Python mechanism has raised {type(error).__name__}: {error} ({_where(error, sources)})"
+                f"a Python mechanism raised {type(error).__name__}: {error} ({_where(error, sources)})"
             ) from None
 
     try:
@@ -134,7 +134,7 @@ def _raised(sources: Sequence[Source] = ()) -> Iterator[Callable[[], None]]:
 
 
 def _where(error: BaseException, sources: Sequence[Source]) -> str:
-    """The user's line that has raised an error, or the functions that may have, where numba does not say it."""
+    """The user's line that raised an error, or the candidate functions if numba does not tell."""
     files = {file for source in sources for file, _ in source.statements}
     place, at = "", error.__traceback__
     while at is not None:

@@ -1,4 +1,4 @@
-"""The source text of a mechanism: of its function, and of what the function needs, without the rest of a file.
+"""Extracts the source text of a mechanism: its function and everything that it needs from its file.
 
 Nothing is executed here. A file is parsed, and its top-level statements are followed from name to name.
 """
@@ -19,46 +19,46 @@ from phit.base.errors import InputError
 from phit.base.text import quoted
 
 ROLES = {"trigger": 2, "rule": 2, "pattern": 1, "probe": 1}
-"""Decorators, with how many arguments their functions have before the parameters."""
+"""Decorators, and the number of arguments of their functions before the parameters."""
 
 OTHERS = {"admits": 3, "minds": 3}
-"""Decorators of further functions of a trigger."""
+"""Decorators of further functions of a trigger, and the number of their arguments before the parameters."""
 
 _DEFINITIONS = (ast.FunctionDef, ast.Assign, ast.AnnAssign, ast.Import, ast.ImportFrom)
 
 
 @dataclass(frozen=True)
 class Source:
-    """The source text of a mechanism, as scenarios and results hold it."""
+    """The source text of a mechanism, as scenarios and results store it."""
 
     kind: str
     function: str
     lines: tuple[str, ...]
-    """The text."""
+    """The lines of the text."""
     defaults: Mapping[str, float]
-    """Parameters with their defaults, by name, in the order of their names."""
+    """Default of each parameter, in the order of names."""
     signatures: Mapping[str, tuple[str, ...]]
-    """The parameters of each function, by what it answers: `""` for the first."""
+    """The parameters of each function, by the question that it answers: `""` for the first function."""
     attributes: frozenset[str]
-    """Names of attributes that occur in it: what it may read of its view."""
+    """Names of attributes in the text, which are the attributes of a view that it may read."""
     statements: tuple[tuple[str, ast.stmt], ...] = field(compare=False, repr=False)
-    """The statements of the text, each with the name of its file, and with its lines there."""
+    """The statements of the text, each with the name of its file and its line numbers in that file."""
     file: str = field(compare=False)
     """The name of the function's file."""
 
     @property
     def place(self) -> str:
-        """The file and line where the function is defined."""
+        """The file and line of the function's definition."""
         for file, statement in self.statements:
             if isinstance(statement, ast.FunctionDef) and statement.name == self.function:
                 return f"{file}:{statement.lineno}"
         return self.file
 
     def filled(self, given: Mapping[str, Any], path: str) -> dict[str, float]:
-        """Parameters with their defaults filled in, in the order of their names; `path` is that of the table."""
+        """All parameters with defaults filled in, in the order of names; `path` is the path of the table."""
         for name, value in given.items():
             if name not in self.defaults:
-                # Imported here: scenarios are read with the help of this module.
+                # Imported here, because that module depends on this one when scenarios are read.
                 from phit.base.nearest import hint
 
                 names = ", ".join(self.defaults) or "none: the function has no parameters"
@@ -71,9 +71,9 @@ class Source:
             whole = isinstance(default, int)
             if not isinstance(value, int | float) or (whole and value != int(value)):
                 expected = "a whole number" if whole else "a number"
-                said = f"expected {expected}, as its default {default} is"
+                said = f"expected {expected}, like its default {default}"
                 raise InputError(f"{path}.{name} = {quoted(value)}: {said}", f"{path}.{name}")
-        # The engine holds numbers: 1 and 1.0 are the same one.
+        # The engine stores floating-point numbers: 1 and 1.0 are equal.
         return {name: float(given.get(name, default)) for name, default in self.defaults.items()}
 
 
@@ -90,7 +90,7 @@ def of_file(path: Path, function: str, kind: str, key: str) -> Source:
 
 
 _origins: dict[tuple[str, ...], Source] = {}
-"""Sources that come from files or functions of this process: errors name their lines."""
+"""Sources from files or functions of this process, whose lines errors can name."""
 
 
 def _remembered(source: Source) -> Source:
@@ -99,7 +99,7 @@ def _remembered(source: Source) -> Source:
 
 
 def of_lines(lines: tuple[str, ...], function: str, kind: str, key: str) -> Source:
-    """The source of a function whose text stands in a scenario."""
+    """The source of a function whose text is in a scenario."""
     known = _origins.get(lines)
     if known is not None and (known.function, known.kind) == (function, kind):
         return known
@@ -110,19 +110,17 @@ def of_lines(lines: tuple[str, ...], function: str, kind: str, key: str) -> Sour
 def _of_lines(lines: tuple[str, ...], function: str, kind: str, key: str) -> Source:
     text = "\n".join(lines)
     name = f"<{key}.source>"
-    # Messages of the compiler quote the line.
+    # Compiler messages quote this line.
     linecache.cache[name] = (len(text), None, [f"{line}\n" for line in lines], name)
     return _extracted(text, name, function, kind, key)
 
 
 def of_function(function: Callable[..., Any], kind: str) -> Source:
-    """The source of a function of this process, from the file or notebook cell in which it stands."""
+    """The source of a function of this process, from its file or notebook cell."""
     file = function.__code__.co_filename
     text = "".join(linecache.getlines(file, function.__globals__))
     if not text:
-        raise InputError(
-            f"{function.__name__}: its source text is not known; expected a function that stands in a file or notebook"
-        )
+        raise InputError(f"{function.__name__}: its source text is unknown; expected a function in a file or notebook")
     return _remembered(_extracted(text, file, function.__name__, kind, "", function.__globals__))
 
 
@@ -143,7 +141,7 @@ def _parsed(text: str, file: str, key: str) -> list[ast.stmt]:
 def _extracted(
     text: str, file: str, function: str, kind: str, key: str, live: Mapping[str, Any] | None = None
 ) -> Source:
-    """The statements that a function needs, of a text; `live` has what other notebook cells have defined."""
+    """The statements of a text that a function needs; `live` are the definitions of other notebook cells."""
     body = _parsed(text, file, key)
     root = next((node for node in reversed(body) if isinstance(node, ast.FunctionDef) and node.name == function), None)
     if root is None:
@@ -153,7 +151,7 @@ def _extracted(
     role = kind.removeprefix("python_")
     if _role(root) != role:
         found = f"a phit.{_role(root)}" if _role(root) else "not decorated"
-        raise _error(file, root.lineno, f"{function} is {found}; expected one decorated by phit.{role}", key)
+        raise _error(file, root.lineno, f"{function} is {found}; expected a function decorated by phit.{role}", key)
     others = {what: node for node in body for what in [_other(node, function)] if what}
     signatures, defaults = {}, dict[str, float]()
     for what, node in {"": root, **others}.items():
@@ -166,7 +164,7 @@ def _extracted(
     needed = _needed(body, [root, *others.values()], file, key, live)
     lines = _lines(needed, text)
     attributes = frozenset(node.attr for stmt in needed for node in ast.walk(stmt) if isinstance(node, ast.Attribute))
-    # Attributes may be named by texts, too.
+    # Attributes may also be named by strings.
     texts = {n.value for stmt in needed for n in ast.walk(stmt) if isinstance(n, ast.Constant) and type(n.value) is str}
     in_order = {name: defaults[name] for name in sorted(defaults)}
     statements = tuple((getattr(stmt, "file", file), stmt) for stmt in needed)
@@ -174,7 +172,7 @@ def _extracted(
 
 
 def _role(node: ast.FunctionDef) -> str | None:
-    """What a function is decorated as: `phit.trigger` or `trigger`, ..."""
+    """The name of a function's decorator: `phit.trigger` or `trigger`, ..."""
     for decorator in node.decorator_list:
         name = decorator.attr if isinstance(decorator, ast.Attribute) else getattr(decorator, "id", None)
         if name in ROLES:
@@ -183,7 +181,7 @@ def _role(node: ast.FunctionDef) -> str | None:
 
 
 def _other(node: ast.stmt, function: str) -> str | None:
-    """What a function answers that is decorated by another, as `@mine.admits`."""
+    """The question that a function answers which another mechanism decorates, as in `@mine.admits`."""
     for decorator in getattr(node, "decorator_list", ()):
         if (
             isinstance(decorator, ast.Attribute)
@@ -196,7 +194,7 @@ def _other(node: ast.stmt, function: str) -> str | None:
 
 
 def _parameters(node: ast.FunctionDef, given: int, file: str, key: str) -> dict[str, float]:
-    """The parameters of a function, after as many arguments as it is given, with their defaults."""
+    """The parameters of a function with their defaults; `given` arguments come before them."""
     arguments = node.args
     names = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
     if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or len(names) < given:
@@ -242,7 +240,7 @@ def _defined(node: ast.stmt) -> Iterator[str]:
 def _needed(
     body: list[ast.stmt], roots: list[ast.stmt], file: str, key: str, live: Mapping[str, Any] | None
 ) -> list[ast.stmt]:
-    """The statements that these need, in the order of the file."""
+    """The statements that `roots` need, in the order of the file."""
     definers: dict[str, list[ast.stmt]] = {}
     for node in body:
         if isinstance(node, _DEFINITIONS):
@@ -272,7 +270,7 @@ def _needed(
 
 
 def _from_live(name: str, value: Any, file: str, key: str) -> ast.stmt | None:
-    """A statement for what another cell of a notebook has defined: a module, a number, or a function."""
+    """A statement for a definition of another notebook cell: a module, a number, or a function."""
     function, first = getattr(value, "py_func", value), 1
     if isinstance(value, types.ModuleType):
         text = f"import {value.__name__} as {name}"

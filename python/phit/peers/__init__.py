@@ -1,1 +1,1 @@
-"""Other simulators: their settings in Phit's words, and the comparison of their numbers with Phit's."""
+"""Other simulators: their settings as Phit scenarios, and the comparison of their numbers with Phit's."""

@@ -1,14 +1,14 @@
-"""BookSim 2: its input-queued router, and what a packet takes through an empty network of such routers."""
+"""BookSim 2: its input-queued router, and the zero-load latency of networks of such routers."""
 
 import math
 
 from phit.document import Document
 
 UNIFORM: Document = {"kind": "uniform", "include_self": True}
-"""Its uniform traffic: an endpoint may draw itself."""
+"""BookSim's uniform traffic: an endpoint may draw itself."""
 
 OBLIVIOUS_UP: Document = {"kind": "clos", "allocation": "oblivious"}
-"""Its `nca`: every way up a fat tree is drawn."""
+"""BookSim's `nca`: every upward hop in a fat tree is drawn at random."""
 
 ADAPTIVE_UP: Document = {
     "kind": "clos",
@@ -19,8 +19,11 @@ ADAPTIVE_UP: Document = {
     "redecide": False,
     "busy": "ignored",
 }
-"""Its `anca`. It reads the credits of the first router when the endpoint sends the head, two cycles before it is there
-and whatever waits there before it, and keeps what it chose. That a channel is held, or full, counts for nothing."""
+"""BookSim's `anca`.
+
+An endpoint reads the credits of the first router when it sends the head, two cycles and any wait before the head
+arrives, and keeps the choice. A channel that is held, or full, does not count.
+"""
 
 
 def router(
@@ -37,8 +40,8 @@ def router(
 ) -> Document:
     """BookSim's input-queued router: stages of one router cycle each, flits of one phit.
 
-    On a speculative pipeline a head asks for channel and crossbar at once. iSLIP knows no priorities: it grants heads
-    without a channel as others, the other allocators after them.
+    On a speculative pipeline, a head requests channel and crossbar at once. iSLIP has no priorities and so treats a
+    head without a channel like any other; the other allocators grant such heads last.
     """
     return {
         "latency": 1 + switch_delay,
@@ -78,12 +81,12 @@ def latency_when_empty(
     channel: int = 1,
     speculative: bool = False,
 ) -> float:
-    """Latency in cycles of a packet through so many of these routers, or of packets that pass so many in the mean.
+    """Latency in cycles of a packet through `routers` empty routers, which may be a mean over packets.
 
-    One cycle in the source, one on the injection and one on the ejection channel, the stages of every router, the
-    channels between them, and the flits behind the head. The other settings of `router` play no part, as long as the
-    buffers hold the flits that are on their way. A speedup that is a fraction has routers in which a head takes a cycle
-    more or less than in others: this is the latency if it begins every router at a first step of a period.
+    The latency is the sum of one cycle in the source, one on the injection channel and one on the ejection channel, the
+    stages of every router, the channels between routers, and the flits behind the head. The other settings of `router`
+    have no effect, as long as buffers hold the flits that are on their way. With a fractional speedup, a head takes a
+    cycle more or less in some routers; this is the latency if it begins every router at the first step of a period.
     """
     stages = routing_delay + (1 if speculative else 2) + switch_delay
     return 3 + routers * math.ceil(stages / speedup) + (routers - 1) * channel + packet - 1

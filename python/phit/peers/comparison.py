@@ -1,4 +1,4 @@
-"""What is compared, how far it may differ, and what came out."""
+"""Comparisons with other simulators: cases, tolerances and verdicts."""
 
 import statistics
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ FOGSIM_ADAPTIVE = {
     "misrouted_locally": 0.02,
     "misrouted_at_injection": 0.02,
 }
-"""Tolerances against FOGSim's adaptive mechanisms: relative, but those of shares of packets absolute."""
+"""Tolerances against FOGSim's adaptive mechanisms: relative, except for shares of packets, which are absolute."""
 
 FOGSIM_CALM = 0.9
 
@@ -35,10 +35,10 @@ SATURATION_THROUGHPUT = 0.03
 """Relative tolerance of the accepted load beyond BookSim's saturation."""
 
 OUTFLANK = {"latency_mean": 0.03, "misrouted_locally": 0.02, "misrouted_globally": 0.02}
-"""Tolerances against the OutFlank author's simulator below the paper's gamma*; those of shares are absolute."""
+"""Tolerances against the OutFlank author's simulator below the paper's gamma*; for shares of packets absolute."""
 
 EXACT = 0.0
-"""Latencies of empty networks have no tolerance."""
+"""Tolerance for latencies of empty networks."""
 
 NAMES = {
     "accepted_load": "accepted load",
@@ -50,14 +50,14 @@ NAMES = {
     "misrouted_locally": "locally misrouted",
     "misrouted_at_injection": "misrouted at injection",
 }
-"""What the measures are called on the page."""
+"""Names of measures on the page."""
 
 SHARES = frozenset({"misrouted_globally", "misrouted_locally", "misrouted_at_injection"})
 """Measures that are shares of packets, from 0 to 1: their differences and tolerances are absolute."""
 
 
 def difference(measure: str, theirs: float, ours: float) -> float:
-    """How far `ours` is from `theirs`: absolute for shares of packets, relative for all else."""
+    """The difference of `ours` from `theirs`: absolute for shares of packets, relative for all other measures."""
     return ours - theirs if measure in SHARES else ours / theirs - 1
 
 
@@ -72,15 +72,15 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Known:
-    """A difference between two models that has been found and tried out."""
+    """A difference between two models whose cause has been found and tested."""
 
     cause: str
     limits: Mapping[str, float]
-    """By measure, the largest difference that it accounts for, in the terms of the measure's tolerance."""
+    """Largest difference that the cause explains, by measure, absolute or relative as the measure's tolerance."""
 
 
 def judge(measure: str, difference: float, tolerance: float, known: Known | None) -> Verdict:
-    """Whether a difference is within its tolerance, or else within what a known cause accounts for."""
+    """Whether a difference is within its tolerance, or within the limits of a known cause."""
     if abs(difference) <= tolerance:
         return Verdict.AGREES
     explained = known is not None and abs(difference) <= known.limits.get(measure, 0.0)
@@ -89,29 +89,29 @@ def judge(measure: str, difference: float, tolerance: float, known: Known | None
 
 @dataclass(frozen=True)
 class Case:
-    """One setting at one load, with what another simulator says about it."""
+    """One setting at one load, with the numbers of another simulator."""
 
     simulator: str
     series: str
     """Network and setting; the cases of a series are points of one curve."""
     load: float
     scenario: Document = field(repr=False)
-    """The same in Phit's words, without a seed."""
+    """The setting as a Phit scenario, without a seed."""
     theirs: Mapping[str, Sequence[float]]
-    """By measure, one value for each of their runs."""
+    """The other simulator's values, by measure, one for each run."""
     tolerances: Mapping[str, float]
-    """By measure; a measure without one is shown but not judged."""
+    """Tolerances by measure. A measure without a tolerance is shown but not judged."""
     quick: bool = False
     """Cheap enough for the fast tests."""
     seeds: int = 5
     setting: str = ""
-    """What distinguishes the case in its series where the load does not."""
+    """Words that distinguish the case in its series, if the load does not."""
     notes: Mapping[str, str] = field(default_factory=dict)
-    """By measure, why it is not judged."""
+    """Reasons why a measure is not judged, by measure."""
     known: Known | None = None
-    """Where the models differ."""
+    """A known difference between the models."""
     of_class: int | None = None
-    """The class of packets that it is about; all packets, if there is none."""
+    """The class of packets that is compared; all packets if `None`."""
 
     def scenarios(self, quick: bool) -> list[Document]:
         """The runs of this case, one for each seed."""
@@ -119,7 +119,7 @@ class Case:
         return [{"seed": seed, **self.scenario} for seed in range(1, seeds + 1)]
 
     def measured(self, answer: Answer) -> Mapping[str, Any]:
-        """What a run has measured, by measure."""
+        """The values that a run has measured, by measure."""
         if self.of_class is None:
             summary: Mapping[str, Any] = answer["summary"]
             return summary
@@ -138,25 +138,25 @@ class Comparison:
     theirs: float
     ours: float
     half: float
-    """Half width of the 95 % confidence interval of ours over seeds."""
+    """Half width of the 95 % confidence interval of our mean over seeds."""
     tolerance: float | None
     verdict: Verdict
 
     @property
     def difference(self) -> float:
-        """Of ours from theirs: absolute for shares of packets, relative for all else."""
+        """The difference of ours from theirs: absolute for shares of packets, relative for all other measures."""
         return difference(self.measure, self.theirs, self.ours)
 
     @property
     def note(self) -> str:
-        """What explains a difference."""
+        """The explanation of a difference; empty if there is none."""
         if self.verdict is Verdict.EXPLAINED and self.case.known:
             return self.case.known.cause
         return self.case.notes.get(self.measure, "")
 
 
 def compare(case: Case, measured: Sequence[Mapping[str, Any]]) -> list[Comparison]:
-    """Sets the means over our seeds beside the means over their runs."""
+    """Compares the means over our seeds with the means over their runs."""
     found = []
     for measure, values in case.theirs.items():
         theirs = statistics.fmean(values)
@@ -172,5 +172,5 @@ def compare(case: Case, measured: Sequence[Mapping[str, Any]]) -> list[Compariso
 
 
 def signed(measure: str, difference: float) -> str:
-    """A difference as a share of the other simulator's number, or of packets."""
+    """A difference with its sign, in percent of the other simulator's number, or of packets."""
     return f"{difference:+.4f}" if measure in SHARES else f"{difference:+.2%}"

@@ -1,4 +1,4 @@
-"""FOGSim, version 2: its router, its traffic, and its routing mechanisms by their configuration keys."""
+"""FOGSim, version 2: its router, its traffic, and its routing mechanisms by configuration keys."""
 
 from collections.abc import Mapping
 
@@ -8,7 +8,7 @@ INJECTION_QUEUES = 3
 """Injection queues of an endpoint: adversarial traffic uses one of them, uniform traffic all."""
 
 INJECTION_QUEUE = 1000
-"""Phits in each of them."""
+"""Phits of each injection queue."""
 
 
 def router(
@@ -26,9 +26,9 @@ def router(
 ) -> Document:
     """FOGSim's input-output-queued router.
 
-    `local`, `global_vcs` and `injection` are virtual channels of local and global links and of endpoints, `delay` is
-    that of the crossbar in cycles, `rounds` are those of allocation in a cycle, `latency` and `buffer` are cycles and
-    phits of local and global links.
+    `local`, `global_vcs` and `injection` are the numbers of virtual channels of local links, global links and
+    endpoints. `delay` is the delay of the crossbar in cycles, and `rounds` the rounds of allocation in a cycle.
+    `latency` (cycles) and `buffer` (phits) are pairs for local and global links.
     """
     return {
         "latency": delay,
@@ -64,7 +64,7 @@ PATTERNS: dict[str, Document] = {
     "ADV+1": {"kind": "adversarial", "offset": 1},
     "ADV+4": {"kind": "adversarial", "offset": 4},
 }
-"""The patterns that have a name in Phit."""
+"""Patterns by name."""
 
 
 def traffic(pattern: str | Document, load: float) -> Document:
@@ -74,10 +74,10 @@ def traffic(pattern: str | Document, load: float) -> Document:
 
 
 Keys = Mapping[str, str]
-"""A configuration of FOGSim's."""
+"""A configuration of FOGSim."""
 
 ADAPTIVE = ("PB", "OLM", "Base", "Hybrid", "ECtN")
-"""The mechanisms that decide by the network's state."""
+"""The mechanisms that decide by the state of the network."""
 
 FOUR_LOCAL_VCS = {"LocalLinkChannels": "4"}
 PIGGYBACK = {"piggybacking_coef": "200", "ugal_global_threshold": "3", "ugal_local_threshold": "3"}
@@ -99,7 +99,7 @@ CONFIGURATION: dict[str, Keys] = {
     "Hybrid": {**IN_TRANSIT, "MisroutingTrigger": "HYBRID", "PercentGlobalThreshold": "35", **RESTRICTION},
     "ECtN": {**IN_TRANSIT, "MisroutingTrigger": "CA_REMOTE"},
 }
-"""By mechanism, the keys that its runs set; thresholds of contention counters depend on the network as well."""
+"""Keys that the runs of each mechanism set. Thresholds of contention counters also depend on the network."""
 
 THRESHOLDS: dict[int, dict[str, Keys]] = {
     4: {
@@ -113,21 +113,21 @@ THRESHOLDS: dict[int, dict[str, Keys]] = {
         "ECtN": {"ContentionThreshold": "6", "ContentionGlobalThreshold": "10"},
     },
 }
-"""By h and mechanism, heads that an output (or a global link of the group) may have waiting for it."""
+"""Thresholds by h and mechanism: number of heads that wait for an output (or for a global link of the group)."""
 
 
 def configuration(mechanism: str, h: int, others: Keys) -> Keys:
-    """The keys of a run that concern routing."""
+    """The routing keys of a run."""
     return {**CONFIGURATION[mechanism], **THRESHOLDS[h].get(mechanism, {}), **others}
 
 
 def local_vcs(keys: Keys) -> int:
-    """Virtual channels of local links."""
+    """The number of virtual channels of local links."""
     return int(keys.get("LocalLinkChannels", 3))
 
 
 def routing(keys: Keys) -> Document:
-    """The table `[routing]` that does the same."""
+    """The equivalent table `[routing]`."""
     match keys["routing"]:
         case "MIN":
             return {"kind": "minimal"}
@@ -154,7 +154,7 @@ def routing(keys: Keys) -> Document:
             combined = {"combined_threshold": int(keys["ContentionGlobalThreshold"]), "period": 100}
             return {"kind": "ectn", **_contention(keys), **combined, "candidates": "local"}
         case other:
-            raise ValueError(f"MisroutingTrigger={other}: not translated")
+            raise ValueError(f"MisroutingTrigger={other}: has no translation")
 
 
 def _percent(keys: Keys, key: str) -> float:

@@ -1,6 +1,6 @@
-"""The simulator of the OutFlank paper's author (F. Versaci, ICPADS 2013): its runs, what they gave, how gamma* is read.
+"""The simulator of the OutFlank paper's author (F. Versaci, ICPADS 2013): its runs and numbers, and how gamma* is read.
 
-Loads are multiples of gamma_0, the one that saturates the bisection; gamma* is the largest that is sustained.
+Loads are multiples of gamma_0, the load that saturates the bisection; gamma* is the largest sustained load.
 """
 
 from collections.abc import Sequence
@@ -12,13 +12,13 @@ import polars as pl
 from phit.document import Document
 
 CYCLE = "1/60 ns"
-"""In which every time of table 1 is a whole number, those of answers and of the clock of the injection among them."""
+"""The cycle in which every time of table 1 is a whole number, including those of answers and of the injection clock."""
 
 PER_MICROSECOND = 60_000
 """Cycles of a microsecond."""
 
 PHITS_PER_BYTE = 120
-"""A phit is 1/15 bit, so that what a link carries in a cycle is a whole number."""
+"""A phit is 1/15 bit, so that a link carries a whole number of phits in a cycle."""
 
 PACKET_NS = 204.8
 """512 B at 20 Gb/s."""
@@ -31,7 +31,7 @@ PATTERNS: dict[str, Document] = {
     "Bit-Reverse": {"kind": "bit_reverse"},
     "Bit complement": {"kind": "bit_complement"},
 }
-"""By the paper's names; the last is one that it does not have."""
+"""Patterns by the paper's names; the last is not in the paper."""
 
 _CHOICES: Document = {
     "half_way": "plus",
@@ -53,11 +53,11 @@ ROUTINGS: dict[str, Document] = {
         **_CHOICES,
     },
 }
-"""With the choices that the paper does not mention."""
+"""Mechanisms with the choices that the paper does not mention."""
 
 
 def links() -> Document:
-    """Table 1."""
+    """The links of table 1."""
     return {
         "default": {"latency": "200 ns", "bandwidth": "20 Gb/s", "vcs": 3, "buffer": "4096 B"},
         "endpoint": {"latency": "80 ns", "bandwidth": "64 Gb/s", "vcs": 1, "buffer": "4096 B"},
@@ -65,14 +65,14 @@ def links() -> Document:
 
 
 def message_cycles(sides: Sequence[int], gamma: float, packets: int, per_microsecond: int = PER_MICROSECOND) -> float:
-    """Cycles between two messages of a node at load gamma on a torus: gamma_0 is 8 / k of a link."""
+    """Cycles between two messages of a node at load gamma on a torus; gamma_0 is 8 / k of a link."""
     return max(sides) / 8 * packets * PACKET_NS / gamma * per_microsecond / 1000
 
 
 def scenario(
     pattern: str, sides: Sequence[int], routing: Document, gamma: float, *, packets: int, messages: int, seed: int
 ) -> Document:
-    """So many messages of each node of a torus, until everything is delivered."""
+    """A scenario in which each node of a torus sends `messages` messages, until all are delivered."""
     return {
         "seed": seed,
         "units": {"cycle": CYCLE},
@@ -104,7 +104,7 @@ SIDES = (8, 16)
 """k of the networks of k x k x k routers."""
 
 RANDOM = ("Uniform",)
-"""Patterns that draw anything: of the others every run with the author's clocks is the same whatever its seed."""
+"""Patterns with random choices. For any other pattern and the author's clocks, the seed changes nothing."""
 
 TABLE_2 = {
     "Butterfly/FFT": {"ABR": (0.30, 0.35), "POR": (0.55, 0.55), "OFR": (0.60, 0.75)},
@@ -118,25 +118,25 @@ TABLE_2 = {
 
 @cache
 def stored_lifetimes() -> pl.DataFrame:
-    """Mean lifetimes that the author's repository holds, by `k`, `pattern`, `routing` and `load`, in microseconds.
+    """Mean lifetimes from the author's repository in microseconds, by `k`, `pattern`, `routing` and `load`.
 
-    They are the runs of the paper's tables: revision 608afe3 of his simulator's `altro-results/plots.txt` for k = 8 and
-    2befb19 for k = 16, in the time scale of table 1. What they say has no error: it is one run for each.
+    They belong to the paper's tables: revision 608afe3 of the simulator's `altro-results/plots.txt` for k = 8 and
+    2befb19 for k = 16, in the time scale of table 1. They have no error bars, because there is one run for each.
     """
     text = resources.files(__package__).joinpath("outflank_author.csv").read_bytes()
     return pl.read_csv(text).with_columns(lifetime_us_half=pl.lit(0.0))
 
 
 def sustained(pattern: str, routing: str, k: int) -> float:
-    """A number of table 2."""
+    """One number of table 2."""
     return TABLE_2[pattern][routing][SIDES.index(k)]
 
 
 FIRST = 0.1
-"""The first load of the paper's grid: the one that stands for low load."""
+"""The first load of the paper's grid, which serves as low load."""
 
 STEP = 0.05
-"""Between two loads of the grid."""
+"""Distance between two loads of the grid."""
 
 CUT = 1.40
 """A load counts as sustained up to this multiple of the smallest low-load lifetime."""
@@ -144,4 +144,4 @@ CUT = 1.40
 CUT_WORDS = (
     f"last load with a mean lifetime of at most {CUT:g} times the smallest low-load lifetime of the three routings"
 )
-"""What gamma* is of short runs. The paper does not say how it read its own."""
+"""The rule that reads gamma* from short runs. The paper does not say how it read gamma*."""

@@ -1,4 +1,4 @@
-"""The tables of other simulators' runs, in a checkout of the project."""
+"""Tables of other simulators' runs, in a checkout of the project."""
 
 import csv
 from pathlib import Path
@@ -8,10 +8,13 @@ from phit.base.errors import InputError
 Row = dict[str, str]
 
 FOLDER = Path("tests") / "reference"
-"""Where the tables stand in a checkout."""
+"""The folder of the tables in a checkout."""
 
 CHECKOUT = Path(__file__).resolve().parents[3] / FOLDER
-"""The same of the checkout that this package runs from; there is no such folder if it was installed without one."""
+"""The folder of the tables in the checkout that this package runs from.
+
+It does not exist if the package was installed elsewhere.
+"""
 
 
 def rows(folder: Path, name: str) -> list[Row]:
@@ -21,5 +24,5 @@ def rows(folder: Path, name: str) -> list[Row]:
         with path.open(newline="", encoding="utf-8") as file:
             return list(csv.DictReader(file))
     except OSError as error:
-        reason = f"cannot be read ({error.strerror}); run this in a checkout of the project, or say --reference DIR"
+        reason = f"cannot be read ({error.strerror}); run this in a checkout of the project, or give --reference DIR"
         raise InputError(f"{path}: {reason}") from None

@@ -1,4 +1,4 @@
-"""The runs of what is compared."""
+"""Runs the scenarios of comparisons."""
 
 import warnings
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from phit.store.folder import Answer, ResultsFolder
 
 
 class Runs(Protocol):
-    """Something that is compared, with the runs that it takes."""
+    """A comparison with the runs that it needs."""
 
     def scenarios(self, quick: bool) -> list[Document]:
         """The runs, one for each seed."""
@@ -28,9 +28,9 @@ def answers(
     progress: bool = False,
     results: Path | None = None,
 ) -> list[list[Answer]]:
-    """Runs all scenarios of what is chosen; the answers for each in the order of the seeds.
+    """Runs all scenarios of the chosen comparisons; the answers of each are in the order of the seeds.
 
-    The folder `results`, if there is one, keeps what has finished; runs that it holds are not repeated.
+    The folder `results`, if given, stores finished runs; runs that it holds are not repeated.
     """
     runs = [[_point(one, scenario) for scenario in one.scenarios(quick)] for one in chosen]
     points = [point for of_one in runs for point in of_one]

@@ -1,8 +1,8 @@
 """Traces of MPI programs in the Open Trace Format 2, as Score-P records them.
 
-The calls of every rank are written as `dumpi2ascii` would print them, and read from there: what a call does, and which
-ones are refused, stands in one place. (D. Eschweiler et al., "Open Trace Format 2: The Next Generation of Scalable
-Trace Formats and Support Libraries", ParCo 2011.)
+The calls of every rank are written as `dumpi2ascii` would print them, and the DUMPI reader reads them. So the meaning
+of each call, and the refusal of unsupported ones, stand in one place. (D. Eschweiler et al., "Open Trace Format 2: The
+Next Generation of Scalable Trace Formats and Support Libraries", ParCo 2011.)
 """
 
 import re
@@ -22,69 +22,71 @@ PACKAGE = "otf2"
 """The package that reads archives."""
 
 _SPLIT = {"MPI_Allreduce": "count", "MPI_Allgather": "sendcount", "MPI_Alltoall": "sendcount"}
-"""Collectives in which all send and receive: what a call of DUMPI names the elements of one block."""
+"""Collectives in which all ranks send and receive, with DUMPI's name for the number of elements in a block."""
 _TO_ROOT = {"MPI_Reduce": "count", "MPI_Gather": "sendcount"}
 _FROM_ROOT = {"MPI_Bcast": "count", "MPI_Scatter": "recvcount"}
 _COLLECTIVES = {"BARRIER": "MPI_Barrier", "BCAST": "MPI_Bcast"} | {
     name.removeprefix("MPI_").upper(): name for name in (*_SPLIT, *_TO_ROOT, *_FROM_ROOT)
 }
-"""By the name of an operation in OTF2."""
+"""Calls by the name of their operation in OTF2."""
 
 _QUIET = re.compile(
     r"MPI_(I?[bsr]?send|I?recv|Sendrecv(_replace)?|(Wait|Test)(all|any|some)?|Request_free|Start(all)?)", re.IGNORECASE
 )
-"""Calls that do nothing where no message is recorded with them: with the null process, or no request that has ended."""
+"""Calls that may have no recorded message: with the null process, or without a request that has ended."""
 
 _NANOSECONDS = 10**9
 
 
 @dataclass
 class _Call:
-    """A call of a rank, or a part of one, as DUMPI prints it."""
+    """A call of a rank, or a part of a call, as DUMPI prints it."""
 
     name: str
     start: int
     end: int = 0
     values: dict[str, str] = field(default_factory=dict)
     block: int | None = None
-    """Bytes of a collective from or to each member, if this rank's sizes say it."""
+    """Bytes of a collective from or to each member, if this rank's sizes tell."""
 
 
 @dataclass
 class _Rank:
-    """What is known of a rank while its events are read."""
+    """The state of a rank while its events are read."""
 
     calls: list[_Call] = field(default_factory=list)
     region: str | None = None
-    """The call that it is in."""
+    """The call that the rank is in."""
     start: int = 0
     parts: list[_Call] = field(default_factory=list)
-    """What that call has done so far."""
+    """The parts of that call so far."""
     ended: list[int] = field(default_factory=list)
-    """Requests that have ended in it."""
+    """Requests that have ended in that call."""
     requests: dict[int, int] = field(default_factory=dict)
-    """The requests under way, by their numbers in the archive: those that are unique."""
+    """Unique numbers of the requests under way, by their numbers in the archive."""
     receives: dict[int, _Call] = field(default_factory=dict)
     """Receives that have not ended, by request."""
     made: int = 0
 
 
 _made: dict[tuple[Any, ...], tuple[tempfile.TemporaryDirectory[str], Path]] = {}
-"""What has been made of archives: by path, and by size and time of change of their files."""
+"""Files made from archives, by path, and by sizes and times of change of the archive's files."""
 _making = threading.Lock()
 
 
 def calls(path: str | Path) -> Path:
-    """The calls of an archive as files of DUMPI's text, which stay as long as this process: that of rank 0.
+    """Writes the calls of an archive as files of DUMPI's text and returns the file of rank 0.
 
-    The engine asks for them wherever the file of a trace is the anchor of an archive.
+    The files stay until this process ends.
+
+    The engine calls this if the file of a trace is the anchor of an archive.
 
     Args:
         path: the anchor file, `NAME.otf2`.
 
     Raises:
-        InputError: the package `otf2` is not installed; the archive cannot be read; it has something in it that is not
-            known. It names archive, rank and time.
+        InputError: the package `otf2` is not installed, the archive cannot be read, or it contains something unknown.
+            The error names archive, rank and time.
     """
     path = Path(path)
     with _making:
@@ -147,7 +149,9 @@ class _Reading:
             if rank is not None:
                 self.take(rank, name, event, time)
             elif name.startswith(("Mpi", "Rma", "NonBlocking")):
-                raise _error(self.path, f"location {location.name}", f"{name}: expected MPI calls of one thread a rank")
+                raise _error(
+                    self.path, f"location {location.name}", f"{name}: expected MPI calls of one thread per rank"
+                )
         for number, own in enumerate(self.ranks):
             if own.region is not None:
                 raise _error(self.path, f"rank {number}", f"{own.region} never returns")
@@ -159,7 +163,7 @@ class _Reading:
         return [rank.calls for rank in self.ranks]
 
     def take(self, number: int, name: str, event: Any, time: int) -> None:
-        """An event of a rank."""
+        """Takes one event of a rank."""
         rank = self.ranks[number]
 
         def refuse(message: str) -> InputError:
@@ -192,7 +196,7 @@ class _Reading:
             raise refuse(f"{rank.region}: {error}") from None
 
     def agree(self) -> None:
-        """The root of a collective takes its size from the others: what it counts itself depends on its buffers."""
+        """Gives the root of a collective the size that other ranks record: its own count depends on its buffers."""
         each = [[call for call in rank.calls if call.block is not None or "root" in call.values] for rank in self.ranks]
         for together in zip(*each, strict=False):
             block = next((call.block for call in together if call.block is not None), 0)
@@ -202,11 +206,11 @@ class _Reading:
 
 
 class _UnknownError(Exception):
-    """An event that is not as it is expected."""
+    """An event that the reader does not expect."""
 
 
 def _leave(rank: _Rank, time: int) -> None:
-    """A call returns: its parts follow one another without a gap, and the last takes all of its time."""
+    """Ends a call: its parts follow one another without a gap, and the last part gets the rest of the time."""
     assert rank.region is not None
     names = [part.name for part in rank.parts]
     if sorted(names) == ["MPI_Recv", "MPI_Send"]:
@@ -233,7 +237,7 @@ _WORLD = "2 (MPI_COMM_WORLD)"
 
 
 def _elements(count: str, size: int) -> dict[str, str]:
-    """So many bytes, under the names that a call has for them."""
+    """A size of `size` bytes, under the names that a call uses for it."""
     return {count: str(size), count.removesuffix("count") + "type" if count != "count" else "datatype": _BYTE}
 
 
@@ -245,7 +249,7 @@ def _message(rank: _Rank, event: Any, name: str, peer: str, number: int, time: i
 
 
 def _request(rank: _Rank, call: _Call, event: Any) -> None:
-    """Requests are numbered anew: an archive may give a number again when its request has ended."""
+    """Gives a request a new number, because an archive may reuse the number of a request that has ended."""
     rank.made += 1
     rank.requests[event.request_id] = rank.made
     call.values["request"] = f"[{rank.made}]"
@@ -272,7 +276,7 @@ def _isend(rank: _Rank, event: Any, time: int, _ranks: int, _number: int) -> Non
 
 
 def _irecv_request(rank: _Rank, event: Any, time: int, _ranks: int, _number: int) -> None:
-    # From whom, and how much, is known when it has come.
+    # The sender and the size are known when the message has arrived.
     call = _Call("MPI_Irecv", time)
     rank.parts.append(call)
     _request(rank, call, event)
@@ -309,7 +313,7 @@ def _collective(rank: _Rank, event: Any, time: int, ranks: int, number: int) -> 
 
 
 def _block(size: int, ranks: int) -> int:
-    """Bytes for each of all ranks; Score-P counts a rank's own unless they stay in place."""
+    """Bytes for each rank. Score-P counts a rank's own bytes unless they stay in place."""
     for count in (ranks, max(ranks - 1, 1)):
         if size % count == 0:
             return size // count

@@ -1,4 +1,4 @@
-"""What can be said about a trace besides its file."""
+"""Options of a trace besides its file."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -10,7 +10,7 @@ from phit.base.errors import InputError
 from phit.base.text import quoted
 
 UNITS = {"s": 10**9, "ms": 10**6, "us": 1000, "100ns": 100, "ns": 1}
-"""Nanoseconds of a unit of time; `100ns` is that of Windows event tracing."""
+"""Nanoseconds of each unit of time; `100ns` is the unit of Windows event tracing."""
 
 
 def _positive(value: Any) -> bool:
@@ -32,9 +32,9 @@ class Option:
 
     accepts: Callable[[Any], bool]
     expected: str
-    """What it accepts, in words."""
+    """Accepted values, in words."""
     schema: dict[str, Any]
-    """The same as a JSON Schema, with what the option means."""
+    """Accepted values as a JSON Schema, with the meaning of the option."""
 
 
 def _number(meaning: str) -> dict[str, Any]:
@@ -75,7 +75,7 @@ OPTIONS: Mapping[str, Option] = {
 
 
 def check(options: Mapping[str, Any], prefix: str = "") -> None:
-    """Refuses options of another kind than expected; `prefix` is where they stand."""
+    """Refuses options with unexpected values; `prefix` is the path of their table."""
     for key, value in options.items():
         if key not in OPTIONS:
             raise InputError(f"{prefix}{key}: no such key; expected one of file, {', '.join(OPTIONS)}")
@@ -84,5 +84,5 @@ def check(options: Mapping[str, Any], prefix: str = "") -> None:
 
 
 def exact(number: float | Fraction) -> Fraction:
-    """A number as it is written in decimals."""
+    """The exact value of a number's decimals."""
     return number if isinstance(number, Fraction) else Fraction(str(number))

@@ -1,8 +1,8 @@
-"""Programs of communicating ranks: read, written, converted, made by name, and put together operation by operation.
+"""Programs of communicating ranks: read, written, converted, made by name, or built operation by operation.
 
-A program says what every rank computes, sends and receives, and which operation waits for which. Files are GOAL, as
-text or in its binary form, Chakra execution traces, or MPI calls as dumpi2ascii prints them; each may be compressed by
-gzip. MPI programs may also be archives of OTF2 (`pip install 'phit[otf2]'`).
+A program lists the computations, sends and receives of every rank, and the dependencies between them. Files are GOAL,
+as text or in its binary form, Chakra execution traces, or MPI calls as dumpi2ascii prints them; each may be compressed
+by gzip. MPI programs may also be archives of OTF2 (`pip install 'phit[otf2]'`).
 
 >>> from phit import workload
 >>> program = workload.Program(2)
@@ -35,7 +35,7 @@ _KINDS: tuple[Literal["calc"], Literal["send"], Literal["recv"]] = ("calc", "sen
 
 @contextmanager
 def _translated() -> Iterator[None]:
-    """What the engine refuses, as an error of this package."""
+    """Raises the engine's errors as errors of this package."""
     try:
         yield
     except WorkloadError as error:
@@ -46,27 +46,27 @@ def _translated() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Operation:
-    """What a rank does."""
+    """One operation of a rank."""
 
     kind: Literal["calc", "send", "recv"]
     amount: int
-    """Units of time of a calculation; bytes of a message."""
+    """Units of time for a computation; bytes for a message."""
     peer: int | None = None
-    """The rank at the other end of a message; a receive may take messages of `ANY`."""
+    """The rank at the other end of a message. A receive may accept messages of `ANY` rank."""
     tag: int = 0
-    """What tells messages between the same ranks apart; `ANY` goes with every tag."""
+    """Distinguishes messages between the same two ranks; `ANY` matches every tag."""
     cpu: int = 0
-    """The rank's CPU."""
+    """The CPU of the rank that executes the operation."""
     nic: int = 0
-    """The rank's network interface."""
+    """The network interface of the rank that the message uses."""
     after: tuple[int, ...] = ()
-    """Operations of the same rank that have to end before, by their numbers."""
+    """Numbers of operations of the same rank that must end before this one starts."""
     after_start: tuple[int, ...] = ()
-    """Operations of the same rank that have to start before."""
+    """Numbers of operations of the same rank that must start before this one starts."""
 
 
 class Program:
-    """What ranks do: operations with dependencies, numbered from 0 in each rank."""
+    """The operations of all ranks with their dependencies, numbered from 0 in each rank."""
 
     def __init__(self, ranks: int) -> None:
         if ranks < 1:
@@ -94,7 +94,7 @@ class Program:
     def calc(
         self, rank: int, time: int, *, cpu: int = 0, after: Iterable[int] = (), after_start: Iterable[int] = ()
     ) -> int:
-        """`rank` computes for so many units of time; returns the number of the operation."""
+        """Adds a computation of `time` units of time to `rank`. Returns the number of the operation."""
         return self.add(rank, Operation("calc", time, None, 0, cpu, 0, tuple(after), tuple(after_start)))
 
     def send(
@@ -109,7 +109,7 @@ class Program:
         after: Iterable[int] = (),
         after_start: Iterable[int] = (),
     ) -> int:
-        """`rank` sends so many bytes to another rank; returns the number of the operation."""
+        """Adds a message of `size` bytes from `rank` to another rank. Returns the number of the operation."""
         return self.add(rank, Operation("send", size, to, tag, cpu, nic, tuple(after), tuple(after_start)))
 
     def recv(
@@ -124,18 +124,18 @@ class Program:
         after: Iterable[int] = (),
         after_start: Iterable[int] = (),
     ) -> int:
-        """`rank` waits for a message of another rank, or of `ANY`; returns the number of the operation."""
+        """Adds a receive of a message from another rank, or from `ANY`, to `rank`. Returns the operation's number."""
         return self.add(rank, Operation("recv", size, source, tag, cpu, nic, tuple(after), tuple(after_start)))
 
     def add(self, rank: int, operation: Operation) -> int:
-        """Adds an operation to a rank and returns its number. What it waits for may be added later."""
+        """Adds an operation to a rank and returns its number. Operations that it waits for may be added later."""
         list_ = self._ranks[self._checked(rank)]
         self._check(rank, operation)
         list_.append(operation)
         return len(list_) - 1
 
     def save(self, path: str | Path) -> None:
-        """Writes it as GOAL: in the binary form if the name ends in .bin, compressed if .gz follows."""
+        """Writes the program as GOAL: binary if the name ends in .bin, compressed if .gz follows."""
         columns = [([_row(one) for one in rank], list(_dependencies(rank))) for rank in self._ranks]
         with _translated():
             _phit.workload_write(json.dumps(columns), Path(path))
@@ -175,9 +175,9 @@ def read(path: str | Path, **options: Any) -> Program:
     """The program in a file, or in a folder of traces.
 
     Args:
-        path: GOAL; a Chakra trace: its folder, or any one of its files `PREFIX.RANK.et`; or any one of the files
+        path: a GOAL file; or a Chakra trace, as its folder or any of its files `PREFIX.RANK.et`; or any of the files
             `PREFIX-RANK.txt` of MPI calls; or the anchor file `NAME.otf2` of an archive.
-        options: how a trace is read, see `convert`.
+        options: options of the trace, see `convert`.
     """
     with _translated():
         columns = json.loads(_phit.workload_read(Path(path), json.dumps(options)))
@@ -198,37 +198,38 @@ def _number(number: int) -> int:
 
 
 def info(path: str | Path, **options: Any) -> dict[str, int]:
-    """What the program in a file consists of: ranks, operations, messages and bytes, time of calculations."""
+    """The size of the program in a file: ranks, operations, messages, bytes, and time of computations."""
     with _translated():
         found: dict[str, int] = json.loads(_phit.workload_info(Path(path), json.dumps(options)))
     return found
 
 
 def notes(path: str | Path, **options: Any) -> list[str]:
-    """What one should know of a Chakra trace besides its numbers: GPU operations that nothing keeps in their order.
+    """Remarks about a Chakra trace besides its numbers: GPU operations whose order nothing enforces.
 
     Args:
-        path: the trace: its folder, or any one of its files; of other programs there is nothing to say.
-        options: how it is read, see `convert`.
+        path: the trace, as its folder or any of its files; other programs have no remarks.
+        options: options of the trace, see `convert`.
     """
     with _translated():
         return list(_phit.workload_notes(Path(path), json.dumps(options)))
 
 
 def convert(source: str | Path, target: str | Path, **options: Any) -> None:
-    """Reads a program and writes it as GOAL: in the binary form if the name ends in .bin, compressed if .gz follows.
+    """Reads a program and writes it as GOAL: binary if the name ends in .bin, compressed if .gz follows.
 
-    Of GOAL whose ranks stand in their order no more than one rank is held at a time.
+    From a GOAL file whose ranks are in order, only one rank is in memory at a time.
 
     Args:
-        source: GOAL; a Chakra trace: its folder, or any one of its files `PREFIX.RANK.et`; or any one of the files
+        source: a GOAL file; or a Chakra trace, as its folder or any of its files `PREFIX.RANK.et`; or any of the files
             `PREFIX-RANK.txt` of MPI calls; or the anchor file `NAME.otf2` of an archive.
         target: the file to write.
-        options: how a trace is read: `algorithms` by collective, `delay` before a collective and after what each of its
-            steps receives, and `combine` for each byte that is combined, in nanoseconds; of Chakra also `dependencies`
-            ("data" or "data_and_control"), `streams` ("as_given" or "in_order": those of a GPU's stream one by one),
-            `compute` ("duration" or `{"roofline": {"peak", "bandwidth"}}`, operations and bytes in a
-            nanosecond), `memory` (`{"latency", "bandwidth"}`), `chunks`, `groups` (ranks by name).
+        options: options of the trace. For all traces: `algorithms` by collective; `delay` before a collective and after
+            each of its receives, in nanoseconds; `combine`, the nanoseconds for each byte that is combined. For Chakra
+            also: `dependencies` ("data" or "data_and_control"); `streams` ("as_given" or "in_order", in which a GPU
+            executes each of its streams in order); `compute` ("duration" or `{"roofline": {"peak", "bandwidth"}}`,
+            operations and bytes per nanosecond); `memory` (`{"latency", "bandwidth"}`); `chunks`; `groups` (ranks by
+            name).
     """
     with _translated():
         _phit.workload_convert(Path(source), Path(target), json.dumps(options))
@@ -242,17 +243,19 @@ def make(
     groups: Sequence[int] = (),
     seed: int = 1,
 ) -> dict[str, int]:
-    """Makes a program by its parameters, a table with `kind` as in `[workload]`, and writes it as GOAL.
+    """Makes a program from its parameters and writes it as GOAL.
+
+    The parameters are a table with `kind`, as in `[workload]`.
 
     Args:
         parameters: `kind` and the keys of that kind, see `kinds`.
         path: the file to write: the binary form if the name ends in .bin, compressed if .gz follows.
-        ranks: number of ranks, where the parameters do not imply it.
-        groups: sizes of groups of ranks that follow one another, for hierarchical algorithms.
-        seed: of what is drawn at random.
+        ranks: number of ranks, if the parameters do not imply it.
+        groups: sizes of groups of consecutive ranks, for hierarchical algorithms.
+        seed: seed of random choices.
 
     Returns:
-        What it consists of, as `info` says.
+        The size of the program, as `info` returns it.
     """
     with _translated():
         text = json.dumps(dict(parameters))

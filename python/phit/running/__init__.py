@@ -1,1 +1,1 @@
-"""Runs: one, the points of a sweep, and searches for saturation, on whatever executes them."""
+"""Runs: single ones, points of sweeps, and searches for saturation, on this machine or on clusters."""

@@ -1,4 +1,4 @@
-"""Bars on a terminal, and a console that writes text as text."""
+"""Progress bars on a terminal."""
 
 import time
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from phit.document.experiment import Point
 from phit.running.progress import Reporter, describe, outcome
 
 SHOWN_SECONDS = 0.1
-"""Between two looks that a bar takes at points that come fast."""
+"""Seconds between two updates of a bar while points finish quickly."""
 
 
 class BarReporter(Reporter):
@@ -69,7 +69,7 @@ class BarReporter(Reporter):
         )
 
     def _tell(self) -> None:
-        """Writes the lines of points that have finished: together, as each writing draws the bar anew."""
+        """Writes the lines of finished points together, because each write redraws the bar."""
         if self._lines:
             self._progress.console.print(Text("\n").join(self._lines))
             self._lines.clear()
@@ -88,7 +88,7 @@ class BarReporter(Reporter):
 
 
 class RunBar:
-    """Progress of a single run as a bar. Call it with cycles done and planned."""
+    """A progress bar of a single run. Call it with the cycles done and planned."""
 
     def __init__(self) -> None:
         console = terminal(stderr=True)

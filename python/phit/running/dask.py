@@ -9,16 +9,16 @@ from phit.running.where import DASK
 from phit.running.workers import Answers
 
 RETRIES = 3
-"""Workers that may be lost with one point before it counts as failed: Dask's own limit."""
+"""Workers that may be lost with a point before Dask counts the point as failed."""
 
 PATIENCE = "10s"
-"""How long a scheduler may take to answer."""
+"""Time in which a scheduler must answer."""
 
 
 def run_on_dask(address: str, scenarios: Sequence[str], force: bool, say: Callable[[str], None]) -> Answers:
     """Runs scenarios on the cluster whose scheduler is at `dask://host:port`.
 
-    Dask gives the points of a worker that is lost to others. When this ends early, what has not begun is cancelled.
+    Dask reassigns the points of a lost worker. If this generator ends early, points that have not begun are cancelled.
     """
     try:
         from distributed import Client
@@ -28,7 +28,7 @@ def run_on_dask(address: str, scenarios: Sequence[str], force: bool, say: Callab
     try:
         client: Any = Client(f"tcp://{place}", timeout=PATIENCE, set_as_default=False)  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as error:
-        raise failure(f"{address}: no scheduler of Dask answers there ({one_line(error)})") from None
+        raise failure(f"{address}: no Dask scheduler answers there ({one_line(error)})") from None
     with client:
         count = len(client.scheduler_info(n_workers=-1)["workers"])
         say(f"{address}: {count} workers" if count else f"{address}: no workers yet")

@@ -1,4 +1,4 @@
-"""Runs points on any `concurrent.futures`-style executor; `dask` and `slurm` bring them to clusters."""
+"""Runs points on any `concurrent.futures`-style executor, which Dask and Slurm use as well."""
 
 import json
 from collections.abc import Sequence
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 
 def execute(index: int, scenario: str, force: bool = False) -> str:  # noqa: ARG001
-    """Runs one point; unless `force` is true it is refused if it needs more memory than this process may take."""
-    # Whoever has sent it has asked for consent.
+    """Runs one point. Unless `force` is true, a point that needs more memory than this process may take is refused."""
+    # The sender of the point has already checked consent for its Python functions.
     return execution.run(scenario, memory=None if force else machine.memory(), trusted=True)
 
 
 def run_on(executor: "Executor", scenarios: Sequence[str], force: bool = False) -> Answers:
-    """Runs scenarios on an executor that somebody else owns."""
+    """Runs scenarios on an executor that the caller owns."""
     futures = {executor.submit(execute, i, scenario, force): i for i, scenario in enumerate(scenarios)}
-    # A future tells when it is done: to wait for the first of all takes work in proportion to how many are left.
+    # Each future reports when it is done. Waiting for the first of all would take time in proportion to their number.
     done: SimpleQueue[Future[str]] = SimpleQueue()
     try:
         for future in futures:
@@ -41,8 +41,10 @@ def run_on(executor: "Executor", scenarios: Sequence[str], force: bool = False) 
 
 
 def ours(answer: Answer) -> Answer | Exception:
-    """The answer, unless another engine gave it: its numbers may be others."""
+    """The answer, or an error if another version of the engine gave it: its numbers may differ."""
     there = answer["summary"].get("version", _phit.__version__)
     if there == _phit.__version__:
         return answer
-    return SimulationError(f"it was run by Phit {there}, this one is {_phit.__version__}: install the same everywhere")
+    return SimulationError(
+        f"a worker has Phit {there}, but this process has {_phit.__version__}: install one version everywhere"
+    )

@@ -1,4 +1,4 @@
-"""Single packets on their way: at which router they were when, and what they waited for there."""
+"""Single packets on their way: the routers they visit, when, and why they wait there."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -26,33 +26,33 @@ WAITS: dict[Wait, str] = {
     "credits": "for room in the next buffer",
     "switch": "for the crossbar, whose input or output served another queue",
 }
-"""What a head waits for in its queue, in words that follow "waited"."""
+"""Reasons why the head of a packet waits in a queue, in words that follow "waited"."""
 
 
 @dataclass(frozen=True)
 class Visit:
-    """A packet at a router. Times are cycles; those of a router with a speedup may have fractions."""
+    """The visit of a packet to a router. Times are in cycles; they may be fractions in a router with a speedup."""
 
     router: int
     router_name: str | None
-    """What the router is called, in networks with names; so with the ports."""
+    """The name of the router, in networks with names. Ports have names there, too."""
     input: int
-    """Input port by which it came."""
+    """Input port at which it arrived."""
     input_name: str | None
     link: str
-    """Class of the link that leads there; `endpoint` where packets come from their source."""
+    """Class of the link to that port; `endpoint` for packets that come from their source."""
     queue: int
-    """Queue of that port: the virtual channel, where queues are these."""
+    """Queue of the input port: the virtual channel, if queues are virtual channels."""
     entered: float
-    """Its head entered the queue."""
+    """When its head entered the queue."""
     waited: Mapping[Wait, float]
-    """Cycles that its head waited, by reason; they add up to the time from `entered` to `left`."""
+    """Cycles that its head waited, by reason. They add up to the time from `entered` to `left`."""
     left: float | None
-    """Its head was granted the crossbar; `None` if it is still there."""
+    """When its head was granted the crossbar; `None` if it is still in the queue."""
     tail: float | None
-    """Its tail was."""
+    """When its tail was granted the crossbar."""
     output: int | None
-    """Output port that it took, or is to take."""
+    """Output port that it took or is about to take."""
     output_name: str | None
     vc: int | None
     """Virtual channel beyond that port."""
@@ -60,30 +60,30 @@ class Visit:
 
 @dataclass(frozen=True)
 class Journey:
-    """A packet from its source to its destination. Times are cycles."""
+    """The journey of a packet from its source to its destination. Times are in cycles."""
 
     source: int
     source_name: str | None
-    """What the endpoint is called, in networks with names; so with the destination."""
+    """The name of the source, in networks with names. The destination has a name there, too."""
     number: int
-    """Its number among the packets of its source, from 0."""
+    """Number of the packet among the packets of its source, from 0."""
     destination: int
     destination_name: str | None
     size: int
-    """In phits."""
+    """Size in phits."""
     flits: int
     generated: float
     sent: float
-    """Its source began to send it."""
+    """When its source began to send it."""
     end: float | None
-    """Its tail came to the destination, or it was lost; `None` if it was on its way when the run ended."""
+    """When its tail arrived or was lost; `None` if it was on its way when the run ended."""
     lost: bool
-    """It was lost over a link that has broken."""
+    """Whether it was lost on a link that failed."""
     visits: tuple[Visit, ...]
 
     @property
     def latency(self) -> float | None:
-        """Cycles from generation to the end."""
+        """Cycles from the generation of the packet to its end."""
         return None if self.end is None else self.end - self.generated
 
     @property
@@ -92,11 +92,11 @@ class Journey:
         return {why: sum(visit.waited[why] for visit in self.visits) for why in WAITS}
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as one JSON object."""
+        """The journey as one JSON object."""
         return asdict(self) | {"latency": self.latency}
 
     def table(self) -> "pl.DataFrame":
-        """The visits as a table; of `waited` a column for each reason."""
+        """The visits as a table, with a column for each reason in `waited`."""
         import polars as pl
 
         rows = [{**asdict(visit), **{f"waited_{why}": visit.waited[why] for why in WAITS}} for visit in self.visits]
@@ -113,15 +113,16 @@ def trace_packet(
 ) -> list[Journey]:
     """Follows packets through a network of input-queued routers, in the order of their generation.
 
-    These are `count` packets of endpoint `source` from `number` on, counted from 0 in the order in which it sends them,
-    warm-up included. Without `source` they are the `count` packets with the highest latency of all that arrive in the
-    measured time. To look changes nothing: packets go the ways that they go in `phit.run`.
+    With `source`, these are `count` packets of that endpoint, starting with packet `number`. Packets are counted from 0
+    in the order in which the endpoint sends them, warm-up included. Without `source`, they are the `count` packets with
+    the highest latency among those that arrive in the measured time. Observation changes nothing: packets take the
+    paths that they take in `phit.run`.
 
-    It is meant for small networks: the network stands still in every tick to be looked at.
+    Use it for small networks: it inspects the whole network in every tick.
 
     Raises:
         InputError: the document cannot be read, or is no scenario, or a number is negative.
-        ScenarioError: the scenario cannot be simulated, has other routers, no such endpoint, or no such packet.
+        ScenarioError: the scenario cannot be simulated, has routers of another kind, or has no such endpoint or packet.
         SimulationError: the run comes to a deadlock.
     """
     for name, value, least in (("source", source, 0), ("number", number, 0), ("count", count, 1)):
@@ -129,7 +130,7 @@ def trace_packet(
             raise InputError(f"{name} = {value}: expected a whole number of at least {least}")
     document = load(scenario)
     if "sweep" in document:
-        raise InputError("sweep: this document is an experiment of several points; packets are of one scenario")
+        raise InputError("sweep: this document is an experiment of several points; trace packets of one scenario")
     leave_out(document)
     with located(document):
         try:

@@ -1,37 +1,37 @@
-"""What the processes of one run say to one another, and what carries it."""
+"""Messages between the processes of one run (letters), and the transport that carries them."""
 
 from collections.abc import Sequence
 from typing import Protocol
 
 FLAG = "--mpi"
-"""Of `phit run`: it is one process of a job."""
+"""Option of `phit run`: this process belongs to an MPI job."""
 
 DATA, FAILED = 0, 1
-"""What a letter is: what it should be, or the words of a process that has failed."""
+"""Kinds of letters: data, or the error message of a process that has failed."""
 
 LARGEST = 1 << 30
-"""Bytes of a message of MPI: longer letters are cut."""
+"""Maximum number of bytes of an MPI message; longer letters are divided."""
 
 Letter = bytes | bytearray
 
 
 class Transport(Protocol):
-    """What carries letters."""
+    """Carries letters between processes."""
 
     rank: int
     """The number of this process, from 0."""
     count: int
-    """How many processes there are."""
+    """The number of processes."""
     beside: int
-    """How many of them share the memory of this one's machine, itself included."""
+    """The number of processes that share the memory of this machine, this one included."""
 
     def round(self, letters: Sequence[Letter], kind: int) -> list[tuple[int, bytearray]]:
-        """Hands every process its letter, and returns by process the kind and the letter that came from it.
+        """Sends each process its letter and returns, by process, the kind and the letter that came from it.
 
-        Those letters are valid until the next round, which may use their memory again.
+        The returned letters are valid until the next round, which may reuse their memory.
         """
         ...
 
     def idle(self) -> None:
-        """Waits for the first process, and leaves the processor to others."""
+        """Waits for the first process without occupying the core."""
         ...

@@ -1,10 +1,10 @@
 """One run on many machines: the processes of an MPI job simulate one network together.
 
-`mpirun -n 4 phit run FILE --mpi` does it from the command line. In Python every process calls `join`; the first goes on
-with `phit.run(..., among=job)`, and the others `Job.serve` it until it ends.
+From the command line, use `mpirun -n 4 phit run FILE --mpi`. In Python every process calls `join`. The first process
+then calls `phit.run(..., among=job)`, and the others call `Job.serve` until it ends.
 
-What processes say to one another are rounds: in each, every process has a letter of bytes for every other, and takes
-one from every other. A process that fails says so in the next round, so that no other waits for it.
+Processes communicate in rounds: in each round, every process sends a letter of bytes to every other one. A process that
+fails says so in the next round, so that no other process waits for it.
 """
 
 import json
@@ -30,18 +30,21 @@ Progress = Callable[[int, int], None]
 
 
 class Elsewhere(Exception):  # noqa: N818
-    """Another process has failed."""
+    """Another process of the job has failed."""
 
     def __init__(self, process: int, words: str) -> None:
         super().__init__(f"process {process}: {words}")
 
 
 class Job:
-    """The processes of a job, as one of them sees them.
+    """The processes of a job, seen from one of them.
 
-    `costs` has for each process what the last run has cost it: `cpu_seconds`, of which `exchange_seconds` in exchanges,
-    waiting for others included where MPI waits busily; `peak_memory_bytes`; and `sent_bytes`, which went to other
-    processes in so many `rounds`. Only the first process has them.
+    `costs` has the cost of the last run for each process, and only in the first process:
+
+    - `cpu_seconds`, and the `exchange_seconds` of them that were spent in exchanges. These include waiting for other
+      processes if MPI waits busily;
+    - `peak_memory_bytes`;
+    - `sent_bytes`, the bytes sent to other processes, and the number of `rounds`.
     """
 
     def __init__(self, transport: Transport) -> None:
@@ -52,7 +55,9 @@ class Job:
         self._exchanging = 0.0
 
     def exchange(self, letters: Sequence[Letter]) -> list[bytearray]:
-        """A letter for each process, by its number, for one from each; these are valid until the next exchange.
+        """Sends a letter to each process, by its number, and returns one from each.
+
+        They are valid until the next exchange.
 
         Raises:
             Elsewhere: another process has failed.
@@ -70,7 +75,7 @@ class Job:
     def run(
         self, scenario: str, *, threads: int = 1, progress: Progress | None = None, memory: int | None = None
     ) -> str:
-        """Runs a scenario (JSON text) as `_phit.run` does, in all processes: for the first one alone.
+        """Runs a scenario (JSON text) in all processes, as `_phit.run` does. Only the first process may call it.
 
         Raises:
             InputError: the scenario names a Python function.
@@ -82,9 +87,9 @@ class Job:
         cores = machine.cores()
         if cores < min(threads, os.cpu_count() or 1):
             words = (
-                f"the launcher has tied a process of {threads} threads to {cores} {'core' if cores == 1 else 'cores'}"
+                f"the launcher has bound a process of {threads} threads to {cores} {'core' if cores == 1 else 'cores'}"
             )
-            warnings.warn(f"{words}; `mpirun --bind-to none` leaves it all", stacklevel=2)
+            warnings.warn(f"{words}; `mpirun --bind-to none` gives it all cores", stacklevel=2)
         self.costs = []
         self._ask({"scenario": scenario, "threads": threads, "limited": memory is not None})
         try:
@@ -93,19 +98,22 @@ class Job:
             raise SimulationError(str(error)) from None
 
     def serve(self) -> int:
-        """Takes part in whatever the first process runs, until it ends; returns the exit status that it ends with."""
+        """Takes part in the runs of the first process until that ends. Returns the exit status that it gives."""
         with _later() as look:
             while True:
                 self._transport.idle()
                 order: dict[str, Any] = json.loads(self.exchange([b""] * self.count)[0])
                 if "status" in order:
                     return int(order["status"])
-                # What fails here the first process has been told, and tells the user.
+                # The first process has received the error and reports it to the user.
                 with suppress(Exception, KeyboardInterrupt):
                     self._simulate(order["scenario"], order["threads"], look, order["limited"])
 
     def end(self, status: int = 0) -> None:
-        """Ends the other processes, with this exit status: for the first one, when there is nothing left to run."""
+        """Ends the other processes with this exit status.
+
+        Only the first process may call it, when nothing is left to run.
+        """
         if self.rank == 0:
             self._ask({"status": status})
 
@@ -114,7 +122,7 @@ class Job:
             self.exchange([json.dumps(order).encode()] * self.count)
 
     def _simulate(self, scenario: str, threads: int, progress: Progress | None, limited: bool) -> str | None:
-        """Takes part in a run; the answer, in the first process."""
+        """Takes part in a run. Returns the answer in the first process."""
         with _later() as look:
 
             def tell(done: int, planned: int) -> None:
@@ -151,7 +159,10 @@ class Job:
 
 @contextmanager
 def _later() -> Iterator[Progress]:
-    """Signals that would end the process wait while it lasts, for what it yields: no round is left in the middle."""
+    """Defers signals that would end the process, so that no round is left half-way.
+
+    The context yields a progress callback, which raises deferred signals between rounds.
+    """
     received: list[tuple[int, Any]] = []
     if threading.current_thread() is not threading.main_thread():
         yield lambda done, planned: None  # noqa: ARG005
@@ -189,7 +200,7 @@ _joined: Job | None = None
 
 
 def join() -> Job:
-    """The job that this process was started in, by `mpirun` or a scheduler; of one process if it was in none.
+    """The job in which `mpirun` or a scheduler started this process; a job of one process if there is none.
 
     Raises:
         InputError: `mpi4py` is not installed, or finds no MPI.
@@ -199,13 +210,13 @@ def join() -> Job:
         try:
             from phit.running.mpi_transport import World
         except (ImportError, RuntimeError) as error:
-            words = "expected the extra phit[mpi] to be installed, and an MPI that it finds"
+            words = "expected the extra phit[mpi] and an MPI library to be installed"
             raise InputError(f"{FLAG}: {words} ({one_line(error)})") from None
         _joined = Job(World())
     return _joined
 
 
 def end(status: int) -> None:
-    """Ends the other processes of the job that this one has joined, if it is the first."""
+    """Ends the other processes of the job that this process has joined, if it is the first of them."""
     if _joined is not None:
         _joined.end(status)

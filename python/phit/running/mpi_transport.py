@@ -1,4 +1,4 @@
-"""Letters that MPI carries, as buffers of bytes."""
+"""Sends letters by MPI, as buffers of bytes."""
 
 import time
 from collections.abc import Sequence
@@ -8,15 +8,20 @@ from mpi4py import MPI
 from phit.running.letters import LARGEST, Letter
 
 IDLE_SECONDS = 0.005
-"""Between two looks, of a process that waits for something to do."""
+"""Seconds between two checks while a process waits for work."""
 
 SPIN_SECONDS, NAP_SECONDS = 0.001, 0.0001
-"""How long a process looks for a letter without a pause, as MPI itself does, and the pauses after that. Processes of a
-run compute for about equal times; where one is behind by more than that, another may need the core."""
+"""Seconds for which a process polls for a letter without a pause, as MPI itself does, and the pauses after that.
+
+The processes of a run compute for about equal times. If one is later than that, another process may need the core.
+"""
 
 LONG = 1 << 14
-"""Letters of so many bytes come into memory that stays: the system would have to clear what is new. Between two of them
-there are short ones, for which they would be given back."""
+"""Minimum number of bytes of a long letter.
+
+Long letters reuse their memory, because the system clears new memory. Short letters do not: between two long ones they
+would free it.
+"""
 
 
 class World:
@@ -29,7 +34,7 @@ class World:
         self.beside = near.Get_size()
         near.Free()
         self._long = [bytearray() for _ in range(self.count)]
-        """By process the last long letter that came from it."""
+        """The last long letter of each process."""
 
     def round(self, letters: Sequence[Letter], kind: int) -> list[tuple[int, bytearray]]:
         """See `phit.running.letters.Transport.round`."""
@@ -51,7 +56,7 @@ class World:
             time.sleep(IDLE_SECONDS)
 
     def _receive(self, process: int) -> tuple[int, bytearray]:
-        """The letter of a process, which ends with a message that is not full."""
+        """The letter of a process. Its last message is not full."""
         letter, begin = self._long[process], 0
         while True:
             message, status = self._awaited(process)
@@ -67,7 +72,7 @@ class World:
             begin = end
 
     def _awaited(self, process: int) -> tuple[MPI.Message, MPI.Status]:
-        """The next message of a process, when it has come."""
+        """The next message of a process, once it has arrived."""
         status, begin = MPI.Status(), time.perf_counter()
         while (message := self._all.Improbe(source=process, status=status)) is None:
             if time.perf_counter() - begin > SPIN_SECONDS:
@@ -76,12 +81,12 @@ class World:
 
 
 def _lengthen(letter: bytearray, length: int) -> None:
-    """Makes room for so many bytes."""
+    """Extends the buffer to `length` bytes."""
     if (missing := length - len(letter)) > 0:
         letter.extend(bytes(missing))
 
 
 def pieces(letter: Letter) -> list[memoryview]:
-    """A letter in messages, of which the last one is not full."""
+    """A letter divided into messages, of which the last is not full."""
     view = memoryview(letter)
     return [view[start : start + LARGEST] for start in range(0, len(letter) + 1, LARGEST)]

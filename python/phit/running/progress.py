@@ -15,14 +15,14 @@ from phit.base.text import plain
 from phit.document.experiment import Point, heading, label
 
 SILENCE = 5.0
-"""Seconds after which somebody who waits is told something."""
+"""Seconds after which somebody who waits gets a line on a terminal."""
 
 QUIET = 10.0
-"""The same where a log keeps every line."""
+"""Seconds between two lines where a log keeps every line."""
 
 
 class Reporter:
-    """Follows a list of points; this one says nothing."""
+    """Follows the progress of a list of points. This base class reports nothing."""
 
     def __init__(self) -> None:
         self.points: list[Point] = []
@@ -41,35 +41,35 @@ class Reporter:
         self.close()
 
     def checking(self, number: int) -> None:
-        """So many points have been looked at: a line every few seconds, where there are many."""
+        """Reports that `number` points have been checked, with a line every few seconds."""
         now = time.monotonic()
         if now - self._told > SILENCE:
             self._told = now
             self.say(f"{number:,} points checked")
 
     def say(self, message: str) -> None:
-        """A line on what is being done."""
+        """Reports what is being done."""
 
     def begin(self, name: str, points: list[Point], kept: int) -> None:  # noqa: ARG002
-        """The points that are about to run, and how many others are there already."""
+        """Receives the points that are about to run, and the number of points that are already kept."""
         self.points = points
         self._start = time.monotonic()
 
     def shares(self, shares: Mapping[int, float]) -> None:
-        """Which share of points that are running is done, by position."""
+        """Receives the share that is done of each running point, by position."""
         self._shares.update(shares)
 
     def finished(self, index: int, point: Point, summary: dict[str, Any] | None) -> None:  # noqa: ARG002
-        """One point is done (without a summary: it failed)."""
+        """Receives one finished point; without a summary, it failed."""
         self._shares.pop(index, None)
         self._ended.append(index)
         self.finished_points += 1
 
     def warn(self, message: str) -> None:
-        """Something that a person should know."""
+        """Reports a warning."""
 
     def close(self) -> None:
-        """No more will come."""
+        """Ends the report."""
 
     @property
     def fraction(self) -> float:
@@ -82,14 +82,14 @@ class Reporter:
 
     @cached_property
     def _work(self) -> float:
-        """Of all points: told when it is asked for first, as that takes some time of each."""
+        """Expected work of all points, computed on first use, because each point takes some time."""
         return sum(point.work for point in self.points)
 
     @property
     def left(self) -> str:
-        """Expected time left, once there is something to tell it from."""
+        """Expected time left, as soon as there is a basis for an estimate."""
         elapsed = time.monotonic() - self._start
-        # What is over within a moment is not estimated: that would take longer.
+        # A short sweep is not estimated: the estimate would take longer than the sweep.
         fraction = self.fraction if elapsed >= 1 else 0.0
         if fraction <= 0:
             return "estimating"
@@ -102,7 +102,7 @@ def describe(point: Point) -> str:
 
 
 def outcome(summary: dict[str, Any] | None) -> str:
-    """What came out of a point, in words."""
+    """The result of a point in words."""
     if summary is None:
         return "failed"
     accepted, latency = readable(summary.get("accepted_load")), readable(summary.get("latency_mean"))
@@ -110,7 +110,7 @@ def outcome(summary: dict[str, Any] | None) -> str:
 
 
 class PlainReporter(Reporter):
-    """One line per point on standard error, and one now and then while none has finished."""
+    """Writes one line for each point to standard error, and one now and then while none has finished."""
 
     def shares(self, shares: Mapping[int, float]) -> None:
         super().shares(shares)
@@ -143,7 +143,7 @@ def line(text: str) -> None:
 
 
 class RunLines:
-    """Progress of a single run as plain lines, one now and then. Call it with cycles done and planned."""
+    """Progress of a single run as plain lines, one now and then. Call it with the cycles done and planned."""
 
     def __init__(self) -> None:
         self._start = self._told = time.monotonic()
@@ -166,9 +166,9 @@ class RunLines:
 
 @contextmanager
 def waiting(what: str) -> Iterator[Callable[[str], None]]:
-    """Says on standard error what goes on and for how long already, while it lasts and takes more than a moment.
+    """Reports on standard error what goes on and for how long, if it takes more than a moment.
 
-    What is yielded is told what is done now. How long it will take nobody knows.
+    The context yields a function that changes the reported words. The time left is unknown.
     """
     now = [what]
     over = threading.Event()
@@ -198,4 +198,4 @@ def waiting(what: str) -> Iterator[Callable[[str], None]]:
 
 
 ERASE = "\x1b[2K"
-"""Empties the line of a terminal."""
+"""Clears the line of a terminal."""

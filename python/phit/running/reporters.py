@@ -1,4 +1,4 @@
-"""Which progress is shown: what fits standard error."""
+"""Chooses the form of progress reports for standard error."""
 
 import sys
 import time
@@ -10,12 +10,12 @@ from phit.document.experiment import Point
 from phit.running.progress import PlainReporter, Reporter, RunLines, line
 
 if TYPE_CHECKING:
-    # It takes longer to import than many commands take.
+    # This module takes longer to import than many commands take.
     from phit.running.bars import RunBar
 
 
 class NotebookReporter(Reporter):
-    """A bar below the cell of a notebook."""
+    """A progress bar below the cell of a notebook."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -65,7 +65,7 @@ class NotebookReporter(Reporter):
 
 
 def reporter(show: bool) -> Reporter:
-    """The reporter that fits standard error, or a silent one."""
+    """The reporter for the current standard error, or a silent one."""
     if not show:
         return Reporter()
     if _in_notebook():
@@ -80,7 +80,7 @@ def reporter(show: bool) -> Reporter:
 
 
 def run_progress() -> "RunBar | RunLines":
-    """What shows the progress of a single run on standard error."""
+    """A callback that shows the progress of a single run on standard error."""
     if not sys.stderr.isatty():
         return RunLines()
     from phit.running.bars import RunBar

@@ -1,4 +1,4 @@
-"""One run."""
+"""Runs one scenario."""
 
 import warnings
 from collections.abc import Callable, Mapping
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 def unmeasured(summary: Mapping[str, Any]) -> str:
-    """That a trace lies outside of what was measured, in words; empty if it does not."""
+    """A warning if a trace lies outside the measured cycles; empty otherwise."""
     trace = summary["scenario"].get("traffic", {}).get("trace")
     if not trace or summary.get("packets") != 0:
         return ""
     first, last, start = trace[0][0], trace[-1][0], summary["warmup_cycles"]
     return (
-        f"traffic.trace: no packet of it was measured: its messages are of the cycles {first:,} to {last:,}, and "
-        f"measure.warmup and measure.cycles measure those from {start:,} to {start + summary['cycles']:,}"
+        f"traffic.trace: no packet was measured: the messages are from cycles {first:,} to {last:,}, but "
+        f"measure.warmup and measure.cycles measure cycles {start:,} to {start + summary['cycles']:,}"
     )
 
 
@@ -42,17 +42,17 @@ def run(
     """Simulates one scenario: the path of a TOML or JSON file, or the document itself.
 
     The result does not depend on `threads`. `progress(cycles_done, cycles_planned)` is called a few times a second. A
-    network that is expected to take more memory than the machine has left is refused, unless `force` is true. With
-    `among`, the processes of an MPI job simulate it together (`phit.mpi`), each with so many threads.
+    network that is expected to exceed the free memory of the machine is refused, unless `force` is true. With `among`,
+    the processes of an MPI job simulate the scenario together (`phit.mpi`), with `threads` threads each.
 
-    What Ctrl-C leaves of the measurement is the attribute `partial` of the `KeyboardInterrupt`: a `Result` of the
-    cycles up to there, whose ``["stopped"]`` is true; `None` if there is nothing yet.
+    After Ctrl-C, the `KeyboardInterrupt` has an attribute `partial`: a `Result` of the cycles measured so far, whose
+    ``["stopped"]`` is true, or `None` if nothing was measured.
 
     Raises:
         ScenarioError: the scenario cannot be simulated, or needs more memory than there is.
-        InputError: the document cannot be read, or is no scenario, or names a Python function that cannot be compiled
+        InputError: the document cannot be read or is no scenario, or it names a Python function that cannot be compiled
             or may not be executed (`trust_python`).
-        SimulationError: the run came to a deadlock, or its program can never end, or a Python function has raised.
+        SimulationError: the run came to a deadlock, its program can never end, or a Python function raised an error.
     """
     document = load(scenario)
     if "sweep" in document:
@@ -69,7 +69,7 @@ def run(
             error.partial = None if found is None else Result.of_answer(found)  # type: ignore[attr-defined]
             raise
         except RuntimeError as error:
-            # What a valid scenario runs into: a deadlock, or a program that can never end.
+            # A valid scenario failed during the run: by a deadlock, or because its program can never end.
             raise SimulationError(str(error)) from None
     if words := unmeasured(result.summary):
         warnings.warn(words, stacklevel=2)

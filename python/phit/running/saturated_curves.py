@@ -1,4 +1,4 @@
-"""The largest sustained load of every curve of an experiment: saturation as a result that can be swept."""
+"""The largest sustained load of every curve of an experiment."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -24,25 +24,25 @@ if TYPE_CHECKING:
 
 
 SATURATION = "saturation.parquet"
-"""The table in a results folder."""
+"""The file of the table in a results folder."""
 
 SUSTAINED, NOT_SUSTAINED = "sustained", "not sustained"
 
 
 @dataclass
 class Curve:
-    """One curve of an experiment: what its points share but the load and the seed."""
+    """One curve of an experiment: points that share everything except the load and the seed."""
 
     values: Values
     seeds: list[int]
     search: Search
     work: float
-    """Expected work of its longest run, by which shards are balanced."""
+    """Expected work of the longest run of the curve, by which shards are balanced."""
     latencies: dict[float, float | None] = field(default_factory=dict)
 
     @property
     def hash(self) -> str:
-        """What tells curves of equal work apart."""
+        """Identity of a curve, which orders curves of equal work."""
         return canonical(self.values)
 
     @property
@@ -67,27 +67,27 @@ def saturations(
 ) -> "pl.DataFrame":
     """Finds the largest load that each curve of an experiment sustains.
 
-    A curve is what the sweep makes of everything but the load, whose swept values are not used. All curves are looked
-    at together: each round tries one load of each, on as many processes as there are.
+    A curve is one combination of all swept keys except the load; the swept values of the load are ignored. All curves
+    are searched together: each round tries one load of each, in as many processes as there are.
 
     Args:
-        experiment: path of a TOML or JSON file, a document, or an `Experiment`; without a sweep it is one curve.
+        experiment: path of a TOML or JSON file, a document, or an `Experiment`. Without a sweep, it is one curve.
         out: results folder. It keeps all runs, which are not repeated, and the table as `saturation.parquet`.
-        rule: which loads are tried and when one is sustained: as the arguments of `saturate`.
-        seeds: runs of each load, where the sweep has no seeds.
-        workers: as of `sweep`.
-        executor: as of `sweep`.
+        rule: which loads are tried, and when a load is sustained. See the arguments of `saturate`.
+        seeds: runs of each load, if the sweep has no seeds.
+        workers: see `sweep`.
+        executor: see `sweep`.
         progress: show progress on standard error.
-        settings: as of `sweep`.
-        force: as of `sweep`.
-        shard: only this part of the curves, as "3/64", in a folder of its own. When `merge` has put the folders
-            together, the same call without a shard finds all runs there.
-        cluster: as of `sweep`.
+        settings: see `sweep`.
+        force: see `sweep`.
+        shard: search only this part of the curves, such as "3/64", with a results folder of its own. After `merge` has
+            combined the folders, the same call without a shard finds all runs there.
+        cluster: see `sweep`.
 
     Returns:
-        One row per curve: its swept keys; `sustained`, the largest load that is sustained, null if the first one is
-        not; `not sustained`, the smallest load known not to be, null if the last one is sustained; `latency_mean` at
-        the sustained load, the greatest of its seeds, in cycles; `loads`, how many were tried.
+        One row per curve: its swept keys; `sustained`, the largest load that is sustained, null if the first is not;
+        `not sustained`, the smallest load known not to be sustained, null if the last is sustained; `latency_mean` at
+        the sustained load, in cycles, the greatest of all seeds; `loads`, the number of loads tried.
     """
     if not isinstance(experiment, Experiment):
         experiment = Experiment.read(experiment, settings)
@@ -105,14 +105,14 @@ def saturations_of(
     progress: bool,
     force: bool,
 ) -> "pl.DataFrame":
-    """What `saturations` does, where `asked` says."""
+    """Implements `saturations`; `asked` says where points run."""
     import polars as pl
 
     if seeds < 1:
         raise InputError(f"seeds (--seeds) = {seeds}: expected a whole number, 1 or more")
     where = asked.where(experiment.cluster)
     curves = _curves(experiment, rule, seeds)
-    # It is curves that are shared out: their points follow one another.
+    # Shards divide curves, not points: the points of a curve depend on one another.
     if where.shard is not None:
         curves, where = where.shard.share(curves), replace(where, shard=None)
     while trying := [curve for curve in curves if curve.search.load is not None]:
@@ -130,7 +130,7 @@ def saturations_of(
 
 
 def _curves(experiment: Experiment, rule: Rule, seeds: int) -> list[Curve]:
-    """The curves, each checked at its largest load before anything runs."""
+    """The curves. Each is checked at its largest load before anything runs."""
     found: dict[str, tuple[Values, list[int]]] = {}
     for values in experiment.combinations():
         own = {key: value for key, value in values.items() if key not in (KEY, SEED)}
@@ -185,7 +185,7 @@ def _values(curve: Curve, experiment: Experiment) -> list[Values]:
 def _words(curve: Curve) -> str:
     found = curve.search.found
     if found.sustained is None:
-        return f"not even {found.saturated:.4g} is sustained"
+        return f"the first load, {found.saturated:.4g}, is not sustained"
     return f"{found.sustained:.4g} is sustained" + (
         "" if found.saturated is None else f", {found.saturated:.4g} is not"
     )

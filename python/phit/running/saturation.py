@@ -1,4 +1,4 @@
-"""The largest sustained load of a scenario: on a grid of loads, or by bisection."""
+"""The largest sustained load of a scenario, searched on a grid or by bisection."""
 
 import math
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -19,16 +19,16 @@ from phit.store.result import Result
 KEY = "traffic.load"
 
 LONGER = 5
-"""By what runs are longer that are repeated because shorter ones were not known to be steady."""
+"""Factor by which a run is repeated longer if it was too short to show a steady state."""
 
 TIMES = ("measure.warmup", "measure.cycles")
-"""Keys that say how long a run is."""
+"""Keys for the length of a run."""
 
 ENDS = ("traffic.message.count", "traffic.requests.count")
-"""Keys with which a run ends by itself: no length of it makes it steady."""
+"""Keys that give a run an end: a longer run cannot make it steady."""
 
 FINEST = 1e-6
-"""The smallest step and tolerance."""
+"""Smallest step and tolerance."""
 
 
 @dataclass(frozen=True)
@@ -38,32 +38,32 @@ class Trial:
     load: float
     sustained: bool
     accepted: float
-    """Accepted over offered load, the least of all seeds."""
+    """Accepted over offered load, the smallest of all seeds."""
     latency: float | None
-    """Mean latency in cycles, the greatest of all seeds; `None` if nothing was delivered."""
+    """Mean latency in cycles, the greatest of all seeds; `None` if a seed delivered nothing."""
     steady: str | None = None
-    """Whether its runs show a steady state: "no" if one does not, or "unknown" if one is too short to tell."""
+    """Whether the runs show a steady state: "no" if one does not, "unknown" if one is too short to tell."""
     longer: int = 1
-    """By what warm-up and measurement were longer than the scenario's."""
+    """Factor by which warm-up and measurement were longer than in the scenario."""
     decided: bool = True
-    """False if longer runs of this load have followed."""
+    """False if longer runs of this load decide."""
 
 
 @dataclass(frozen=True)
 class Saturation:
-    """What was found."""
+    """The outcome of a search."""
 
     sustained: float | None
-    """The largest load that is sustained; `None` if the first one is not."""
+    """The largest load that is sustained; `None` if the first is not."""
     saturated: float | None
-    """The smallest load known not to be sustained; `None` if the last one is sustained."""
+    """The smallest load known not to be sustained; `None` if the last is sustained."""
     trials: list[Trial]
-    """In the order in which they were run."""
+    """The tried loads, in the order of the runs."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """Which loads are tried, and when one is sustained: the arguments of `saturate`."""
+    """Which loads are tried, and when a load is sustained: the arguments of `saturate`."""
 
     first: float = 0.05
     last: float = 1.0
@@ -88,7 +88,7 @@ class Rule:
 
     @property
     def latency(self) -> bool:
-        """Whether latency counts."""
+        """Whether the rule limits latency."""
         return self.latency_factor is not None or self.latency_limit is not None
 
     @property
@@ -106,7 +106,10 @@ class Rule:
         before: Sequence[Trial],
         longer: int = 1,
     ) -> Trial:
-        """What comes of a load: of runs of all seeds, `longer` than the scenario's, after the trials before."""
+        """The outcome of a load: of the `runs` of all seeds, which were `longer` times as long as the scenario's.
+
+        `before` are the earlier trials, whose first sets the limit of latency.
+        """
         accepted = min(_share(scenario, summary) for scenario, summary in runs)
         found = [summary.get("steady") for _, summary in runs]
         steady = next((word for word in ("no", "unknown", "yes") if word in found), None)
@@ -118,12 +121,12 @@ class Rule:
         repeated = longer < LONGER and not any(_ends(scenario) for scenario, _ in runs)
         if lasting and steady in ("no", "unknown") and repeated:
             return Trial(load, False, accepted, latency, steady, longer, decided=False)
-        # A latency that falls is no loss: queues that have grown by chance become shorter.
+        # A falling latency is no sign of saturation: queues that had grown by chance become shorter.
         growing = steady == "no" and accepted < 1
         return Trial(load, lasting and not growing, accepted, latency, steady, longer)
 
     def _longest(self, trials: Sequence[Trial]) -> float:
-        """The greatest mean latency after these trials, in cycles."""
+        """The largest allowed mean latency in cycles, given the earlier trials."""
         limits = [] if self.latency_limit is None else [self.latency_limit]
         if self.latency_factor is not None and trials and trials[0].latency is not None:
             limits.append(self.latency_factor * trials[0].latency)
@@ -144,33 +147,33 @@ def saturate(
     tell: Callable[[Trial], None] = lambda _: None,
     force: bool = False,
 ) -> Saturation:
-    """Finds the largest load that a scenario sustains. Of the curves of an experiment `saturations` finds it.
+    """Finds the largest load that a scenario sustains. `saturations` finds it for every curve of an experiment.
 
-    Runs that accept enough, but are not steady or too short to tell, are repeated with five times the warm-up and five
-    times the cycles, which then decide; those of a given number of messages or requests are not, as they end. A load
-    is sustained if every seed
+    Runs that accept enough, but are not steady or are too short to tell, are repeated with five times the warm-up and
+    five times the cycles; the longer runs decide. Runs of a given number of messages or requests are not repeated,
+    because they end by themselves. A load is sustained if every seed
 
-    * accepts at least `share` of what is offered, or, if packets are counted by generation, delivers all of them;
-    * does not accept less than is offered with a trend of its mean latency: queues would still grow;
-    * with `latency_factor`, has a mean latency of at most so many times the first load's, which is the greatest of
-      its seeds;
-    * with `latency_limit`, has a mean latency of at most so many cycles.
+    * accepts at least `share` of the offered load, or, if packets are counted by generation, delivers all of them;
+    * does not accept less than the offered load with a rising mean latency, because its queues would still grow;
+    * with `latency_factor`, has a mean latency of at most this factor times the mean latency at the first load, the
+      greatest of its seeds;
+    * with `latency_limit`, has a mean latency of at most `latency_limit` cycles.
 
-    Counted by generation, every load whose packets arrive in the end would be sustained: such a scenario needs one of
-    the rules for latency.
+    If packets are counted by generation, every load at which all packets finally arrive would be sustained. Such a
+    scenario needs one of the rules for latency.
 
     Args:
         scenario: the path of a TOML or JSON file, or the document itself; its own load is not used.
         first: smallest load.
         last: largest load.
-        step: if given, loads are tried upwards in such steps until one is not sustained; otherwise by bisection.
-        tolerance: how close bisection comes.
-        share: least accepted over offered load.
-        latency_factor: greatest mean latency over that of the first load.
-        latency_limit: greatest mean latency in cycles.
+        step: if given, loads are tried upwards in these steps until one is not sustained; otherwise by bisection.
+        tolerance: largest distance between the two ends of the bisection.
+        share: smallest accepted over offered load.
+        latency_factor: largest mean latency over the mean latency at the first load.
+        latency_limit: largest mean latency in cycles.
         seeds: runs of each load.
         tell: called with every load that was tried.
-        force: run also if more memory is expected to be needed than the machine has.
+        force: also run a scenario that is expected to need more memory than the machine has.
     """
     rule = Rule(first, last, step, tolerance, share, latency_factor, latency_limit)
     return saturation_of(load(scenario), rule, seeds, tell=tell, force=force)
@@ -179,7 +182,7 @@ def saturate(
 def saturation_of(
     document: Document, rule: Rule, seeds: int, *, tell: Callable[[Trial], None], force: bool
 ) -> Saturation:
-    """What `saturate` does, by a rule."""
+    """Implements `saturate` for a `Rule`."""
     _check("seeds (--seeds)", seeds, seeds >= 1, "a whole number, 1 or more")
     if "sweep" in document:
         raise InputError("sweep: this document is an experiment of several points; expected `phit.saturations`")
@@ -198,7 +201,7 @@ def _check(option: str, value: float, right: bool, expected: str) -> None:
 
 
 def check_last(document: Document, rule: Rule) -> None:
-    """Refuses what a later run would, before the first one has taken its time."""
+    """Refuses before the first run what the last load's run would refuse."""
     try:
         completed = complete(_loaded(document, rule.loads[-1]))
     except ScenarioError as error:
@@ -207,13 +210,13 @@ def check_last(document: Document, rule: Rule) -> None:
         raise
     if get_path(completed, "measure.count") == "generated" and not rule.latency:
         raise InputError(
-            'measure.count = "generated": a run ends when all packets are delivered, so that every load would be '
+            'measure.count = "generated": a run ends when all packets are delivered, so every load would be '
             "sustained; expected a rule for latency: latency_factor (--latency) or latency_limit (--latency-limit)"
         )
 
 
 class Search:
-    """Looks for the largest load that is sustained: gives a load to try until it is found."""
+    """Searches for the largest sustained load: names the next load to try until it is found."""
 
     def __init__(self, rule: Rule) -> None:
         self._rule = rule
@@ -223,10 +226,10 @@ class Search:
         self.load: float | None = next(self._steps)
         """The load to try next; `None` once it is found."""
         self.longer = 1
-        """By what warm-up and measurement of the runs to come are longer than the scenario's."""
+        """Factor by which warm-up and measurement of the next runs are longer than in the scenario."""
 
     def judge(self, runs: Sequence[tuple[Document, Mapping[str, Any]]]) -> Trial:
-        """Takes what runs of all seeds gave under this load: of each its scenario and its summary."""
+        """Receives the runs of all seeds under the current load: each with its scenario and its summary."""
         assert self.load is not None
         trial = self._rule.trial(self.load, runs, [trial for trial in self._trials if trial.decided], self.longer)
         self._trials.append(trial)
@@ -242,12 +245,12 @@ class Search:
 
     @property
     def found(self) -> Saturation:
-        """What was found."""
+        """The outcome of the search."""
         return Saturation(*self._ends, self._trials)
 
 
 Steps = Generator[float, bool, tuple[float | None, float | None]]
-"""Gives loads, is told whether each is sustained, and ends with the largest that is and the smallest that is not."""
+"""Yields loads, is told whether each is sustained, and returns the largest that is and the smallest that is not."""
 
 
 def _upwards(rule: Rule) -> Steps:
@@ -283,7 +286,10 @@ def _loaded(document: Document, value: float) -> Document:
 
 
 def times(document: Document, longer: int) -> dict[str, Any]:
-    """The keys of a scenario that make its run longer, with their values; a warm-up that the run finds is as it is."""
+    """Keys that make a run `longer` times as long, with their values.
+
+    A warm-up that the run determines is unchanged.
+    """
     if longer == 1:
         return {}
     given = {key: get_path(complete(document), key) for key in TIMES}
@@ -300,12 +306,12 @@ def _run(document: Document, search: "Search", seed: int, force: bool) -> Result
 
 
 def _ends(scenario: Document) -> bool:
-    """Whether a run has a given number of messages or requests, after which nothing comes."""
+    """Whether a run sends a given number of messages or requests and then ends."""
     return any(get_path(scenario, key) is not None for key in ENDS)
 
 
 def _share(scenario: Document, summary: Mapping[str, Any]) -> float:
-    """Accepted over offered load; a run that counts by generation is judged by whether it delivered everything."""
+    """Accepted over offered load. A run that counts by generation must deliver all packets instead."""
     if get_path(scenario, "measure.count") == "generated":
         return 1.0 if summary["converged"] else 0.0
     return float(summary["accepted_load"]) / float(summary["offered_load"]) if summary["offered_load"] else 1.0

@@ -1,4 +1,4 @@
-"""Shards of a sweep: the tasks of an array job share its points, each by itself, and all have about equal work."""
+"""Shards of a sweep: tasks of an array job share its points, with about equal work and without communication."""
 
 import heapq
 import re
@@ -10,11 +10,11 @@ from phit.base.errors import InputError
 from phit.base.text import quoted
 
 MOST = 1_000_000
-"""Most shards of one sweep."""
+"""Maximum number of shards of a sweep."""
 
 
 class Job(Protocol):
-    """What is shared: a point, or whatever else takes work."""
+    """The item that is shared: a point, or anything else with an expected work."""
 
     @property
     def work(self) -> float:
@@ -22,7 +22,7 @@ class Job(Protocol):
 
     @property
     def hash(self) -> str:
-        """What tells it from others of equal work."""
+        """Identity of the item, which orders items of equal work."""
 
 
 J = TypeVar("J", bound=Job)
@@ -30,10 +30,10 @@ J = TypeVar("J", bound=Job)
 
 @dataclass(frozen=True)
 class Shard:
-    """One of so many parts of a sweep."""
+    """One part of a sweep, of `of` parts."""
 
     number: int
-    """Counted from 1."""
+    """Number of the part, counted from 1."""
     of: int
 
     def __post_init__(self) -> None:
@@ -45,12 +45,12 @@ class Shard:
 
     @classmethod
     def parse(cls, text: "str | Shard") -> "Shard":
-        """The shard that `3/64` names: the third of 64."""
+        """The shard that a text names: `3/64` is the third of 64."""
         if isinstance(text, Shard):
             return text
         found = re.fullmatch(r"([0-9]{1,7})/([1-9][0-9]{0,6})", text)
         if found is None:
-            raise InputError(f"shard (--shard) = {quoted(text)}: expected NUMBER/OF, as 3/64")
+            raise InputError(f"shard (--shard) = {quoted(text)}: expected NUMBER/OF, such as 3/64")
         return cls(int(found[1]), int(found[2]))
 
     def share(self, points: Sequence[J]) -> list[J]:
@@ -60,12 +60,12 @@ class Shard:
 
 
 def shares(points: Sequence[Job], shards: int) -> list[list[int]]:
-    """Positions of the points of each shard: the longest first, each to the shard that has least so far.
+    """Positions of the points of each shard. In order of work, each point goes to the shard with the least work so far.
 
-    The same on every machine. (R. L. Graham, "Bounds on multiprocessing timing anomalies", 1969: the largest share is
-    at most 4/3 of what it could be.)
+    Every machine computes the same shards. The largest share is at most 4/3 of the optimum (R. L. Graham, "Bounds on
+    multiprocessing timing anomalies", 1969).
     """
-    # Of three digits: the last ones of an estimate are no reason for a point to change its place.
+    # Rounded to three digits, so that points do not move for the last digits of an estimate.
     work = [float(f"{point.work:.3g}") for point in points]
     order = sorted(range(len(points)), key=lambda i: (-work[i], points[i].hash))
     loads = [(0.0, shard) for shard in range(shards)]

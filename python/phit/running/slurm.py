@@ -1,8 +1,8 @@
-"""Runs points as array jobs of Slurm, which `submitit` submits.
+"""Runs points as array jobs of Slurm, submitted by `submitit`.
 
-A job is given a batch of points. It writes each answer to a file of its own as soon as it is there, a line for each,
-and this process reads what has come. A job that is lost (its node, its time, or somebody ended it) is submitted again
-with what it has not answered.
+A job gets a batch of points. It appends each answer as a line to its file as soon as a point ends, and this process
+reads new lines. A lost job (node failed, time over, or cancelled) is submitted again with the points that it has not
+answered.
 """
 
 import getpass
@@ -27,22 +27,22 @@ from phit.running.where import Cluster
 from phit.running.workers import Answer, Answers
 
 LOOK_SECONDS = 1.0
-"""Between two looks at what has come."""
+"""Seconds between two checks for new answers."""
 
 ASK_SECONDS = 5.0
-"""Between two questions to Slurm which jobs there are."""
+"""Seconds between two queries of Slurm for its jobs."""
 
 TRIES = 3
-"""Jobs that may be lost without an answer, one after another, before the point that they began with has failed."""
+"""Jobs that may be lost in succession without an answer, before the point that they began with counts as failed."""
 
 Batch = list[tuple[int, str]]
 """Points by number, each with its scenario."""
 
 
 def work_through(file: str, batch: Batch, force: bool) -> None:
-    """What a job does: runs its points and writes a line for each."""
+    """Runs the points of a job and writes a line for each."""
     with Path(file).open("a+", encoding="utf-8") as answers:
-        # Slurm may have put the job back into the queue: what it had answered stays, half a line goes.
+        # Slurm may have requeued the job: complete lines stay, an incomplete last line is removed.
         answers.seek(0)
         kept = [line for line in answers if line.endswith("\n")]
         answers.truncate(sum(len(line.encode()) for line in kept))
@@ -61,22 +61,22 @@ def work_through(file: str, batch: Batch, force: bool) -> None:
 
 @dataclass
 class _Job:
-    """A batch that was submitted, and how far it has come."""
+    """A batch that was submitted, and its progress."""
 
     file: Path
     left: dict[int, str]
     """Points without an answer."""
     name: str = ""
-    """Slurm's: 17_3."""
+    """Slurm's name of the job, such as 17_3."""
     read: int = 0
     """Bytes of the file that have been read."""
     absent: int = 0
-    """How often Slurm did not know it any more, one after another."""
+    """Queries in succession in which Slurm did not know the job."""
     tries: int = 1
     logs: list[str] = field(default_factory=list)
 
     def news(self) -> list[tuple[int, Answer | Exception]]:
-        """What has been answered since; a line that is not whole waits."""
+        """The answers since the last call; an incomplete line waits."""
         if not self.file.exists():
             return []
         with self.file.open("rb") as file:
@@ -102,9 +102,9 @@ def run_on_slurm(
     force: bool,
     say: Callable[[str], None],
 ) -> Answers:
-    """Runs scenarios as jobs of Slurm; `folder`, or else the working directory, is one that all nodes see.
+    """Runs scenarios as jobs of Slurm. All nodes must see `folder`, or else the working directory.
 
-    When this ends early, the jobs are cancelled.
+    If this generator ends early, the jobs are cancelled.
     """
     place = Path(tempfile.mkdtemp(prefix="jobs-", dir=folder or Path.cwd())).resolve()
     submitted = _Submitted(place, cluster, force)
@@ -135,7 +135,7 @@ class _Submitted:
         self._asked = time.monotonic()
 
     def submit(self, batches: Sequence[dict[int, str]], say: Callable[[str], None], tries: int = 1) -> None:
-        """Submits a job for each batch, all as one array."""
+        """Submits a job for each batch, all as one array job."""
         try:
             from submitit import SlurmExecutor
         except ImportError:
@@ -167,7 +167,7 @@ class _Submitted:
         say(f"slurm: {len(jobs)} jobs submitted, {made[0].job_id.split('_')[0]}")
 
     def answers(self, say: Callable[[str], None]) -> Iterator[tuple[int, Answer | Exception]]:
-        """The answers as they come, until all are there."""
+        """The answers in the order of their arrival, until all points have one."""
         while self._running:
             known = self._known()
             for job in list(self._running):
@@ -176,19 +176,19 @@ class _Submitted:
                     self._running.remove(job)
                 elif known is not None:
                     job.absent = 0 if job.name in known else job.absent + 1
-                    # Twice: between the end of a job and what it has written a file system may take its time.
+                    # Two queries, because a file system may show a job's output later than Slurm shows its end.
                     if job.absent >= 2:
                         yield from job.news()
                         yield from self._again(job, say)
             time.sleep(LOOK_SECONDS)
 
     def _again(self, job: _Job, say: Callable[[str], None]) -> Iterator[tuple[int, Answer | Exception]]:
-        """Submits what a lost job has left, or gives up the point that it cannot get past."""
+        """Submits the remaining points of a lost job again, or gives up a point with which several jobs were lost."""
         self._running.remove(job)
         if job.tries >= TRIES:
             point = min(job.left)
             del job.left[point]
-            words = f"{TRIES} jobs were lost with it, one after another; the last one's log is {job.logs[-1]}"
+            words = f"{TRIES} jobs in succession were lost with it; the log of the last is {job.logs[-1]}"
             yield point, SimulationError(words)
             job.tries = 0
         if job.left:
@@ -196,7 +196,7 @@ class _Submitted:
             self.submit([job.left], say, job.tries + 1)
 
     def _known(self) -> set[str] | None:
-        """The names of the jobs that Slurm still has; `None` if it was not asked, or does not answer."""
+        """The names of the jobs that Slurm still has; `None` between two queries, or if Slurm does not answer."""
         if time.monotonic() - self._asked < ASK_SECONDS:
             return None
         self._asked = time.monotonic()
@@ -208,7 +208,7 @@ class _Submitted:
         return {name.removesuffix("_N/A") for name in listed}
 
     def cancel(self) -> None:
-        """Cancels all jobs that are left."""
+        """Cancels all remaining jobs."""
         names = [job.name for job in self._running]
         if names:
             subprocess.run(["scancel", *names], capture_output=True, check=False)

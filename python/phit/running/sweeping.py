@@ -1,4 +1,4 @@
-"""Runs an experiment: every point once, kept as soon as it is there."""
+"""Runs an experiment: every point once, stored as soon as it ends."""
 
 import os
 from collections.abc import Callable, Iterable, Mapping
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C in a sweep. What had finished is kept; the message says where."""
+    """Ctrl-C in a sweep. Finished points are kept; the message says where."""
 
 
 def sweep(
@@ -46,16 +46,17 @@ def sweep(
 
     Args:
         experiment: path of a TOML or JSON file, a document, or an `Experiment`.
-        out: results folder. Points that it holds already are not run again. Without it results are only returned.
-        workers: processes of the default executor; one per core if not given, none besides this one if 1.
-        executor: what runs the points instead: "dask://host:port", the scheduler of a Dask cluster; "slurm", jobs of
-            Slurm; or any `concurrent.futures`-style executor.
+        out: results folder. Points that it already holds are not run again. Without a folder, results are only
+            returned.
+        workers: processes of the default executor; by default one per core. With 1, this process runs all points.
+        executor: runs the points instead. Either "dask://host:port", the scheduler of a Dask cluster; or "slurm", jobs
+            of Slurm; or any `concurrent.futures`-style executor.
         progress: show progress on standard error.
-        settings: ``dotted.key=value`` applied to the experiment first, as `--set` on the command line.
-        force: also run points that are expected to take more memory than the machine has; otherwise these fail.
-        shard: run only this part of the points, as "3/64": the third of 64 of about equal work. Shards may write to
-            one folder at the same time; the one that ends last makes the tables. `merge` puts folders together.
-        cluster: keys of `[cluster]`, which count before those of the experiment.
+        settings: ``dotted.key=value`` settings applied to the experiment first, as by `--set` on the command line.
+        force: also run points that are expected to need more memory than the machine has; without it they fail.
+        shard: run only this part of the points; "3/64" is the third of 64 with about equal work. Shards may write to
+            one folder at the same time; the last one to end makes the tables. `merge` combines separate folders.
+        cluster: keys of `[cluster]`, which override those of the experiment.
     """
     if not isinstance(experiment, Experiment):
         experiment = Experiment.read(experiment, settings)
@@ -66,7 +67,7 @@ def sweep(
 def sweep_into(
     experiment: Experiment, out: str | os.PathLike[str] | None, asked: Asked, *, progress: bool, force: bool
 ) -> "pl.DataFrame":
-    """What `sweep` does, where `asked` says."""
+    """Implements `sweep`; `asked` says where points run."""
     where = asked.where(experiment.cluster)
     return run_points(experiment, checked(experiment, progress), out, where, progress=progress, force=force)
 
@@ -89,10 +90,10 @@ def run_points(
     each: Callable[[Point, Answer], object] = lambda *_: None,
     force: bool = False,
 ) -> "pl.DataFrame":
-    """Runs given points as those of an experiment.
+    """Runs given points as points of an experiment.
 
-    The arguments are those of `sweep`; `where` says which processes run them, and `each` is told the answer of every
-    point that is run.
+    The arguments are those of `sweep`. `where` says which processes run the points, and `each` receives the answer of
+    every point that runs.
     """
     with reporter(progress) as report:
         shard = where.shard
@@ -105,16 +106,19 @@ def run_points(
 
 
 def consented(points: Iterable[Point], out: str | os.PathLike[str] | None) -> None:
-    """Refuses Python functions that may not be executed before anything is written.
+    """Refuses Python functions that may not be executed, before anything is written.
 
-    Of points that the folder `out` has nothing is executed.
+    Only points that the folder `out` does not hold are checked: no other is executed.
     """
     missing = points if out is None else lacking(Path(out), points)
     _ready(missing)
 
 
 def _ready(points: Iterable[Point]) -> None:
-    """Compiles the Python functions that points name, or refuses them; points that differ in the seed name the same."""
+    """Compiles the Python functions of points, or refuses them.
+
+    Points that differ in their seed only share functions.
+    """
     mechanisms.ready(point.text for point in {id(point.first or point): point for point in points}.values())
 
 
@@ -143,7 +147,7 @@ def _sweep(
                     report.finished(i, point, None)
                     continue
                 if results:
-                    # Processes of this machine have written its file.
+                    # Local processes have already written the answer's file.
                     add = results.added if where.local else results.add
                     rows[point.hash] = add(point, answer)
                 else:
@@ -153,7 +157,7 @@ def _sweep(
                     report.warn(f"{describe(point)}: {words}")
                 report.finished(i, point, answer["summary"])
     except KeyboardInterrupt:
-        # What is on disk counts, wherever between a point's end and its file the interruption came.
+        # The points on disk count: the interruption may have come between a point's end and its file.
         kept = len(points) - len(lacking(results.folder, points)) if results else len(rows)
         rest = f"kept in {results.folder}; the same command runs the rest" if results else "lost: no folder keeps them"
         raise Interrupted(f"interrupted: {kept} of {len(points)} points finished, {rest}") from None
@@ -167,14 +171,14 @@ def _sweep(
 
 
 def _processes(where: Where, points: list[Point]) -> int:
-    """How many processes of this machine run so many points: as many as asked for, by default one per core."""
+    """The number of local processes for these points: as requested, else one per core; at most one per point."""
     return min(where.workers or machine.cores(), len(points))
 
 
 def _run(
     points: list[Point], report: Reporter, where: Where, results: ResultsFolder | None, force: bool
 ) -> AbstractContextManager[Answers]:
-    # Among them are points whose files are damaged.
+    # These points include those whose files are damaged.
     _ready(points)
     executor, folder = where.executor, results.folder if results else None
     if executor == SLURM and points:
@@ -195,7 +199,7 @@ def _run(
         return closing(run_here(points, report.shares, keeper=keeper, force=force))
 
     def meanwhile() -> None:
-        """Makes a first table: to import what makes them takes as long as many points, and others run those now."""
+        """Makes a first table while other processes run points: the import of polars takes as long as many points."""
         parquet(points_frame([{"point": ""}]))
 
     return Workers(points, count, report.shares, keeper=keeper, force=force, meanwhile=meanwhile)

@@ -1,4 +1,4 @@
-"""Where points run: on this machine, on an executor, on a cluster, or as one shard of many."""
+"""Where points run: on this machine, on an executor, on a cluster, or as one of many shards."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -18,22 +18,22 @@ LOCAL, SLURM, DASK = "local", "slurm", "dask://"
 
 @dataclass(frozen=True)
 class Cluster:
-    """What is asked of a cluster: the table `[cluster]` of an experiment, and options."""
+    """Requests to a cluster: the table `[cluster]` of an experiment, and options."""
 
     partition: str | None = None
     account: str | None = None
     time: str = "1h"
-    """Longest time of a job. One that is ended there is submitted again with what it has not finished."""
+    """Longest time of a job. A job that reaches it is submitted again with the points that it has not finished."""
     memory: str | None = None
-    """Of a job, as "4GB"."""
+    """Memory of a job, as "4GB"."""
     batch: str = "5m"
-    """About how long a job lasts: so many points are put into one."""
+    """Intended duration of a job, which sets how many points it gets."""
     jobs: int = 256
-    """Most jobs that run at a time."""
+    """Maximum number of jobs at a time."""
 
     @classmethod
     def of(cls, *tables: Mapping[str, Any]) -> "Cluster":
-        """Of several tables, the later one counts where both say something."""
+        """The requests of several tables; a later table overrides earlier ones."""
         found: dict[str, Any] = {}
         for table in tables:
             for key, value in table.items():
@@ -70,7 +70,7 @@ class Where:
     """A `concurrent.futures` executor, or "local", "slurm" or "dask://host:port"."""
     cluster: Cluster = field(default_factory=Cluster)
     shard: Shard | None = None
-    """The part that is run."""
+    """The part of the points to run."""
 
     def __post_init__(self) -> None:
         name = self.executor
@@ -79,13 +79,13 @@ class Where:
 
     @property
     def local(self) -> bool:
-        """Whether they are processes of ours, on this machine."""
+        """Whether the points run in child processes on this machine."""
         return self.executor is None or self.executor == LOCAL
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What somebody asks for, by arguments or options."""
+    """Where points shall run, by arguments or options."""
 
     workers: int | None = None
     executor: "Executor | str | None" = None
@@ -93,7 +93,7 @@ class Asked:
     shard: Shard | str | None = None
 
     def where(self, *tables: Mapping[str, Any]) -> Where:
-        """Which processes that means, where these tables `[cluster]` count as far as nothing else is asked for."""
+        """The processes that run points. Keys of these `[cluster]` tables apply where no argument overrides them."""
         shard = None if self.shard is None else Shard.parse(self.shard)
         return Where(self.workers, self.executor, Cluster.of(*tables, self.cluster), shard)
 
@@ -102,4 +102,4 @@ HERE = Where()
 """One process per core of this machine."""
 
 ASKED = Asked()
-"""Nothing."""
+"""No requests: the defaults."""

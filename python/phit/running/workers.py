@@ -1,8 +1,8 @@
 """Processes of this machine that run the points of a sweep, and end with it however it ends.
 
-They are given points in batches, so that short points wait for nobody: as many as take about a second, fewer towards
-the end. Each point is kept by the process that has run it, as soon as it has finished; what it has come to is told a
-few times a second. A process that has nothing to do is given what another has not begun.
+Points are handed out in batches of about a second of work, and in smaller ones towards the end, so that short points do
+not wait for messages. The process that has run a point stores its result at once. It reports finished points a few
+times a second. An idle process gets points that another process has not begun.
 """
 
 import json
@@ -31,32 +31,32 @@ if TYPE_CHECKING:
     from phit.store.stored import Keeper
 
 Answer = dict[str, Any]
-"""What a run gives: `summary` and `tables`."""
+"""The answer of a run: `summary` and `tables`."""
 
 Answers = Generator[tuple[int, Answer | Exception], None, None]
-"""The answers of points as they come, each with the point's position."""
+"""Yields the answer of each point as it ends, with the position of the point."""
 
 Shares = Callable[[Mapping[int, float]], None]
-"""Told which share is done of points that are running, by position."""
+"""Receives the share that is done of each running point, by position."""
 
 BATCH_SECONDS = 1.0
-"""About how much work a process is given at a time."""
+"""Seconds of work in a batch, approximately."""
 
 TOLD_SECONDS = 0.1
-"""Between two words of a process on points that it has finished."""
+"""Seconds between two reports of finished points by one process."""
 
 POLL_SECONDS = 0.25
-"""How long a point runs before something is told of it, and how long somebody waits who is told nothing."""
+"""Seconds after which a running point is reported, and after which somebody who waits is told something."""
 
 MEMORY_SECONDS = 0.25
-"""How long it counts how much memory is free: to find out takes as long as a very short run."""
+"""Seconds for which a measurement of free memory is valid; measuring takes as long as a very short run."""
 
 TRIES = 3
-"""Processes that may be lost with one point before it counts as failed."""
+"""Processes that may be lost with a point before it counts as failed."""
 
 
 class Memory:
-    """What this process may take from now on, where so many run."""
+    """The memory that this process may still take while `processes` processes run."""
 
     def __init__(self, processes: int = 1) -> None:
         self._processes = processes
@@ -73,29 +73,29 @@ class Memory:
 
 @dataclass(frozen=True)
 class Task:
-    """A point as whoever runs it gets it."""
+    """A point in the form that a worker receives."""
 
     index: int
     scenario: str
-    """JSON text."""
+    """The scenario as JSON text."""
     hash: str
     values: Mapping[str, Any]
 
     @classmethod
     def of(cls, index: int, point: "Point") -> "Task":
-        """Of the point at this position."""
+        """The task of the point at position `index`."""
         return cls(index, point.text, point.hash, point.values)
 
 
 def simulate(task: Task, memory: Memory | None, tell: Callable[[int, float], None]) -> str:
-    """Runs a point, in whichever process: its answer as JSON."""
+    """Runs a point in the current process and returns its answer as JSON."""
     begun = time.monotonic()
 
     def told(done: int, planned: int) -> None:
         if time.monotonic() - begun > POLL_SECONDS:
             tell(task.index, done / planned if planned else 0.0)
 
-    # Whoever has made a task of it has asked for consent.
+    # The sender of the task has already checked consent for its Python functions.
     limit = memory.left() if memory is not None else None
     return execution.run(task.scenario, progress=told, memory=limit, trusted=True)
 
@@ -103,7 +103,7 @@ def simulate(task: Task, memory: Memory | None, tell: Callable[[int, float], Non
 def run_here(
     points: "Sequence[Point]", told: Shares, *, keeper: "Keeper | None" = None, force: bool = False
 ) -> Answers:
-    """Runs points one after another in this process, and keeps each as it finishes if there is a keeper."""
+    """Runs points one after another in this process; a `keeper` stores each as it ends."""
     memory = None if force else Memory()
     for i, point in enumerate(points):
         try:
@@ -118,16 +118,16 @@ def run_here(
 
 
 READY, ANSWERS, SHARE, BACK, BROKEN = range(5)
-"""What a worker says: that it listens; answers with the seconds that they took; which share of a point is done; what it
-gives back, not having begun it; that it cannot go on, and why."""
+"""Messages of a worker: it is ready; answers with the seconds that they took; the share of a point that is done; points
+that it returns without having begun them; an error that ends its work."""
 
 
 GIVE_BACK: list[Task] = []
-"""What a worker is sent that shall give back what it has not begun: nothing to do."""
+"""An empty list of tasks asks a worker to return the points that it has not begun."""
 
 
 class _Worker:
-    """What runs points in a process of its own, until nobody holds the other end of its connection."""
+    """Runs points in a process of its own, until the other end of its connection is closed."""
 
     def __init__(self, connection: Connection, keeper: "Keeper | None", memory: Memory | None) -> None:
         self._connection = connection
@@ -136,12 +136,12 @@ class _Worker:
         self._waiting: deque[Task] = deque()
         self._come = threading.Semaphore(0)
         self._busy = threading.Lock()
-        """Held while something is written that must be whole."""
+        """Held while something is written that must not be cut off."""
         self._answers: list[tuple[int, str | Exception]] = []
         self._told = self._begun = time.monotonic()
 
     def work(self) -> None:
-        """Never returns: the process ends when its connection does."""
+        """Runs tasks. Never returns: the process ends when its connection does."""
         threading.Thread(target=self._listen, daemon=True).start()
         self._say(READY, None)
         while True:
@@ -163,7 +163,7 @@ class _Worker:
         except (EOFError, OSError):
             pass
         finally:
-            # What runs is not waited for, but a file that is being written is.
+            # The process does not wait for a run to end, but it does wait for a file that is being written.
             self._busy.acquire(timeout=10)
             os._exit(0)
 
@@ -195,7 +195,7 @@ class _Worker:
             self._tell()
 
     def _break(self, error: Exception) -> None:
-        """Says that no more comes of this sweep, and waits to be ended."""
+        """Reports an error that ends this sweep, and waits to be ended."""
         self._tell()
         self._say(BROKEN, _sendable(error))
         threading.Event().wait()
@@ -209,12 +209,12 @@ class _Worker:
 
     def _say(self, what: int, content: Any) -> None:
         with self._busy, suppress(OSError):
-            # If nobody listens any more this process is about to end.
+            # If nobody receives the message, this process is about to end.
             self._connection.send((what, content))
 
 
 def _sendable(error: Exception) -> Exception:
-    """The error, or its words if it cannot be sent to another process."""
+    """The error, or an error with its message if it cannot be sent to another process."""
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:  # whatever an exception of somebody else's does when it is copied
@@ -225,18 +225,21 @@ def _sendable(error: Exception) -> Exception:
 def _serve(
     connection: Connection, inherited: Sequence[Connection], keeper: "Keeper | None", memory: Memory | None
 ) -> None:
-    """What a worker's process does. Ctrl-C is its parent's affair."""
+    """The main function of a worker's process. The parent handles Ctrl-C."""
     for signals in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(signals, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # As long as it holds the parent's ends no worker would hear that the parent has ended.
+    # While a worker holds ends of the parent's connections, no worker would notice that the parent has ended.
     for one in inherited:
         one.close()
     _Worker(connection, keeper, memory).work()
 
 
 def _alone() -> bool:
-    """Whether this process has no other thread: one could hold a lock that nobody would ever free in a copy of it."""
+    """Whether this process has a single thread.
+
+    In a copy of the process, a lock held by another thread would never be freed.
+    """
     try:
         return len(os.listdir("/proc/self/task")) == 1
     except OSError:
@@ -245,7 +248,10 @@ def _alone() -> bool:
 
 @contextmanager
 def _sigint_held() -> Iterator[None]:
-    """Processes and threads started inside never see Ctrl-C; one pressed meanwhile is delivered to us afterwards."""
+    """Keeps Ctrl-C from processes and threads started inside.
+
+    A Ctrl-C in between is delivered to this process afterwards.
+    """
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -255,7 +261,7 @@ def _sigint_held() -> Iterator[None]:
 
 @contextmanager
 def _interruptions_kept() -> Iterator[None]:
-    """Whoever interrupts what is done inside does so when it is over: a module that is half imported stays so."""
+    """Defers interruptions until the block ends, because a half-imported module would stay half imported."""
     come: list[int] = []
     ours = threading.current_thread() is threading.main_thread()
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if ours else ()
@@ -273,34 +279,35 @@ def _interruptions_kept() -> Iterator[None]:
 
 @dataclass
 class _Process:
-    """A worker's process as its parent sees it."""
+    """The process of a worker, as its parent sees it."""
 
     process: BaseProcess
     connection: Connection
     doing: dict[int, None] = field(default_factory=dict)
-    """Points that it has not answered, in the order in which it was given them."""
+    """Points that it has not answered, in the order of handing out."""
     seconds: float | None = None
-    """About how long a point takes of late."""
+    """Recent seconds per point."""
     ready: bool = False
-    """Whether it has said anything yet."""
+    """Whether it has sent a message yet."""
     asked: float = 0.0
-    """When it was last asked to give back what it has not begun."""
+    """When it was last asked to return points that it has not begun."""
 
     def room(self) -> int:
-        """How many points it may have."""
+        """The number of points that it may have at a time."""
         return 1 if self.seconds is None else max(1, int(BATCH_SECONDS / max(self.seconds, 1e-6)))
 
     def send(self, tasks: list[Task]) -> None:
-        """Gives it tasks; none at all: asks for what it has not begun."""
-        # What cannot be sent to a process that has ended is missed when its end is noticed.
+        """Sends it tasks. An empty list asks for the tasks that it has not begun."""
+        # A message to a process that has ended is lost; its end is noticed when its connection is read.
         with suppress(OSError):
             self.connection.send(tasks)
 
 
 class Workers:
-    """Runs points on processes of their own, which end with this one however it ends.
+    """Runs points in child processes, which end with this process however it ends.
 
-    They are copies of this process where it has a single thread, and so begin at once; elsewhere fresh ones.
+    If this process has a single thread, the children are copies of it and so begin at once. Otherwise they are fresh
+    processes.
     """
 
     def __init__(
@@ -319,12 +326,12 @@ class Workers:
         self._keeper = keeper
         self._memory = None if force else Memory(count)
         self._meanwhile: Callable[[], object] | None = meanwhile
-        """Called once, when all have enough to do for a while."""
+        """Called once, when all workers have enough to do for a while."""
         self._waiting = deque(range(len(points)))
         self._left = len(points)
         self._tries: dict[int, int] = {}
         self._stillborn = 0
-        """Processes that have ended before they listened, one after another."""
+        """Processes in succession that ended before they were ready."""
         self._workers: list[_Process] = []
 
     def __enter__(self) -> Answers:
@@ -355,7 +362,7 @@ class Workers:
         if context.get_start_method() == "fork":
             inherited = [*(worker.connection for worker in self._workers), ours]
         else:
-            # It would let go of Ctrl-C while that is held.
+            # Started before Ctrl-C is held back, because its start would release it.
             resource_tracker.ensure_running()
             inherited = []
         with _sigint_held():
@@ -379,7 +386,7 @@ class Workers:
                 self._meanwhile = None
 
     def _hear(self, worker: _Process) -> Answers:
-        """What a worker has come to; it is given more before anybody looks at that."""
+        """Receives a message of a worker. The worker gets new tasks before its answers are yielded."""
         try:
             what, content = worker.connection.recv()
         except (EOFError, OSError):
@@ -408,9 +415,13 @@ class Workers:
             yield i, json.loads(answer) if isinstance(answer, str) else answer
 
     def _hand_out(self) -> None:
-        """Gives workers as much as they have room for, and asks back from one of them what another could begin."""
+        """Gives workers tasks, and asks one of them to return tasks.
+
+        Each worker gets as many tasks as it has room for. If one stays idle, another is asked for tasks that it has not
+        begun.
+        """
         for worker in sorted(self._workers, key=lambda worker: len(worker.doing)):
-            # Towards the end all have about equally much, and end together.
+            # Towards the end all workers have about equally many, and so end together.
             most = min(worker.room(), math.ceil(len(self._waiting) / (2 * self._count)))
             number = most - len(worker.doing)
             if number > 0 and (not worker.doing or number > most // 8):
@@ -430,7 +441,7 @@ class Workers:
         self._waiting.extendleft(reversed(indices))
 
     def _lost(self, worker: _Process) -> Answers:
-        """Puts another process in the place of one that has ended; the point that it was at is tried again."""
+        """Replaces a worker that has ended. The point that it was running is tried again."""
         worker.connection.close()
         worker.process.join()
         self._workers.remove(worker)
@@ -438,11 +449,11 @@ class Workers:
         how = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit status {code}"
         self._stillborn += not worker.ready
         if self._stillborn >= TRIES:
-            words = f"{self._stillborn} processes of the sweep have ended before they did anything ({how})"
+            words = f"{self._stillborn} processes of the sweep ended before they did anything ({how})"
             raise SimulationError(words)
         failed = []
         if worker.ready and worker.doing:
-            # What it had finished and not told of is among these; it is found out soon, as each is tried by itself.
+            # Among these are points that it had finished but not reported. Each is tried alone, which soon shows it.
             first = next(iter(worker.doing))
             self._tries[first] = self._tries.get(first, 0) + 1
             if self._tries[first] >= TRIES:
@@ -453,4 +464,4 @@ class Workers:
         self._start()
         self._hand_out()
         for i in failed:
-            yield i, SimulationError(f"{TRIES} processes were lost with it, one after another ({how})")
+            yield i, SimulationError(f"{TRIES} processes in succession were lost with it ({how})")

@@ -1,4 +1,4 @@
-"""What contention costs a workload, on a network of its own and beside other jobs."""
+"""The cost of contention for a workload: alone on its network, and beside other jobs."""
 
 import copy
 import math
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 def without_contention(scenario: Source) -> Document:
-    """The scenario of a workload on the ideal network with the same links and routers that take as long.
+    """The workload's scenario on the ideal network, with the same links and routers of the same latency.
 
-    Its messages wait for one another at the links of the endpoints alone, into the network and out of it. The tables
-    that look at routers are left out.
+    On the ideal network, messages wait for each other only at the links of the endpoints, into and out of the network.
+    Tables of routers are left out.
     """
     document = load(scenario)
-    # The link classes that are not listed, and units that were left out, are part of what is kept.
+    # The completed scenario has the link classes that the document leaves out, and the chosen units.
     full = complete({key: value for key, value in document.items() if key not in APART})
     router = full["router"]
     if router.get("kind") != "ideal":
@@ -36,10 +36,10 @@ def without_contention(scenario: Source) -> Document:
 
 
 def contention(result: "Result", ideal: "Result") -> "pl.DataFrame":
-    """What each rank takes longer than on the ideal network, the slowest first; times in cycles.
+    """The additional time of each rank compared with the ideal network, the slowest rank first; times in cycles.
 
-    Columns: rank, finish, ideal (its finish there), longer (the difference), blocked (time blocked on the network),
-    blocked_ideal (the same there).
+    Columns: rank; finish; ideal (finish on the ideal network); longer (the difference); blocked (time blocked on the
+    network); blocked_ideal (the same on the ideal network).
     """
     import polars as pl
 
@@ -55,13 +55,13 @@ def _at(endpoints: list[int]) -> Document:
 
 
 def _clock(cycles: int, time_unit: int, endpoints: list[int]) -> Document:
-    """A job that sends nothing and ends after so many cycles: traffic alone would never end."""
+    """A job that sends nothing and ends after `cycles` cycles: a run of traffic alone would never end."""
     goal = f"num_ranks 1\nrank 0 {{\ncalc {math.ceil(cycles / time_unit)}\n}}\n"
     return {"name": "clock of the run", "program": {"kind": "program", "goal": goal}, "placement": _at(endpoints)}
 
 
 def _time(job: dict[str, Any]) -> float | None:
-    """What a job takes, in cycles: a program from its start to its end, a packet of traffic on its way."""
+    """The time of a job in cycles: from start to finish for a program, the mean latency of packets for traffic."""
     if job["kind"] == "traffic":
         latency: float | None = job["latency_mean"]
         return latency
@@ -69,12 +69,14 @@ def _time(job: dict[str, Any]) -> float | None:
 
 
 def contention_by_phase(result: "Result", ideal: "Result") -> "pl.DataFrame":
-    """What each phase of a program takes each rank longer than on the ideal network; times in cycles.
+    """The additional time of each phase of each rank compared with the ideal network; times in cycles.
 
-    A phase is a part that a rank begins when it has ended the one before: a step of a sequence, one of several times,
-    the calculation between. It needs `measure.phases`; of a program that is read from a file there are none.
+    A phase is a part of a program that a rank begins when it has ended the part before: a step of a sequence, one
+    repetition, or the computation in between. This needs `measure.phases`; a program that is read from a file has no
+    phases.
 
-    Columns: rank, phase, kind, time (from its begin until its end), ideal (the same there), longer (the difference).
+    Columns: rank; phase; kind; time (from the beginning to the end of the phase); ideal (time on the ideal network);
+    longer (the difference).
     """
     import polars as pl
 
@@ -87,12 +89,14 @@ def contention_by_phase(result: "Result", ideal: "Result") -> "pl.DataFrame":
 
 
 def interference(scenario: Source, *, threads: int = 1) -> "pl.DataFrame":
-    """What the jobs of a workload of `kind = "jobs"` do to one another: each alone, at its endpoints, and all together.
+    """Interference between the jobs of a workload: each job alone at its endpoints, and all of them together.
 
-    Columns: job, kind (program or traffic), start (in cycles), together and alone (of a program the cycles from its
-    start until its last rank has finished, of traffic the mean latency of its packets in cycles; beside the others and
-    without them), slowdown (their ratio), accepted and accepted_alone (phits/(endpoint·cycle) that came to its
-    endpoints). Traffic alone goes on for as long as the run of all jobs.
+    The workload is of `kind = "jobs"`.
+
+    Columns: job; kind (program or traffic); start (in cycles); together and alone (with and without the other jobs, in
+    cycles: the time from a program's start to the finish of its last rank, or the mean latency of traffic); slowdown
+    (together over alone); accepted and accepted_alone (phits/(endpoint·cycle) that arrived at its endpoints). Traffic
+    alone runs for as long as the run of all jobs.
 
     Raises:
         InputError: the scenario has no jobs.
@@ -106,13 +110,13 @@ def interference(scenario: Source, *, threads: int = 1) -> "pl.DataFrame":
     document = complete({key: value for key, value in load(scenario).items() if key not in APART})
     workload = document.get("workload", {})
     if workload.get("kind") != "jobs":
-        raise InputError('workload.kind: expected "jobs", of which some may disturb others', "workload.kind")
+        raise InputError('workload.kind: expected "jobs", whose interference is measured', "workload.kind")
     for number, job in enumerate(workload["job"]):
         job.setdefault("name", str(number))
     both = run(document, threads=threads)
     jobs = both.tables["jobs"]
     taken = dict(zip(jobs["job"], jobs["endpoints"].to_list(), strict=True))
-    # Where one rank of a program stands.
+    # The endpoints of one rank of a program.
     rails = (workload["host"].get("rails") or {}).get("count", 1)
     rank = next(taken[row["job"]] for row in jobs.iter_rows(named=True) if row["kind"] == "program")[:rails]
     rows = []

@@ -1,1 +1,1 @@
-"""Results: what a run answers, and the folders that keep it."""
+"""Results: the answer of a run, and the folders that store answers."""

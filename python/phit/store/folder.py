@@ -55,18 +55,18 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    # It takes longer to import than many sweeps take: while points run there is time for it.
+    # This library takes longer to import than many sweeps take; while points run, there is time for it.
     import polars as pl
 
 LOCK = ".lock"
 PARTIAL = ".partial"
-"""What the name of the file ends with that has what was measured of a point that was stopped."""
+"""Suffix of the file with the measurements of a point that was stopped."""
 
 SHARDS = b"shards"
-"""What stands in the lock while shards hold it."""
+"""Content of the lock file while shards hold it."""
 
 Answer = dict[str, Any]
-"""What a run gives: `summary` and `tables`."""
+"""The answer of a run: `summary` and `tables`."""
 
 Summary = dict[str, Any]
 """The summary of a run."""
@@ -83,7 +83,7 @@ def summary_row(summary: Mapping[str, Any]) -> Row:
 
 
 def kinds_of(scenario: Mapping[str, Any]) -> Row:
-    """The headlines of a scenario."""
+    """The headline keys of a scenario."""
     kinds = {name: scenario[name]["kind"] for name in ("topology", "routing") if name in scenario}
     pattern = scenario.get("traffic", {}).get("pattern")
     if isinstance(pattern, Mapping):
@@ -95,7 +95,7 @@ def kinds_of(scenario: Mapping[str, Any]) -> Row:
 class ResultsFolder:
     """The results of an experiment on disk, open for writing by one process at a time.
 
-    If it is `shared`, other processes that share it write to it, too: the shards of a sweep, each its own points.
+    If it is `shared`, other processes may write to it at the same time: the shards of a sweep, each its own points.
     """
 
     def __init__(self, folder: Path, warn: Callable[[str], None], *, shared: bool = False) -> None:
@@ -108,16 +108,16 @@ class ResultsFolder:
         self._partial: set[str] = set()
         self._rows: dict[str, Row] = {}
         self._table: tuple[list[str], pl.DataFrame] | None = None
-        """The table of points as it was last written, and which points it has."""
+        """The last written table of points, and the points that it has."""
         self._stacks: dict[str, Stack] = {}
         self._start = time.monotonic()
         self.keeper = Keeper(folder / POINTS)
-        """What writes its points; processes that run them have it, too."""
+        """Writes points; processes that run points have a copy of it."""
 
     def __enter__(self) -> Self:
         existing = self.folder.exists() and any(self.folder.iterdir()) if self.folder.is_dir() else False
         if existing and not any((self.folder / name).exists() for name in (MANIFEST, POINTS, LOCK)):
-            raise ResultsError(f"{self.folder}: not a results folder and not empty; choose another one with --out")
+            raise ResultsError(f"{self.folder}: not a results folder and not empty; choose another folder with --out")
         if (self.folder / POINTS).is_symlink():
             raise ResultsError(f"{self.folder / POINTS}: a link to another place; expected a folder")
         try:
@@ -139,7 +139,10 @@ class ResultsFolder:
         return self
 
     def _take_over(self) -> None:
-        """Takes the lock and leaves our name in it, for those who come later; clears up after those before."""
+        """Takes the lock, and writes our process number into it for others.
+
+        Removes temporary files of earlier writers.
+        """
         assert self._lock is not None
         try:
             fcntl.flock(self._lock, (fcntl.LOCK_SH if self._shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
@@ -151,20 +154,20 @@ class ResultsFolder:
                 "to this folder; wait for it or choose another --out"
             ) from None
         except OSError:
-            # Some file systems that machines share have no locks. Shards need none: each writes files of its own.
+            # Some network file systems have no locks. Shards need none, because each writes files of its own.
             if not self._shared:
                 raise
         os.ftruncate(self._lock, 0)
         os.write(self._lock, SHARDS + b"\n" if self._shared else f"{os.getpid()}\n".encode())
         if self._shared:
-            # What looks left over may be what another shard is writing.
+            # A file that looks abandoned may be in use by another shard.
             return
         remove_leftovers(self.folder)
         remove_leftovers(self.folder / POINTS)
 
     def _unlock(self) -> None:
         if self._lock is not None:
-            # Processes that were forked from this one hold it open as well, as long as they last.
+            # Processes forked from this one hold the file open as long as they run, so it is unlocked explicitly.
             with suppress(OSError):
                 fcntl.flock(self._lock, fcntl.LOCK_UN)
             os.close(self._lock)
@@ -178,9 +181,9 @@ class ResultsFolder:
     def adopt(
         self, experiment: Experiment, points: Iterable[Point], mine: Iterable[Point] | None = None
     ) -> dict[str, Summary]:
-        """Makes this the folder of the experiment, or refuses; returns the summaries that are already there.
+        """Makes this the folder of the experiment, or refuses; returns the existing summaries.
 
-        Where shards share the folder these are of `mine` alone, the points that this one runs.
+        If shards share the folder, these are only summaries of `mine`, the points of this shard.
         """
         plan: Document = {
             "format": FORMAT,
@@ -195,7 +198,7 @@ class ResultsFolder:
         return self.adopt_plan(plan, [point.hash for point in mine] if self._shared and mine is not None else None)
 
     def adopt_plan(self, plan: Document, mine: Iterable[str] | None = None) -> dict[str, Summary]:
-        """Makes this the folder of a manifest, or refuses; returns as `adopt` the summaries that are already there."""
+        """Makes this the folder of a manifest, or refuses; returns the existing summaries, as `adopt` does."""
         path = self.folder / MANIFEST
         old = read_manifest(self.folder) if path.exists() else {}
         if old:
@@ -213,18 +216,18 @@ class ResultsFolder:
                 summaries[hash_] = answer["summary"]
         self._manifest = {**plan, "points": list(known.values()), "stretches": old.get("stretches", [])}
         self._start = time.monotonic()
-        # Shards write what they all would write, and that once.
+        # All shards would write the same manifest, so only the first writes it.
         if not self._shared or not old or new:
             write_manifest(path, self._manifest)
         return summaries
 
     def add(self, point: Point, answer: Answer) -> Row:
-        """Keeps the answer of a finished point; returns its row of the table of points."""
+        """Stores the answer of a finished point; returns its row in the table of points."""
         self.keeper.keep(point.hash, point.values, answer)
         return self.added(point, answer)
 
     def added(self, point: Point, answer: Answer) -> Row:
-        """A finished point has been kept, here or where it has run: its row of the table of points."""
+        """Registers a point that has been stored by any process; returns its row in the table of points."""
         self._added += 1
         row = self._rows[point.hash] = self._tabulated(point.hash, point, answer)
         if f"{point.hash}{PARTIAL}" in self._partial:
@@ -232,44 +235,44 @@ class ResultsFolder:
         return row
 
     def leave(self, point: Point, answer: Answer) -> None:
-        """Keeps what was measured of a point that was stopped: it is in the tables until the point has finished."""
+        """Stores the measurements of a point that was stopped. They are in the tables until the point has finished."""
         write_point(self._partial_file(point.hash), {"hash": point.hash, "values": point.values, **answer})
 
     def answer(self, point: Point) -> Answer:
-        """The answer of a point that is kept."""
+        """The stored answer of a point."""
         found = self._read_point(point.hash)
         if found is None:
             raise ResultsError(f"{self._point_file(point.hash)}: this finished point cannot be read any more")
         return found
 
     def point(self, hash_: str) -> Answer | None:
-        """The answer of the point of this hash, if there is one."""
+        """The answer of the point with this hash, or `None`."""
         return self._read_point(hash_)
 
     def keep(self, content: Document) -> None:
-        """Keeps a point as another folder has it."""
+        """Stores a point as another folder has it."""
         hash_ = content["hash"]
         write_point(self._point_file(hash_), content)
         self._rows[hash_] = self._tabulated(hash_, Point(content["values"], content["summary"]["scenario"]), content)
 
     def missing(self) -> int:
-        """How many points of the experiment nobody has finished yet."""
+        """The number of points of the experiment that are not finished."""
         there = self._there()
         return sum(f"{entry['hash']}.json" not in there for entry in self._manifest["points"])
 
     def _there(self) -> set[str]:
-        """The names of all files of points."""
+        """The names of all point files."""
         return _names(self.folder / POINTS)
 
     def finish(self, processes: int | None = None) -> None:
-        """Makes the tables, also if something went wrong; where shards share the folder, the one that ends it does."""
+        """Makes the tables, even after an error. If shards share the folder, only the last shard makes them."""
         if not self._shared or not self.missing():
             self.consolidate(processes)
 
     def consolidate(self, processes: int | None = None) -> None:
-        """Makes the tables and the manifest from the points that are there.
+        """Makes the tables and the manifest from the stored points.
 
-        `processes` is how many ran them, if they were ours.
+        `processes` is the number of local processes that ran the points, if any.
         """
         if self._added and not self._shared:
             seconds = round(time.monotonic() - self._start, 1)
@@ -282,7 +285,7 @@ class ResultsFolder:
             entry["state"], row = self._row(entry, there)
             if row is not None:
                 rows[entry["hash"]] = row
-        # It is work of the library for tables, which does it on all cores.
+        # The table library does this work, on all cores.
         from concurrent.futures import ThreadPoolExecutor
 
         with ThreadPoolExecutor() as threads:
@@ -295,13 +298,13 @@ class ResultsFolder:
         write_together(self.folder, {**contents, MANIFEST: manifest_text(self._manifest).encode()})
 
     def table(self, rows: Mapping[str, Row]) -> "pl.DataFrame":
-        """The table of points with these rows, by hash: as it was written, if it has the same."""
+        """The table of points with these rows, by hash: the written one, if it has the same points."""
         if self._table is not None and self._table[0] == list(rows):
             return self._table[1]
         return points_frame(list(rows.values()))
 
     def _row(self, entry: Document, there: set[str]) -> tuple[str, Row | None]:
-        """The state of a point of the manifest, and its row; its other tables are stacked."""
+        """The state of a point of the manifest, and its row. Its other tables are stacked."""
         hash_, values = entry["hash"], entry["values"]
         if f"{hash_}.json" in there:
             if (row := self._rows.get(hash_)) is not None:
@@ -313,7 +316,7 @@ class ResultsFolder:
         return "planned", None
 
     def _tabulated(self, hash_: str, point: Point, answer: Answer) -> Row:
-        """The row of a point with this answer; its other tables are stacked."""
+        """The row of a point with this answer. Its other tables are stacked."""
         ids = {"point": hash_, **point.columns}
         ids |= {key: value for key, value in kinds_of(point.scenario).items() if key not in ids}
         for name, columns in answer["tables"].items():
@@ -333,7 +336,7 @@ class ResultsFolder:
         except FileNotFoundError:
             return None
         except ResultsError as error:
-            self._warn(f"{path}: this partial result cannot be read; it is left out ({error})")
+            self._warn(f"{path}: cannot read this partial result, so it is left out ({error})")
             return None
         return {"summary": point["summary"], "tables": point["tables"]}
 
@@ -344,9 +347,9 @@ class ResultsFolder:
         except FileNotFoundError:
             return None
         except ResultsError as error:
-            # Kept, as it may be the only trace of hours of work.
+            # The file is kept, because it may be the only trace of hours of work.
             aside = path.with_suffix(".damaged")
-            self._warn(f"{path}: this finished point cannot be read; it is run again ({error}; now {aside.name})")
+            self._warn(f"{path}: cannot read this finished point, so it is run again ({error}; kept as {aside.name})")
             path.replace(aside)
             return None
         if "digest" not in point:
@@ -355,13 +358,13 @@ class ResultsFolder:
 
 
 def lacking(folder: Path, points: Iterable[Point]) -> list[Point]:
-    """The points that a folder has no files of; it need not be there."""
+    """The points that have no file in a folder, which need not exist."""
     there = _names(folder / POINTS)
     return [point for point in points if f"{point.hash}.json" not in there]
 
 
 def _names(folder: Path) -> set[str]:
-    """The names of all files in a folder; it need not be there."""
+    """The names of all files in a folder, which need not exist."""
     with suppress(OSError):
         return set(os.listdir(folder))
     return set()
@@ -380,7 +383,10 @@ def points_frame(rows: list[Row]) -> "pl.DataFrame":
 
 
 def refuse_other(folder: Path, old: Document, new: Document) -> None:
-    """Raises if a folder's manifest is of something else than earlier or other points of the experiment of another."""
+    """Raises an error if a folder's manifest belongs to another experiment.
+
+    The points of the same experiment may be earlier or further ones.
+    """
     differences = []
     if old.get("engine") != new.get("engine"):
         differences.append(f"its engine is {old.get('engine')}, this one is {new.get('engine')}")
@@ -417,17 +423,17 @@ def read_manifest(folder: Path) -> Document:
         raise ResultsError(f"{path}: corrupt ({error}); {_REMEDY}") from None
     if manifest["format"] != FORMAT:
         raise ResultsError(
-            f"{path}: results of format {manifest['format']}; this version of phit reads format {FORMAT}: "
+            f"{path}: results of format {manifest['format']}, but this version of phit reads format {FORMAT}: "
             "choose another folder, or delete this one"
         )
     return manifest
 
 
-_REMEDY = "delete this file and run the same `phit sweep` again: finished points are kept, tables are made anew"
+_REMEDY = "delete this file and run the same `phit sweep` again: finished points are kept, and tables are made again"
 
 
 def read_table(folder: Path, file: str = "points.parquet", needed: Iterable[str] = ()) -> "pl.DataFrame":
-    """A table of a results folder, which has the needed columns."""
+    """A table of a results folder, with the needed columns."""
     path = folder / file
     try:
         table = read_parquet(path)

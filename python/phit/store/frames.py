@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from phit.store.quantities import TABLES
 
 if TYPE_CHECKING:
-    # Most commands need no tables, and start in half of the time without it.
+    # Most commands need no tables, and start in half the time without this library.
     import polars as pl
 
 
@@ -26,7 +26,7 @@ def _cells() -> "dict[str, pl.DataType]":
 
 
 def frame(table: str, columns: Mapping[str, list[Any]]) -> "pl.DataFrame":
-    """A table of a run, with the types that the engine declares, whatever is in it."""
+    """A table of a run with the types that the engine declares, whatever its cells are."""
     import polars as pl
 
     declared = {c.name: _cells()[c.cell] for c in TABLES[table].columns} if table in TABLES else {}

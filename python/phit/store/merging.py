@@ -1,4 +1,4 @@
-"""Puts together the folders of the shards of a sweep, and makes the tables of what is there."""
+"""Merges the results folders of the shards of a sweep, and makes tables of their points."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from phit.store.stored import read_point
 
 @dataclass(frozen=True)
 class Merged:
-    """What a merged folder holds."""
+    """The content of a merged folder."""
 
     points: pl.DataFrame
     """One row per finished point, in the order of the experiment."""
@@ -28,20 +28,21 @@ class Merged:
 def merge(
     out: str | Path, folders: Sequence[str | Path] = (), *, warn: Callable[[str], None] = lambda _: None
 ) -> Merged:
-    """Puts the points of results folders into one, and makes its tables.
+    """Merges the points of results folders into one folder, and makes its tables.
 
-    The tables are those of a run of the whole experiment in one folder, bit for bit but for the columns about the
-    machine (`cpu_seconds` and others). What stands in `out` already stays; without other folders its tables are made
-    of the points that it has.
+    The tables equal those of a run of the whole experiment in one folder, bit for bit, except for the columns about the
+    machine (`cpu_seconds` and others). Points that are already in `out` stay. Without other folders, the tables are
+    made from the points in `out`.
 
     Args:
-        out: results folder; it is made if it is not there.
-        folders: results folders of the same experiment, as the shards of a sweep. They are only read.
-        warn: told of points that cannot be used.
+        out: results folder; it is created if missing.
+        folders: results folders of the same experiment, such as the shards of a sweep. They are only read. They are
+            only read.
+        warn: receives warnings about points that cannot be used.
 
     Raises:
-        ResultsError: one of these is no results folder, or that of another experiment, or two of them have different
-            results of one point.
+        ResultsError: a folder is no results folder, or belongs to another experiment, or two folders have different
+            results for one point.
     """
     target, sources = Path(out), [Path(folder) for folder in folders]
     plans = [read_manifest(folder) for folder in sources or [target]]
@@ -50,10 +51,10 @@ def merge(
             raise ResultsError(f"{folder / POINTS}: a link to another place; expected a folder")
         if plan.get("engine") != engine_version():
             raise ResultsError(
-                f"{folder}: its engine is {plan.get('engine')}, this one is {engine_version()}; merge it with that one"
+                f"{folder}: its engine is {plan.get('engine')}, but this one is {engine_version()}; use that one"
             )
     with ResultsFolder(target, warn) as results:
-        # Each is compared with what has been taken over before it.
+        # Each plan is compared with those already merged.
         for plan in plans:
             results.adopt_plan(plan)
         for folder in sources:
@@ -65,7 +66,7 @@ def merge(
 
 
 def _take(folder: Path, results: ResultsFolder, warn: Callable[[str], None]) -> None:
-    """Takes over the points of a folder, each as it was written."""
+    """Merges the points of a folder, each exactly as it was written."""
     for entry in read_manifest(folder)["points"]:
         path = folder / POINTS / f"{entry['hash']}.json"
         try:
@@ -73,18 +74,18 @@ def _take(folder: Path, results: ResultsFolder, warn: Callable[[str], None]) -> 
         except FileNotFoundError:
             continue
         except ResultsError as error:
-            warn(f"{path}: this point cannot be read and is left out ({error})")
+            warn(f"{path}: cannot read this point, so it is left out ({error})")
             continue
         kept = results.point(entry["hash"])
         if kept is None:
             results.keep(point)
         elif _what_counts(kept) != _what_counts(point):
             raise ResultsError(
-                f"{path}: {results.folder} has other results of this point: expected the same of all machines"
+                f"{path}: {results.folder} has other results for this point: expected equal results on all machines"
             )
 
 
 def _what_counts(point: Document) -> dict[str, Any]:
-    """Of a point what no machine may change."""
+    """The part of a point that does not depend on the machine."""
     summary = {key: value for key, value in point["summary"].items() if key not in MACHINE}
     return {"summary": summary, "tables": point["tables"]}

@@ -1,6 +1,6 @@
-"""What results consist of, as the engine declares it: quantities of a summary, columns of tables, what probes record.
+"""The engine's declarations of results: quantities of a summary, columns of tables, and records of probes.
 
-Headlines, short tables, axis titles, intervals and the attributes of a result follow from what stands here.
+Headlines, short tables, axis titles, intervals and the attributes of a result follow from these declarations.
 """
 
 import json
@@ -13,30 +13,29 @@ import phit._phit as _phit
 Shape = Literal[
     "number", "whole", "flag", "text", "parts", "by_class", "parts_by_class", "numbers_by_name", "wholes_by_name"
 ]
-"""What a value looks like: a number, a whole number, true or false, words, or a table of these by part, class of links
-or name."""
+"""Form of a value: a number, a whole number, true or false, text, or a table of these by part, link class or name."""
 
 Cell = Literal["number", "whole", "flag", "text", "wholes"]
-"""What a cell of a table holds: `wholes` is a list of whole numbers."""
+"""Form of a cell in a table: `wholes` is a list of whole numbers."""
 
 SCALARS = ("number", "whole", "flag", "text")
-"""Shapes of quantities that are one value."""
+"""Forms of quantities with one value."""
 
 
 @dataclass(frozen=True)
 class Named:
-    """Anything that is declared."""
+    """Any declared quantity, part or column."""
 
     name: str
     words: str
-    """What it is called; begins with a small letter."""
+    """Its name in words; begins with a small letter."""
     unit: str
-    """Empty for numbers of things."""
+    """Its unit; empty for numbers of things."""
     description: str
 
     @property
     def title(self) -> str:
-        """For an axis: words and unit."""
+        """Words and unit, for an axis."""
         words = self.words[:1].upper() + self.words[1:]
         return f"{words} ({self.unit})" if self.unit else words
 
@@ -46,30 +45,30 @@ class Quantity(Named):
     """A key of a summary."""
 
     of: Literal["scenario", "model", "machine"]
-    """Whose it is: known before anything has run; the same on every machine; or how the run was executed."""
+    """What it belongs to: the scenario (known before a run), the model (equal on every machine), or the machine."""
     shape: Shape
     parts: tuple[Named, ...]
-    """Of the shapes with parts."""
+    """The parts, for shapes with parts."""
     interval: str | None
-    """The quantity that is the half width of its confidence interval."""
+    """The quantity with the half width of its confidence interval."""
     rank: int | None
-    """Its place among the headlines."""
+    """Its rank among the headlines."""
     heading: str | None
-    """In the short table of several runs."""
+    """Its heading in the short table of several runs."""
     time: bool
-    """Shown as a time besides, where the length of a cycle is known."""
+    """Whether it is also shown as a time, if the length of a cycle is known."""
     diverges: bool
-    """Grows without bound in saturation."""
+    """Whether it grows without bound in saturation."""
     steady: bool
-    """Describes a steady state, whatever the length of the run: its mean over several runs says something."""
+    """Whether it describes a steady state for any length of the run, so that a mean over several runs is meaningful."""
     there: str | None
     """When it has a value; `None` if always."""
     special: bool
-    """Has a value only of networks that have one, or if it is asked for: not shown where it has none."""
+    """Whether it has a value only in some networks, or on request. Without a value it is not shown."""
 
     @property
     def scalar(self) -> bool:
-        """Whether it is one value, and so one column of a table of runs."""
+        """Whether it has one value, and so one column in a table of runs."""
         return self.shape in SCALARS
 
 
@@ -87,7 +86,7 @@ class Table:
     name: str
     description: str
     there: str | None
-    """When it is there; `None` if always."""
+    """When it exists; `None` if always."""
     columns: tuple[Column, ...]
 
 
@@ -100,36 +99,36 @@ _DECLARED: dict[str, Any] = json.loads(_phit.quantities())
 QUANTITIES: dict[str, Quantity] = {
     entry["name"]: Quantity(**{**entry, "parts": _named(entry["parts"])}) for entry in _DECLARED["quantities"]
 }
-"""By name, in the order of the summary."""
+"""Quantities by name, in the order of the summary."""
 
 TABLES: dict[str, Table] = {
     entry["name"]: Table(**{**entry, "columns": tuple(Column(**column) for column in entry["columns"])})
     for entry in _DECLARED["tables"]
 }
-"""By name."""
+"""Tables by name."""
 
 OBSERVABLES: dict[str, tuple[Named, ...]] = {
     probe: _named(entries) for probe, entries in _DECLARED["observables"].items()
 }
-"""What probes record, by kind of the probe."""
+"""Records of probes, by kind of the probe."""
 
 TOTALS: tuple[Named, ...] = _named(_DECLARED["totals"])
-"""What managed queue organisations count: the names in `queueing`."""
+"""Counts of managed queue organisations: the names in `queueing`."""
 
 SATURATED_BELOW: float = _DECLARED["saturated_below"]
-"""The rule of saturation: a run is saturated if it accepts less than this share of the load that is offered."""
+"""The rule of saturation: a run is saturated if it accepts less than this share of the offered load."""
 
 MACHINE = tuple(q.name for q in QUANTITIES.values() if q.of == "machine")
 """Keys of a summary that depend on the machine and not on the scenario."""
 
 HEADLINES = tuple(sorted((q for q in QUANTITIES.values() if q.rank is not None), key=lambda q: q.rank or 0))
-"""What a person wants to see first, in order."""
+"""The most important quantities, in order."""
 
 
 def find(column: str) -> Named | None:
-    """What a column of a table of runs is: a quantity, or by a dotted name a part of one; `None` if it is none.
+    """The declaration of a column of a table of runs: a quantity, a part of one by its dotted name, or `None`.
 
-    A key of the scenario that is offered as a load is called what it becomes.
+    The key `traffic.load` has the declaration of the offered load.
     """
     name, _, rest = ("offered_load" if column == "traffic.load" else column).partition(".")
     quantity = QUANTITIES.get(name)
@@ -137,7 +136,7 @@ def find(column: str) -> Named | None:
         return None
     if not rest:
         return quantity
-    # Classes of links stand before the name of a part, and after the name of what a probe records.
+    # Classes of links precede the name of a part, and follow the name of a probe's record.
     group, _, last = rest.rpartition(".") if quantity.shape == "parts_by_class" else ("", "", rest)
     part = next((part for part in _parts(quantity) if part.name == last), None)
     if part is None and quantity.shape == "numbers_by_name":
@@ -149,7 +148,7 @@ def find(column: str) -> Named | None:
 
 
 def _parts(quantity: Quantity) -> tuple[Named, ...]:
-    """What the values of a quantity with several are."""
+    """The declarations of the values of a quantity with several values."""
     match quantity.shape:
         case "numbers_by_name":
             return tuple(observable for observables in OBSERVABLES.values() for observable in observables)
@@ -160,7 +159,7 @@ def _parts(quantity: Quantity) -> tuple[Named, ...]:
 
 
 def title(column: str, table: str | None = None) -> str:
-    """The axis title of a column of a table of runs, or of another table; the name itself if nobody declares it."""
+    """The axis title of a column of a table of runs, or of another table; the column's name if it is not declared."""
     found: Named | None
     columns = TABLES[table].columns if table is not None else ()
     found = find(column) if table is None else next((c for c in columns if c.name == column), None)
@@ -179,24 +178,24 @@ def interval(column: str) -> str | None:
 
 @dataclass(frozen=True)
 class Error:
-    """How well a single run knows a mean, as its summary says."""
+    """The error of a mean in a single run, from its summary."""
 
     half: float
     """Half width of the confidence interval."""
     standard: float
-    """The standard error that the interval has been made from."""
+    """The standard error from which the interval was computed."""
     freedom: int
-    """The degrees of freedom that it is known with."""
+    """The degrees of freedom of the standard error."""
 
 
 def error_of(summary: Mapping[str, Any], quantity: str) -> "Error | str":
-    """The error of a mean of a run, or in words why it has none."""
+    """The error of a mean of a run, or the reason in words why it has none."""
     name = interval(quantity)
     if name is None:
         return "only a mean over several seeds has an interval"
     half, batches = summary.get(name), summary.get(f"{name}_batches")
     if half is None or not batches or batches < 2:
-        return str(summary.get(f"{name}_reason") or "its run has none")
+        return str(summary.get(f"{name}_reason") or "its run has no interval")
     confidence = float(summary.get("confidence") or 0.95)
     from scipy import special
 
@@ -205,7 +204,7 @@ def error_of(summary: Mapping[str, Any], quantity: str) -> "Error | str":
 
 
 def reason_of(summary: Mapping[str, Any], quantity: str) -> str | None:
-    """Why a mean of a run has no interval; `None` if it has one, or never has any."""
+    """The reason why a mean of a run has no interval; `None` if it has one, or never has any."""
     name = interval(quantity)
     if name is None or summary.get(name) is not None or summary.get(quantity) is None:
         return None
@@ -214,7 +213,7 @@ def reason_of(summary: Mapping[str, Any], quantity: str) -> str | None:
 
 
 def columns() -> list[str]:
-    """Names of the columns of a table of runs that are the same in every network, for completion."""
+    """Names of the columns of a table of runs that exist for every network, for completion."""
     found = [q.name for q in QUANTITIES.values() if q.scalar]
     for quantity in QUANTITIES.values():
         if quantity.shape in ("parts", "numbers_by_name", "wholes_by_name"):

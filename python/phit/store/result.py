@@ -1,4 +1,4 @@
-"""One run and its result."""
+"""The result of one run."""
 
 import json
 import re
@@ -14,12 +14,12 @@ from phit.store.frames import frame
 from phit.store.quantities import HEADLINES, Quantity, reason_of
 
 if TYPE_CHECKING:
-    # Most commands need no tables, and start in half of the time without it.
+    # Most commands need no tables, and start in half the time without this library.
     import polars as pl
 
 
 _BEGIN, _BETWEEN = re.compile(r'\{ *"summary" *: *'), re.compile(r' *, *"tables" *: *')
-"""The text before the summary and before the tables of an answer."""
+"""The text before the summary, and before the tables, of an answer."""
 
 
 class Result(Quantities, Mapping[str, Any]):
@@ -31,7 +31,7 @@ class Result(Quantities, Mapping[str, Any]):
     """
 
     def __init__(self, summary: Mapping[str, Any], tables: Mapping[str, Mapping[str, list[Any]]] | str) -> None:
-        """Takes tables as columns or as JSON text, which is read when a table is asked for."""
+        """Takes tables as columns or as JSON text, which is parsed when a table is first requested."""
         self.summary: dict[str, Any] = dict(summary)
         self._given = tables
 
@@ -59,7 +59,7 @@ class Result(Quantities, Mapping[str, Any]):
 
     @property
     def version(self) -> str:
-        """The version of Phit that ran it."""
+        """The version of Phit that ran the scenario."""
         version: str = self.summary["version"]
         return version
 
@@ -71,23 +71,26 @@ class Result(Quantities, Mapping[str, Any]):
 
     @cached_property
     def tables(self) -> "dict[str, pl.DataFrame]":
-        """The tables that the scenario asked for, by name, as `phit list quantities` has them."""
+        """The tables that the scenario requested, by name; see `phit list tables`."""
         return {name: frame(name, columns) for name, columns in self._columns.items()}
 
     def to_json(self, indent: int | None = None, *, tables: bool = False) -> str:
-        """The summary as one JSON object; with `tables` as `with_tables` has it."""
+        """The summary as one JSON object. With `tables`, it includes the tables, as `with_tables` does."""
         return json.dumps(self.with_tables() if tables else self.summary, indent=indent, ensure_ascii=False)
 
     def with_tables(self) -> dict[str, Any]:
-        """The summary, and under `tables` each table by name: a list of values for each column, of equal lengths."""
+        """The summary with the key `tables`: each table by name.
+
+        A table has a list of values for each column; all lists have equal lengths.
+        """
         return self.summary | {"tables": self._columns}
 
     def answer(self) -> dict[str, Any]:
-        """Summary and tables as the engine gave them."""
+        """Summary and tables as the engine returned them."""
         return {"summary": self.summary, "tables": self._columns}
 
     def headlines(self) -> list[tuple[str, str, str]]:
-        """`(name, value, unit)` of what a person wants to see first."""
+        """`(name, value, unit)` of the most important quantities."""
         cycle = self.get("cycle_seconds")
         shown = (q for q in HEADLINES if q.name in self and not (q.special and self[q.name] is None))
         return [(q.words, *self._headline(q, cycle)) for q in shown]
@@ -117,7 +120,7 @@ class Result(Quantities, Mapping[str, Any]):
 
 
 def _shown(quantity: Quantity, value: Any, cycle: float | None) -> tuple[str, str]:
-    """A value and its unit, for a person."""
+    """A value and its unit, as people read them."""
     if quantity.unit == "s" and value is not None:
         number, _, unit = readable_time(value).partition(" ")
         return number, unit

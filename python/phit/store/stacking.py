@@ -1,4 +1,4 @@
-"""The tables of a results folder, put together from those of its points."""
+"""The tables of a results folder, stacked from the tables of its points."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -8,11 +8,11 @@ from phit.store.frames import frame
 from phit.store.quantities import TABLES
 
 if TYPE_CHECKING:
-    # It takes longer to import than many sweeps take: while points run there is time for it.
+    # This library takes longer to import than many sweeps take; while points run, there is time for it.
     import polars as pl
 
 ROWS = 1000
-"""Most rows that wait to be put together."""
+"""Maximum number of rows that wait to be stacked."""
 
 Columns = Mapping[str, list[Any]]
 """A table of a run: a list of values for each column, of equal lengths."""
@@ -20,21 +20,21 @@ Columns = Mapping[str, list[Any]]
 
 @dataclass
 class _Waiting:
-    """Rows of points that are put together in one go: they have the same columns of the same types."""
+    """Rows of points that are stacked together: they have the same columns of the same types."""
 
     shape: Any = None
     first: Mapping[str, Any] = field(default_factory=dict)
-    """What tells the first point from others."""
+    """The identifying columns of the first point."""
     ids: dict[str, list[Any]] = field(default_factory=dict)
     columns: dict[str, list[Any]] = field(default_factory=dict)
     rows: int = 0
 
 
 class Stack:
-    """One table of all points, each with what tells it from others in front of its own columns.
+    """One table of all points, in which identifying columns of the point precede its own columns.
 
-    Points come in any order, and of one that comes again the last counts. Rows of short runs are put together many
-    at a time: to make a frame of each takes as long as to run it.
+    Points may come in any order; if a point comes again, the last one counts. Rows of short runs are stacked many at a
+    time, because making a frame of each takes as long as running it.
     """
 
     def __init__(self, table: str) -> None:
@@ -43,10 +43,10 @@ class Stack:
         self._rows = 0
         self._waiting = _Waiting()
         self._places: dict[str, tuple[int, int, tuple[str, ...]]] = {}
-        """Of each point its first row, how many it has, and their columns."""
+        """For each point: its first row, its number of rows, and their columns."""
 
     def add(self, hash_: str, ids: Mapping[str, Any], columns: Columns) -> None:
-        """The rows of a point, of which `ids` says which it is, as far as its own columns do not say otherwise."""
+        """Adds the rows of a point. `ids` identify it, unless columns of its own have the same names."""
         shown = {key: value for key, value in ids.items() if key not in columns}
         shape = (self._types(shown, columns), tuple(columns))
         waiting = self._waiting
@@ -64,9 +64,9 @@ class Stack:
             self._put_together()
 
     def _types(self, ids: Mapping[str, Any], columns: Columns) -> Any:
-        """What rows that are put together have in common; nothing if these must be by themselves.
+        """The types that rows in one stack share; `None` if these rows must be stacked alone.
 
-        Types of columns that nobody has declared follow from what is in them.
+        Types of undeclared columns follow from their cells.
         """
         declared = {column.name for column in TABLES[self._table].columns} if self._table in TABLES else set()
         known = all(type(value) in (str, bool, float) or _is_small(value) for value in ids.values())
@@ -79,7 +79,7 @@ class Stack:
         import polars as pl
 
         own = frame(self._table, waiting.columns)
-        # Of the types that polars gives to such literals.
+        # The types that polars gives to such literals.
         types = {
             key: pl.Series([value], dtype=pl.Int32 if _is_small(value) else None).dtype
             for key, value in waiting.first.items()
@@ -89,7 +89,7 @@ class Stack:
         self._rows += waiting.rows
 
     def frame(self, hashes: Iterable[str]) -> "pl.DataFrame":
-        """The rows of these points, in their order; of a point without any there are none."""
+        """The rows of these points, in their order. A point without rows adds none."""
         import polars as pl
 
         self._put_together()
@@ -99,10 +99,10 @@ class Stack:
         first = pl.Series([first for first, *_ in places], dtype=pl.Int64)
         rows = pl.Series([rows for _, rows, _ in places], dtype=pl.Int64)
         order = pl.select(pl.int_ranges(first, first + rows).explode().drop_nulls()).to_series()
-        # In one piece, so that the file is the same in whatever order points have come.
+        # In one piece, so that the file does not depend on the order in which points have come.
         return whole.select(*names)[order].rechunk()
 
 
 def _is_small(value: Any) -> bool:
-    """Whether a number has the type of small numbers."""
+    """Whether the value fits polars' type of small integers."""
     return type(value) is int and -(2**31) <= value < 2**31

@@ -1,7 +1,7 @@
-"""The JSON files of a results folder: what they must hold, and whether it is still what was written.
+"""The JSON files of a results folder: their schema, and the check that they are unchanged.
 
-A folder may come from anywhere. Its manifest and points are read here and nowhere else: what comes out has the kinds
-that are promised, names that are names, and no hidden characters.
+A folder may come from anywhere. Its manifest and points are read only here. The values that are returned have the
+declared types, valid names, and no hidden characters.
 """
 
 import hashlib
@@ -21,12 +21,12 @@ from phit.document.sections import keys_of
 from phit.store.quantities import QUANTITIES, TABLES, Cell
 
 FORMAT = 2
-"""Of a results folder; since 2, rows of the table of probes are typed."""
+"""Format of a results folder. Since format 2, rows of the table of probes are typed."""
 
 MANIFEST = "manifest.json"
 POINTS = "points"
 TABLE_FILES = {name: f"{'histograms' if name == 'histogram' else name}.parquet" for name in TABLES}
-"""File of each table of a run, the tables of all points stacked."""
+"""File of each table, in which the tables of all points are stacked."""
 
 _HASH = {"type": "string", "pattern": r"^[0-9a-f]{32}\Z", "description": "32 hexadecimal digits"}
 _TABLE = {"type": "object", "description": "a table"}
@@ -89,7 +89,7 @@ MANIFEST_SCHEMA: Document = {
         "stretches": {"type": "array", "items": _STRETCH, "description": "a list of stretches of time"},
     },
 }
-"""Of a manifest whose format is the present one."""
+"""Schema of a manifest in the current format."""
 
 _OF_SHAPE: dict[str, Document] = {
     "number": {"type": ["number", "null"], "description": "a number or null"},
@@ -115,9 +115,9 @@ POINT_SCHEMA: Document = {
         "tables": {
             "type": "object",
             "description": "tables of results",
-            # In small letters, and not the name of the table of points: the names of the files in the folder follow.
+            # In small letters, and different from the table of points, because file names follow from these names.
             "propertyNames": {
-                # Not `$`, which a line break may follow.
+                # `$` would also match before a line break.
                 "pattern": r"^(?!(points|histograms)\Z)[a-z][a-z_]{0,30}\Z",
                 "description": "the name of a table",
             },
@@ -129,7 +129,7 @@ POINT_SCHEMA: Document = {
         },
     },
 }
-"""Of a point, all but the cells of its tables."""
+"""Schema of a point, except the cells of its tables."""
 
 _CELLS: dict[Cell, tuple[frozenset[type], str]] = {
     "number": (frozenset({int, float, type(None)}), "numbers"),
@@ -151,7 +151,7 @@ def write_manifest(path: Path, manifest: Document) -> None:
 
 
 def _lined(value: Any, indent: str = "") -> str:
-    """JSON with a line for each key or element, and for each element of a list of tables in it."""
+    """JSON with a line for each key or element, and for each element of a list of tables inside."""
     if indent and isinstance(value, dict):
         lines = [f"{indent}{json.dumps(key, ensure_ascii=False)}: {_lined(inner)}" for key, inner in value.items()]
         return "{\n" + ",\n".join(lines) + "\n}"
@@ -165,7 +165,7 @@ def _write(path: Path, text: str, *, synced: bool) -> None:
 
 
 def digest(content: Mapping[str, Any]) -> str:
-    """The digest of a point, of all that it holds but the digest itself."""
+    """The digest of all content of a point, except the digest itself."""
     bare = {key: value for key, value in content.items() if key != "digest"}
     return f"sha256:{hashlib.sha256(canonical(bare).encode()).hexdigest()}"
 
@@ -176,11 +176,11 @@ def write_point(path: Path, content: Mapping[str, Any]) -> None:
 
 
 SYNCED_SECONDS = 0.5
-"""A point that comes so long after the last that was written through to the disk is written through, too."""
+"""Seconds after the last synced write from which the next point is synced as well."""
 
 
 class Keeper:
-    """Writes points into a folder as they finish, in whichever process they have run: it can be sent to others."""
+    """Writes points into a folder as they finish. It can be sent to other processes that run points."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -194,8 +194,8 @@ class Keeper:
         return self.folder / f"{hash_}.json"
 
     def keep(self, hash_: str, values: Mapping[str, Any], answer: Mapping[str, Any], text: str | None = None) -> None:
-        """Writes the point of a run that gave this answer, whose JSON is `text` if that is at hand."""
-        # Of short points only some are sure to outlast the machine: one that is lost or cut off is run again.
+        """Writes the point of a run with this answer. `text` is the answer's JSON, if available."""
+        # Not every short point is synced, so the machine's failure may lose some; a lost or damaged point is run again.
         now = time.monotonic()
         synced = now - self._synced > SYNCED_SECONDS
         point = {"hash": hash_, "values": values}
@@ -206,30 +206,30 @@ class Keeper:
 
 
 def read_point(path: Path) -> Document:
-    """A point whose file is what was written; those that older versions wrote have no `digest`.
+    """A point from an unchanged file. Files of older versions have no `digest`.
 
     Raises:
-        FileNotFoundError: there is none.
-        ResultsError: it is not what it should be; the message says which key, its value, and what was expected.
+        FileNotFoundError: there is no such file.
+        ResultsError: the content is invalid; the message names the key, its value, and what was expected.
     """
     point: Document = _parse(path)
     _check_contents(point)
     _check(point, POINT_SCHEMA)
     if point["hash"] != path.stem:
-        raise ResultsError(f"hash = {quoted(point['hash'])}: expected that of the file's name")
+        raise ResultsError(f"hash = {quoted(point['hash'])}: expected the hash in the file's name")
     if "digest" in point and point["digest"] != digest(point):
-        raise ResultsError("its digest is another: the file has changed since it was written")
+        raise ResultsError("its digest does not match: the file has changed since it was written")
     for name, columns in point["tables"].items():
         _check_columns(name, columns)
     return point
 
 
 def read_manifest_file(path: Path) -> Document:
-    """The manifest in a file, whatever its format, as far as this is known.
+    """The manifest in a file of any format, checked as far as the format is known.
 
     Raises:
-        FileNotFoundError: there is none.
-        ResultsError: as of `read_point`.
+        FileNotFoundError: there is no such file.
+        ResultsError: see `read_point`.
     """
     manifest = _parse(path)
     _check_contents(manifest)
@@ -270,7 +270,7 @@ def _no_number(name: str) -> float:
 
 
 def _check(value: Any, schema: Document) -> None:
-    # It takes longer to import than most commands take.
+    # This library takes longer to import than most commands take.
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import best_match
 
@@ -286,7 +286,7 @@ def _check(value: Any, schema: Document) -> None:
 
 
 def _check_columns(table: str, columns: Mapping[str, list[Any]]) -> None:
-    """Refuses a table whose columns are of unequal lengths, or hold something else than is declared."""
+    """Refuses a table whose columns have unequal lengths, or cells of undeclared types."""
     lengths = {name: len(cells) for name, cells in columns.items()}
     if len(set(lengths.values())) > 1:
         listed = ", ".join(f"{quoted(name)} has {length}" for name, length in list(lengths.items())[:4])

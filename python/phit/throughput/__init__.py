@@ -1,8 +1,8 @@
-"""Bounds of the throughput: what no routing can exceed, proved by prices of links.
+"""Upper bounds of throughput, which no routing can exceed, proved by prices of links.
 
-`network` reads what a scenario's network is asked to carry. `flow` finds the most that it can by a linear program,
-which `symmetry` makes small; `groups` finds prices that can be read, `certificate` checks prices in exact arithmetic,
-and `limits` puts them together.
+`network` reads the demand on a scenario's network. `flow` finds the largest load that the network can carry, by a
+linear program, and `symmetry` makes the program small. `groups` finds prices that people can read. `certificate` checks
+prices in exact arithmetic, and `limits` combines all of these.
 """
 
 from phit.throughput.certificate import Price

@@ -1,9 +1,9 @@
-"""Prices of links as a proof that no routing carries more, in exact arithmetic.
+"""Prices of links as a proof, in exact arithmetic, that no routing carries more.
 
-A packet pays the price of every link that it takes, so at least that of its cheapest route. What all packets pay in a
-cycle is at most what all links together are worth: their prices times their bandwidth. So the load is at most the worth
-over what the cheapest routes cost at a load of 1, whatever the prices are. The duals of the best flow are prices for
-which this is the load of that flow.
+A packet pays the price of every link that it takes, so it pays at least the price of its cheapest route. All packets of
+a cycle together pay at most the worth of all links: the sum of price times bandwidth. So, for any prices, the load is
+at most this worth divided by the cost of the cheapest routes at a load of 1. With the dual solution of the best flow as
+prices, this bound equals the load of that flow.
 """
 
 from dataclasses import dataclass, field
@@ -20,13 +20,13 @@ from phit.base.words import shown
 from phit.throughput.network import Ints, Network
 
 CLOSE = 1e-9
-"""How near a price must be to a fraction to be taken for it."""
+"""Largest distance at which a price is rounded to a fraction."""
 
 SMALL = 100
-"""Denominators up to this are tried."""
+"""Largest denominator of these fractions."""
 
 FINE = 2**20
-"""Denominator of prices that are no such fractions."""
+"""Denominator of all other prices."""
 
 
 @dataclass(frozen=True)
@@ -34,19 +34,19 @@ class Price:
     """Links of one class with one price."""
 
     link_class: str
-    """Their class."""
+    """The class of the links."""
     price: Fraction
-    """Of one phit over one of them; the dearest link costs 1."""
+    """The price of one phit over one of these links; the dearest link costs 1."""
     links: int
-    """How many there are, both directions counted."""
+    """Number of links, both directions counted."""
     capacity: Fraction
-    """What they carry together, in phits per cycle."""
+    """Their bandwidth together, in phits per cycle."""
     names: tuple[str, ...] = ()
-    """Of a network with names, the routers at the ends of the first of them."""
+    """The routers at the ends of the first links, in networks with names."""
 
 
 MOST_NAMED = 4
-"""Links of a price that are named."""
+"""Maximum number of links of a price that are named."""
 
 
 def _named(network: Network, links: list[int]) -> tuple[str, ...]:
@@ -59,31 +59,31 @@ def _named(network: Network, links: list[int]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Proof:
-    """What some prices prove."""
+    """The bound that a set of prices proves."""
 
     prices: list[Price]
-    """The dearest first."""
+    """The prices, the dearest first."""
     worth: Fraction
     """Sum over all links of price times bandwidth, per cycle."""
     cost: Fraction
-    """What packets pay at least, per cycle, at a load of 1 phit/(endpoint·cycle)."""
+    """Minimum cost of all packets per cycle, at a load of 1 phit/(endpoint·cycle)."""
     cheapest: Fraction
-    """The least that a route between two routers with demand costs."""
+    """Minimum, over pairs of routers with demand, of the cost of the cheapest route."""
     dearest: Fraction
-    """The most that the cheapest route between two routers with demand costs."""
+    """Maximum, over pairs of routers with demand, of the cost of the cheapest route."""
     weights: Ints = field(repr=False)
-    """The prices by link, as multiples of a fraction."""
+    """The price of each link, as an integer multiple of a common fraction."""
 
     @property
     def load(self) -> Fraction:
-        """No routing carries more, in phits/(endpoint·cycle)."""
+        """The bound in phits/(endpoint·cycle), which no routing exceeds."""
         return self.worth / self.cost
 
 
 def prove(network: Network, duals: npt.NDArray[np.float64], allowed: npt.NDArray[np.bool_] | None = None) -> Proof:
-    """What the nearest simple fractions to `duals`, by link, prove.
+    """The proof by the simple fractions nearest to `duals`, which has a price for each link.
 
-    `allowed` says which links (columns) routes to a router (row) may take; all of them if it is left out.
+    `allowed` says which links (columns) routes to a router (row) may take; without it they may take all.
     """
     values, which = np.unique(np.round(duals / duals.max(), 12), return_inverse=True)
     fractions = _fractions(values.tolist())
@@ -120,20 +120,21 @@ def _fractions(values: list[float]) -> list[Fraction]:
 
 
 FAR = np.iinfo(np.int64).max
-"""The cost where there is no route."""
+"""The cost where no route exists."""
 
 
 def route_costs(network: Network, weights: Ints, allowed: npt.NDArray[np.bool_] | None = None) -> Ints:
-    """What the cheapest route costs from each router (row) to each that is sent anything (column); elsewhere `FAR`.
+    """The cost of the cheapest route from each router (row) to each destination of demand (column); elsewhere `FAR`.
 
-    `weights` are whole prices by link. Refuses demand without a route.
+    `weights` are whole prices by link. Demand without a route is refused.
     """
-    # With one more for every hop, no link is free: the search takes those for missing. No route has as many hops.
+    # One more is added for every hop, because the search takes a length of 0 for a missing link. No route has `hops`
+    # hops.
     hops = network.routers + 1
     lengths = (weights * hops + 1).astype(np.float64)
     found = np.full((network.routers, network.routers), np.inf)
     if allowed is None:
-        # From the destinations, against the direction of links.
+        # Searched from the destinations, against the direction of links.
         found[:, network.destinations] = dijkstra(graph(network, lengths).T, indices=network.destinations).T
     else:
         for to in network.destinations:
@@ -142,8 +143,8 @@ def route_costs(network: Network, weights: Ints, allowed: npt.NDArray[np.bool_] 
     if len(lost):
         source, target = lost[0]
         there = f"from {network.router(source)} to {network.router(target)}"
-        raise InputError(f"topology: there is no route {there}, which it sends to")
-    # Whole numbers far below 2^53, which floating point holds exactly.
+        raise InputError(f"topology: there is traffic but no route {there}")
+    # Whole numbers far below 2^53, which floating point represents exactly.
     costs = np.full(found.shape, FAR)
     known = np.isfinite(found)
     costs[known] = found[known].astype(np.int64) // hops
@@ -151,7 +152,7 @@ def route_costs(network: Network, weights: Ints, allowed: npt.NDArray[np.bool_] 
 
 
 def cheapest_routes(network: Network, weights: Ints) -> npt.NDArray[np.bool_]:
-    """Whether a link (column) is on a cheapest route from its begin to a router (row)."""
+    """Whether a link (column) is on a cheapest route from the start of the link to a router (row)."""
     costs = route_costs(network, weights).T
     onward = np.where(costs[:, network.target] == FAR, FAR, costs[:, network.target] + weights)
     found: npt.NDArray[np.bool_] = (costs[:, network.source] == onward) & (onward != FAR)
@@ -161,14 +162,14 @@ def cheapest_routes(network: Network, weights: Ints) -> npt.NDArray[np.bool_]:
 def graph(
     network: Network, lengths: npt.NDArray[np.float64], chosen: npt.NDArray[np.bool_] | None = None
 ) -> csr_matrix:
-    """The shortest of the chosen links between every two routers."""
+    """The shortest of the chosen links between every two routers, as a graph."""
     kept = shortest(network, lengths, np.flatnonzero(chosen) if chosen is not None else np.arange(len(lengths)))
     shape = (network.routers, network.routers)
     return csr_matrix((lengths[kept], (network.source[kept], network.target[kept])), shape=shape)
 
 
 def shortest(network: Network, lengths: npt.NDArray[np.float64], links: Ints) -> Ints:
-    """One link for every two routers that some of `links` join: the shortest."""
+    """The shortest of `links` between every two routers that one of them joins."""
     order = links[np.argsort(lengths[links], kind="stable")]
     _, first = np.unique(network.source[order] * network.routers + network.target[order], return_index=True)
     return order[first]

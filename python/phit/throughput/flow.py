@@ -1,7 +1,7 @@
-"""The most that a network can carry of a demand, with the prices of links that prove it.
+"""The largest load of a demand that a network can carry, with the prices of links that prove it.
 
-It is the maximum concurrent multicommodity flow (Shahrokhi and Matula, "The maximum concurrent flow problem", Journal
-of the ACM 37(2), 1990). The flows to one router are one commodity, wherever they come from.
+This is the maximum concurrent multicommodity flow (Shahrokhi and Matula, "The maximum concurrent flow problem", Journal
+of the ACM 37(2), 1990). All flows to one router are one commodity, whatever their source.
 """
 
 from dataclasses import dataclass
@@ -16,10 +16,10 @@ from phit.throughput.network import Ints, Network, refuse
 from phit.throughput.symmetry import Colours, Columns, Hashes, refine
 
 MOST_FLOWS = 40_000_000
-"""Flows (of a destination over a link) that colours are found for: some seconds for each ten million."""
+"""Maximum number of flows (of one destination over one link) that are coloured; ten million take some seconds."""
 
 MOST_COLUMNS = 50_000
-"""Columns of the program that is solved: half a minute."""
+"""Maximum number of columns of the linear program; this many take half a minute."""
 
 
 @dataclass(frozen=True)
@@ -27,15 +27,15 @@ class Flow:
     """An optimal solution."""
 
     load: float
-    """In phits/(endpoint·cycle)."""
+    """The load in phits/(endpoint·cycle)."""
     prices: npt.NDArray[np.float64]
-    """Of the capacity of each link: an optimal solution of the dual program."""
+    """The price of the capacity of each link: an optimal solution of the dual program."""
 
 
 def most(network: Network, allowed: npt.NDArray[np.bool_] | None = None) -> Flow | None:
-    """The largest load at which the demand fits; `None` if its program is too large.
+    """The largest load at which the demand fits; `None` if the linear program is too large.
 
-    `allowed` are the links (columns) of routes to a router (row).
+    `allowed` are the links (columns) that routes to a router (row) may take.
     """
     commodities = network.destinations
     check_size(network)
@@ -74,7 +74,7 @@ def most(network: Network, allowed: npt.NDArray[np.bool_] | None = None) -> Flow
 
 
 def check_size(network: Network) -> None:
-    """Refuses a network that takes too long."""
+    """Refuses a network for which the computation would take too long."""
     flows = len(network.destinations) * len(network.source)
     if flows > MOST_FLOWS:
         raise refuse("flows (destinations times links)", flows, MOST_FLOWS)
@@ -83,17 +83,17 @@ def check_size(network: Network) -> None:
 BALANCE, CAPACITY = 0, 1
 
 Entries = tuple[int, Ints, Hashes, npt.NDArray[np.float64]]
-"""Entries of a block of the matrix: rows, colours of the columns, values."""
+"""Entries of a block of the matrix: rows, colours of the columns, and values."""
 
 
 @dataclass(frozen=True)
 class _Classes:
-    """What has the same colour."""
+    """Classes of equal colours."""
 
     first: Ints
-    """One of each class."""
+    """One member of each class."""
     of_each: Ints
-    """The class of each."""
+    """The class of each element."""
     sizes: Ints
 
     @classmethod
@@ -103,7 +103,7 @@ class _Classes:
 
 
 def _balanced(columns: Columns, rows: Ints, at: Ints, colours: Colours) -> list[Entries]:
-    """What leaves a router less what comes to it, of commodities (by row) at routers."""
+    """Outflow minus inflow of commodities (rows) at routers, as entries of the matrix."""
     network, found = columns.network, []
     for row in np.unique(rows):
         flows = columns.colours(slice(row, row + 1), colours)[0]
@@ -116,7 +116,7 @@ def _balanced(columns: Columns, rows: Ints, at: Ints, colours: Colours) -> list[
 
 
 def _used(columns: Columns, links: Ints, colours: Colours) -> list[Entries]:
-    """What all flows together take of some links."""
+    """The sum of all flows over some links, as entries of the matrix."""
     found = []
     for rows in columns.blocks():
         flows = columns.colours(rows, colours)[:, links]

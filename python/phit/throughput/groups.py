@@ -1,9 +1,9 @@
-"""Prices for groups of links, in which links of a class, or equally loaded by minimal routes, cost the same.
+"""Prices for groups of links: links of one class, or with equal load on minimal routes, have one price.
 
-Such prices prove the best bound of most patterns, and can be read. They are found by cutting planes (Kelley, "The
-cutting-plane method for solving convex programs", 1960): for some prices the cheapest routes of all packets take so
-many links of each group, and whatever the prices, packets pay no more than for these links; each such count is a
-constraint of a small linear program for the best prices.
+Such prices prove the best bound for most patterns, and people can read them. They are found by cutting planes (Kelley,
+"The cutting-plane method for solving convex programs", 1960). Given some prices, the cheapest routes of all packets use
+a certain number of links of each group. For any prices, packets pay at most the price of these links. Each such count
+is therefore a constraint of a small linear program for the best prices.
 """
 
 from collections.abc import Iterator
@@ -18,29 +18,29 @@ from phit.throughput.certificate import FAR, Proof, graph, prove, route_costs, s
 from phit.throughput.network import Ints, Network
 
 MOST_GROUPS = 32
-"""Groups up to which prices are looked for: with more, cutting planes take too many steps."""
+"""Maximum number of groups for which prices are searched; with more, cutting planes take too many steps."""
 
 STEPS = 300
-"""Cutting planes after which the prices are as good as they get."""
+"""Maximum number of cutting planes; further ones hardly improve the prices."""
 
 EXACT = 1e-9
-"""How far, as a share, the cheapest routes may be from what the prices take them to be."""
+"""Relative precision of the cost of the cheapest routes."""
 
 SAME = 1e-7
-"""Loads that differ by this share are the same."""
+"""Loads within this relative difference count as equal."""
 
 Floats = npt.NDArray[np.float64]
 
 
 def grouped(network: Network) -> Proof:
-    """The best proof with prices for groups; of equally good ones that with the fewest groups."""
+    """The best proof with prices for groups; among equally good proofs, the one with the fewest groups."""
     proofs = [prove(network, _prices(network, group)) for group in _groupings(network)]
     best = min(proof.load for proof in proofs)
     return next(proof for proof in proofs if proof.load <= best * (1 + SAME))
 
 
 def _groupings(network: Network) -> Iterator[Ints]:
-    """The group of every link, from the coarsest grouping on."""
+    """The group of every link, from the coarsest grouping to the finest."""
     names = {name: i for i, name in enumerate(dict.fromkeys(network.link_class))}
     kind = np.array([names[name] for name in network.link_class], dtype=np.int64)
     used = np.round(_minimal_loads(network) / network.capacity, 9)
@@ -53,7 +53,7 @@ def _groupings(network: Network) -> Iterator[Ints]:
 
 
 def _minimal_loads(network: Network) -> Floats:
-    """What every link carries at a load of 1 if packets take routes of the fewest hops, spread evenly at each hop."""
+    """The load of every link at a load of 1 if packets take routes with the fewest hops, spread evenly at each hop."""
     commodities = network.destinations
     hops = route_costs(network, np.ones(len(network.source), dtype=np.int64))[:, commodities].T
     amounts = np.array([float(amount) for amount in network.amounts])
@@ -73,7 +73,7 @@ def _minimal_loads(network: Network) -> Floats:
 
 
 def _prices(network: Network, group: Ints) -> Floats:
-    """The best prices, by link, of links that cost the same in each group."""
+    """The best prices, by link, if all links of a group cost the same."""
     count = int(group.max()) + 1
     worth = np.bincount(group, weights=network.capacity, minlength=count)
     prices = np.ones(count)
@@ -92,8 +92,8 @@ def _prices(network: Network, group: Ints) -> Floats:
 
 
 def _taken(network: Network, prices: Floats, group: Ints, count: int) -> Floats:
-    """Links of each group that all packets of a cycle take over their cheapest routes at a load of 1."""
-    # Of routes that cost the same, one of the fewest hops.
+    """Links of each group that all packets of a cycle take on their cheapest routes, at a load of 1."""
+    # Of equally cheap routes, one with the fewest hops counts.
     lengths = prices / prices.max() + 1e-7
     kept = shortest(network, lengths, np.arange(len(lengths)))
     pairs = network.source[kept] * network.routers + network.target[kept]
@@ -109,11 +109,11 @@ def _taken(network: Network, prices: Floats, group: Ints, count: int) -> Floats:
     found = np.zeros(count)
     rows = np.arange(len(sources))[:, None]
     for number in range(count):
-        # Links of the group on the way from the source, by doubling the part of the way that is counted.
+        # Counts links of the group on the path from the source; each step doubles the part of the path that is counted.
         links = (reached & (of_last == number)).astype(np.float64)
         jump = step
         while True:
-            # A way that has come to its source goes no further: the source itself has no link.
+            # A path that has reached its source ends there: the source has no link before it.
             links, further = links + links[rows, jump], jump[rows, jump]
             if (further == jump).all():
                 break

@@ -1,4 +1,4 @@
-"""The bound of a scenario's throughput."""
+"""The throughput bound of a scenario."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,36 +18,38 @@ from phit.throughput.groups import grouped
 from phit.throughput.network import Network, minimal_links, read
 
 TIGHT = 1e-6
-"""How far, as a share of the bound, the flow that is found may stay below it to be taken for it."""
+"""Relative difference up to which the flow counts as reaching the bound."""
 
 
 @dataclass(frozen=True)
 class Limit:
-    """What links allow, of one kind of routes."""
+    """The bound by links, for one kind of routes."""
 
     load: Fraction
-    """No routing carries more, in phits/(endpoint·cycle): proved by the prices, in exact arithmetic."""
+    """The load in phits/(endpoint·cycle) that no routing exceeds: proved by prices, in exact arithmetic."""
     flow: float | None
-    """What the best flow over the cheapest routes carries, in phits/(endpoint·cycle): floating point. `None` if the
-    network and the demand have too little symmetry for that to be found."""
+    """The load that the best flow over the cheapest routes carries, in phits/(endpoint·cycle), in floating point.
+
+    `None` if the network and the demand have too little symmetry to compute it.
+    """
     prices: list[Price]
-    """Of all links, by class and price, the dearest first; links with a price are full at the bound."""
+    """Prices of all links by class and price, the dearest first. Links with a price are full at the bound."""
     worth: Fraction
-    """Sum over all links of price times bandwidth, in a cycle."""
+    """Sum over all links of price times bandwidth, per cycle."""
     cost: Fraction
-    """What the packets of a cycle pay at least at a load of 1 phit/(endpoint·cycle); the bound is worth over cost."""
+    """Minimum cost of the packets of a cycle at a load of 1 phit/(endpoint·cycle). The bound is worth over cost."""
     cheapest: Fraction
-    """The least that a route costs between two routers with demand."""
+    """Minimum, over pairs of routers with demand, of the cost of the cheapest route."""
     dearest: Fraction
-    """The most that the cheapest route costs between two routers with demand."""
+    """Maximum, over pairs of routers with demand, of the cost of the cheapest route."""
 
     @property
     def tight(self) -> bool:
-        """True if a flow reaches the bound: there is no lower one."""
+        """True if a flow reaches the bound: no lower bound exists."""
         return self.flow is not None and self.flow >= (1 - TIGHT) * float(self.load)
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON; fractions are text."""
+        """The limit for JSON; fractions are text."""
         return {
             "load": float(self.load),
             "exact": str(self.load),
@@ -71,30 +73,33 @@ class Limit:
 
 @dataclass(frozen=True)
 class Bounds:
-    """What no routing can exceed, in phits/(endpoint·cycle)."""
+    """Loads that no routing can exceed, in phits/(endpoint·cycle)."""
 
     any_routing: Limit | None
-    """By the links between routers, whatever the routes; `None` if no packet takes one."""
+    """Bound by the links between routers, for any routes; `None` if no packet takes such a link."""
     minimal: Limit | None
-    """By the links between routers if all routes are minimal; `None` as above, if it was not asked for, if there is too
-    little symmetry for it, or if broken links leave two endpoints without a minimal route."""
+    """Bound by the links between routers, for minimal routes.
+
+    `None` if no packet takes such a link, if it was not requested, if the symmetry is too small to compute it, or if
+    broken links leave two endpoints without a minimal route.
+    """
     endpoints: Fraction
-    """By the links of endpoints."""
+    """Bound by the links of endpoints."""
 
     @property
     def load(self) -> Fraction:
-        """The bound of any routing."""
+        """The bound for any routing."""
         return self.endpoints if self.any_routing is None else min(self.endpoints, self.any_routing.load)
 
     @property
     def minimal_load(self) -> Fraction | None:
-        """The bound of minimal routing; `None` if it is not known."""
+        """The bound for minimal routing; `None` if it is not known."""
         if self.minimal is not None:
             return min(self.endpoints, self.minimal.load)
         return self.endpoints if self.any_routing is None else None
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON; fractions are text, next to numbers."""
+        """The bounds for JSON; fractions are text, next to numbers."""
         return {
             "load": float(self.load),
             "exact": str(self.load),
@@ -105,29 +110,29 @@ class Bounds:
 
 
 def bound(scenario: Source, *, minimal: bool = True, progress: Callable[[str], None] = lambda _: None) -> Bounds:
-    """The throughput that no routing of a scenario's traffic can exceed, and no minimal routing.
+    """The load of a scenario's traffic that no routing can exceed, and the load that no minimal routing can exceed.
 
-    A linear program finds the largest load at which the demand between routers fits through the links, split over
-    routes in any way. Its dual solution is a price for each link, and the bound is checked by these prices in exact
-    arithmetic: whatever way a packet takes, it pays the price of every link on it. Buffers, virtual channels and
-    crossbars, which a real network has too, are left out: it carries less.
+    A linear program finds the largest load at which the demand between routers fits through the links, if routes may be
+    split in any way. Its dual solution is a price for each link. These prices prove the bound in exact arithmetic,
+    because a packet pays the price of every link on its path. A real network carries less: buffers, virtual channels
+    and crossbars are left out.
 
     Args:
         scenario: the path of a TOML or JSON file, or the document itself; its load and its routing are not used.
-        minimal: whether the bound of minimal routing is wanted, too.
-        progress: told in words what is being computed.
+        minimal: whether to compute the bound of minimal routing, too.
+        progress: receives descriptions of the current computation.
 
     Raises:
-        ScenarioError: the traffic is no pattern, or one that has no lasting shares of destinations.
+        ScenarioError: the traffic is no pattern, or its pattern has no lasting shares of destinations.
         InputError: the network is too large, or has no route where one is needed.
     """
     document = load(scenario)
     if "sweep" in document:
-        raise InputError("sweep: this document is an experiment of several points; a bound is that of one scenario")
+        raise InputError("sweep: this document is an experiment of several points; bound one scenario")
     leave_out(document)
     network = read(_loaded(document))
     if not network.senders:
-        raise InputError("traffic.pattern: nobody sends, so that nothing bounds the load")
+        raise InputError("traffic.pattern: no endpoint sends, so the load has no bound")
     if not network.demand.any():
         return Bounds(None, None, _endpoints(network))
     check_size(network)
@@ -141,7 +146,7 @@ def bound(scenario: Source, *, minimal: bool = True, progress: Callable[[str], N
 
 
 def _loaded(document: Document) -> Document:
-    """The document with a load, which it need not have."""
+    """The document with a load, which it may lack."""
     traffic = document.get("traffic")
     if isinstance(traffic, dict) and "load" not in traffic:
         traffic["load"] = 0.0
@@ -149,14 +154,17 @@ def _loaded(document: Document) -> Document:
 
 
 def _any_routing(network: Network) -> Limit:
-    """With prices for groups of links, a proof that can be read, if these are enough; otherwise one for each link."""
+    """The limit of any routing.
+
+    Its prices are for groups of links, which people can read, if these suffice; otherwise for each link.
+    """
     proof = grouped(network)
     found = _limit(proof, most(network, cheapest_routes(network, proof.weights)))
     return found if found.tight else _best(network) or found
 
 
 def _best(network: Network, allowed: npt.NDArray[np.bool_] | None = None) -> Limit | None:
-    """With a price for each link; `None` if the network is too large for that, or some of the demand has no route."""
+    """The limit with a price for each link; `None` if the network is too large, or some demand has no route."""
     flow = most(network, allowed)
     if flow is None or not flow.prices.any():
         return None
@@ -169,7 +177,7 @@ def _limit(proof: Proof, flow: Flow | None) -> Limit:
 
 
 def _endpoints(network: Network) -> Fraction:
-    """Every endpoint that sends offers the load, and each receives what is sent to it."""
+    """The bound by endpoint links: each sender offers the load, and each receiver gets the packets sent to it."""
     if network.endpoint_load is None:
-        raise InputError("traffic.pattern: nobody sends, so that nothing bounds the load")
+        raise InputError("traffic.pattern: no endpoint sends, so the load has no bound")
     return network.endpoint_load

@@ -1,4 +1,4 @@
-"""What a network is asked to carry: links with their bandwidth, and the demand between its routers, in fractions."""
+"""The network of a scenario for bounds: links with their bandwidth, and the demand between routers, as fractions."""
 
 import json
 from collections.abc import Iterator
@@ -22,34 +22,34 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Network:
-    """The links between routers, parallel ones of a class as one, and the demand at a load of 1."""
+    """The links between routers, with parallel links of a class as one, and the demand at a load of 1."""
 
     document: Document
     """The scenario."""
     routers: int
     endpoints: int
     source: Ints
-    """Router at which a link begins, by link; links are sorted by this."""
+    """Router at which each link begins; links are sorted by this."""
     target: Ints
-    """Router at which it ends."""
+    """Router at which each link ends."""
     link_class: list[str]
-    """Its class."""
+    """Class of each link."""
     parallel: Ints
-    """How many links it stands for."""
+    """Number of parallel links that each link stands for."""
     scale: int
-    """Parts of a phit, in which capacities are whole numbers."""
+    """Parts of a phit in which all capacities are whole numbers."""
     capacity: Ints
-    """Parts of a phit in a cycle, of all of them."""
+    """Capacity of all parallel links together, in parts of a phit per cycle."""
     amounts: list[Fraction]
-    """What a router may ask for, in parts of a phit in a cycle at a load of 1; the first is 0."""
+    """Amounts of demand that occur, in parts of a phit per cycle at a load of 1; the first is 0."""
     demand: Ints
-    """Of router i (row) for router j (column), as an index of `amounts`; none within a router."""
+    """Demand of router i (row) for router j (column), as an index of `amounts`; 0 within a router."""
     senders: int
-    """Endpoints that send."""
+    """Number of endpoints that send."""
     endpoint_load: Fraction | None
-    """The load that the links of endpoints allow; `None` if nobody sends."""
+    """The load that the links of endpoints allow; `None` if no endpoint sends."""
     names: list[str] | None
-    """What routers are called, if they have names."""
+    """The names of the routers, if they have names."""
 
     def router(self, number: int) -> str:
         """A router in words."""
@@ -57,28 +57,28 @@ class Network:
 
     @property
     def destinations(self) -> Ints:
-        """The routers that are sent anything by others."""
+        """The routers that receive traffic from others."""
         return np.flatnonzero(self.demand.any(axis=0))
 
 
 def read(document: Document) -> Network:
-    """The network of a scenario.
+    """Reads the network of a scenario.
 
-    Raises `ScenarioError` if its traffic has no lasting shares of destinations, `InputError` if the bandwidths of links
-    have no common part that is large enough.
+    Raises `ScenarioError` if its traffic has no lasting shares of destinations, and `InputError` if the bandwidths of
+    links have no common part that is large enough.
     """
     with located(document):
         found = json.loads(_phit.flows(to_json(document)))
     widths = {width: _bandwidth(width) for width in {link[4] for link in found["links"]}}
     scale = lcm(*(width.denominator for width in widths.values()))
     if scale * max(widths.values(), default=1) > LARGEST:
-        expected = f"expected ones that are whole multiples of a part, at most {LARGEST:,} of it"
+        expected = f"expected whole multiples of a common part, at most {LARGEST:,} times the part"
         raise InputError(f"router.links: bandwidths of {', '.join(map(str, sorted(widths.values())))}; {expected}")
     for link in found["links"]:
         link[4] = int(widths[link[4]] * scale)
     attachment = np.array(found["attachment"], dtype=np.int64)
     links = np.array(found["links"], dtype=np.int64).reshape(-1, 5)
-    # Parallel links of a class carry as much as one that is as wide as all of them.
+    # Parallel links of a class carry as much as one link with their total bandwidth.
     ends, first, inverse = np.unique(links[:, [0, 2, 3]], axis=0, return_index=True, return_inverse=True)
     inverse = inverse.reshape(-1)
     of_endpoints = [
@@ -105,19 +105,19 @@ def read(document: Document) -> Network:
 
 
 LARGEST = 10**9
-"""Most parts of a phit that a link carries in a cycle: sums over links stay exact."""
+"""Maximum number of parts of a phit that a link carries in a cycle, so that sums over links stay exact."""
 
 MOST_CYCLES = 1_000_000
-"""The engine's bandwidths are ratios of whole numbers with at most this below."""
+"""Largest denominator of the engine's bandwidths, which are ratios of whole numbers."""
 
 
 def _bandwidth(value: float) -> Fraction:
-    """The ratio that a number stands for: there is one of so small numbers so near to it."""
+    """The ratio that a number stands for. Only one ratio with such a small denominator is so close to it."""
     return Fraction(value).limit_denominator(MOST_CYCLES)
 
 
 def minimal_links(network: Network) -> npt.NDArray[np.bool_]:
-    """Whether a minimal route towards a router (row) may take a link (column)."""
+    """Whether a minimal route to a router (row) may take a link (column)."""
     with located(network.document):
         text = to_json(network.document)
         towards, links = json.loads(_phit.minimal_ports(text)), json.loads(_phit.flows(text))["links"]
@@ -134,11 +134,11 @@ def minimal_links(network: Network) -> npt.NDArray[np.bool_]:
 
 
 Run = tuple[int, int, Fraction]
-"""First endpoint, one past the last, and the share of packets of each of them."""
+"""First endpoint, end of the range, and the share of packets of each of these endpoints."""
 
 
 def _runs(destinations: Any, share: Fraction) -> Iterator[Run]:
-    """Where a `share` of the packets goes: JSON of the engine's `Destinations`."""
+    """Destinations of a `share` of the packets, from JSON of the engine's `Destinations`."""
     if destinations == "nothing":
         return
     ((kind, value),) = destinations.items()
@@ -158,7 +158,7 @@ def _runs(destinations: Any, share: Fraction) -> Iterator[Run]:
 
 
 def _fraction(value: float) -> Fraction:
-    """The number as it was written: 0.1 is a tenth."""
+    """The number as it was written: 0.1 is one tenth."""
     return Fraction(str(value))
 
 
@@ -170,9 +170,11 @@ def _demand(
     injection: list[Fraction | None],
     ejection: list[Fraction | None],
 ) -> tuple[list[Fraction], Ints, Fraction | None, int]:
-    """Amounts, their indices by router and router, the load that endpoints' links allow, and the number of senders.
+    """The demand between routers.
 
-    By endpoint, `load` is a load of 1 in phits per cycle, `injection` and `ejection` what its link carries.
+    Returns the amounts, their indices by pair of routers, the bound by endpoint links, and the number of senders.
+    Arguments by endpoint: `load` is the rate at a load of 1, in phits per cycle; `injection` and `ejection` are the
+    bandwidths of its link.
     """
     endpoints = len(attachment)
     received: dict[Fraction, Ints] = {}
@@ -190,7 +192,7 @@ def _demand(
             changes = received.setdefault(share, np.zeros(endpoints + 1, dtype=np.int64))
             changes[first] += 1
             changes[end] -= 1
-    # Packets per router and router, for each share by itself: whole numbers until the end.
+    # Packets per pair of routers, counted for each share separately: whole numbers until the end.
     shares = list(sent)
     counts = [_counts(np.array(sent[share], dtype=np.int64), attachment, routers) for share in shares]
     amounts, demand = _amounts(shares, counts, routers)
@@ -206,7 +208,10 @@ def _demand(
 
 
 def _counts(runs: Ints, attachment: Ints, routers: int) -> Ints:
-    """How often each router (row) sends to each (column), of runs as (router, first endpoint, one past the last)."""
+    """Number of times that each router (row) sends to each (column).
+
+    Runs are (router, first endpoint, end of the range).
+    """
     found = np.zeros((routers, routers), dtype=np.int64)
     for router in np.unique(runs[:, 0]):
         own = runs[runs[:, 0] == router]
@@ -220,7 +225,7 @@ def _counts(runs: Ints, attachment: Ints, routers: int) -> Ints:
 
 
 def _amounts(shares: list[Fraction], counts: list[Ints], routers: int) -> tuple[list[Fraction], Ints]:
-    """The amounts that occur, the first of them 0, and which of them each router asks of each."""
+    """The amounts that occur, the first of them 0, and the index of the amount for each pair of routers."""
     if not shares:
         return [Fraction(0)], np.zeros((routers, routers), dtype=np.int64)
     table = np.stack([np.zeros_like(counts[0]), *counts]).reshape(len(counts) + 1, -1).T

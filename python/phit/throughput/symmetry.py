@@ -1,11 +1,11 @@
-"""A linear program made small by its symmetries.
+"""Shrinks a linear program by its symmetries.
 
-Routers, links and commodities that the network and the demand do not tell apart have the same flows in some optimal
-solution. Colour refinement finds them: it tells rows apart by the colours of the columns in them and the other way
-round until nothing changes, and one row and column for each colour make a program with the same optimum (Grohe,
-Kersting, Mladenov and Selman, "Dimension reduction via colour refinement", ESA 2014).
+In some optimal solution, routers, links and commodities that are equivalent in the network and the demand have equal
+flows. Colour refinement finds them: it separates rows by the colours of their columns, and columns by the colours of
+their rows, until nothing changes. One row and one column for each colour then make a program with the same optimum
+(Grohe, Kersting, Mladenov and Selman, "Dimension reduction via colour refinement", ESA 2014).
 
-Here a column is the flow towards one router over one link, a row either the balance of such flows at a router or the
+Here a column is the flow to one router over one link. A row is either the balance of such flows at a router or the
 capacity of a link.
 """
 
@@ -20,17 +20,17 @@ from phit.throughput.network import Ints, Network
 Hashes = npt.NDArray[np.uint64]
 
 BLOCK = 64
-"""Destinations whose flows are looked at together, which bounds memory."""
+"""Destinations whose flows are processed together, which bounds memory."""
 
 
 @dataclass(frozen=True)
 class Colours:
-    """What is alike, by 64-bit colours."""
+    """Equivalence classes, as 64-bit colours."""
 
     balance: Hashes
-    """Of the balance of the flow towards a router (row) at a router (column)."""
+    """Colour of the balance of the flow to a router (row) at a router (column)."""
     capacity: Hashes
-    """Of the capacity of a link."""
+    """Colour of the capacity of a link."""
 
 
 def _mixed(values: Hashes) -> Hashes:
@@ -46,16 +46,16 @@ def _salted(values: Hashes, salt: int) -> Hashes:
 
 @dataclass(frozen=True)
 class Columns:
-    """The flows that there may be: of commodities over links."""
+    """The possible flows: of commodities over links."""
 
     network: Network
     commodities: Ints
-    """The routers that they go to."""
+    """The destination routers of the commodities."""
     allowed: npt.NDArray[np.bool_] | None
-    """By router and link, whether a flow may take the link; `None` if it may take all."""
+    """Whether a flow may take a link, by router and link; `None` if it may take all."""
 
     def mask(self, rows: slice) -> npt.NDArray[np.bool_]:
-        """Whether flows of some commodities (rows) may take links (columns); none leaves where it goes."""
+        """Whether flows of some commodities (rows) may take links (columns). No flow leaves its destination."""
         to = self.commodities[rows]
         stays: npt.NDArray[np.bool_] = self.network.source[None, :] != to[:, None]
         if self.allowed is not None:
@@ -63,7 +63,7 @@ class Columns:
         return stays
 
     def colours(self, rows: slice, of: Colours) -> Hashes:
-        """Colours of the flows of some commodities, 0 where there is none."""
+        """Colours of the flows of some commodities; 0 where there is no flow."""
         balance, network = of.balance[rows], self.network
         found = _salted(balance[:, network.source], 1) + _salted(balance[:, network.target], 2)
         return np.where(self.mask(rows), _mixed(found + _salted(of.capacity, 3)[None, :]), np.uint64(0))
@@ -75,7 +75,7 @@ class Columns:
 
 
 def refine(columns: Columns) -> Colours:
-    """The coarsest colours by which nothing can be told apart that has the same."""
+    """The coarsest stable colouring: refining it further separates nothing."""
     network, commodities = columns.network, columns.commodities
     with np.errstate(over="ignore"):
         demand = network.demand[:, commodities].T.astype(np.uint64) + np.uint64(1)
@@ -83,7 +83,7 @@ def refine(columns: Columns) -> Colours:
         balance = _salted(demand, 4)
         kinds = {name: i for i, name in enumerate(dict.fromkeys(network.link_class))}
         kind = np.array([kinds[name] for name in network.link_class], dtype=np.uint64)
-        # Links of a class and width alone are alike, so that prices can be told by class.
+        # Only links of one class and width start alike, so that prices can be given by class.
         widths = network.parallel.astype(np.uint64) * np.uint64(2**32) + network.capacity.astype(np.uint64)
         colours = Colours(balance, _salted(widths, 5) + _salted(kind, 6))
         by_target = np.argsort(network.target, kind="stable")
@@ -110,13 +110,13 @@ def _sums(router: Ints, routers: int) -> "_Sums":
 
 @dataclass(frozen=True)
 class _Sums:
-    """Sums over the links of each router, of links sorted by router."""
+    """Sums over the links of each router, with links sorted by router."""
 
     starts: Ints
 
     def __call__(self, values: Hashes) -> Hashes:
         running = np.zeros((values.shape[0], values.shape[1] + 1), dtype=np.uint64)
         np.cumsum(values, axis=1, dtype=np.uint64, out=running[:, 1:])
-        # Differences of sums modulo 2^64 are sums modulo 2^64.
+        # Differences of running sums modulo 2^64 are sums modulo 2^64.
         found: Hashes = running[:, self.starts[1:]] - running[:, self.starts[:-1]]
         return found

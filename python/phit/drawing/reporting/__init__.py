@@ -1,7 +1,7 @@
-"""The report: results as one HTML page that needs no network, to be read and passed on.
+"""The report: results as one self-contained HTML page.
 
-A section of the page is a module of `sections` with its template, and, if a reader can do something with it, a script
-beside the others in `assets`. `sections.SECTIONS` lists them in their order; `page` puts them together.
+Each section of the page is a module of `sections` with a template and, if it is interactive, a script in `assets`.
+`sections.SECTIONS` lists them in their order, and `page` combines them.
 """
 
 from phit.drawing.reporting.page import html, write

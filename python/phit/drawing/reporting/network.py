@@ -1,4 +1,4 @@
-"""What sections that show the network share: tables of its ports, packed so that a page holds those of many runs."""
+"""Data for sections that show the network: tables of ports, packed so that a page can hold those of many runs."""
 
 import base64
 from typing import Any
@@ -11,16 +11,16 @@ from phit.base import words
 from phit.base.text import plain
 
 ENDPOINT = -1
-"""In place of the router at the other end of a link to an endpoint."""
+"""Replaces the router at the other end of a link to an endpoint."""
 
 
 def packed(values: npt.ArrayLike, kind: str) -> str:
-    """Numbers as base64 of their bytes, the least first: `kind` is one of u1, u2, u4, i4."""
+    """Numbers as base64 of their bytes in little-endian order; `kind` is one of u1, u2, u4, i4."""
     return base64.b64encode(np.ascontiguousarray(values, dtype=f"<{kind}").tobytes()).decode()
 
 
 def ports_of(links: pl.DataFrame) -> dict[str, Any]:
-    """The links of one run in the order of its table: router, port, class and the router at the other end of each."""
+    """The links of one run in the order of its table: router, port, class, and the router at the other end."""
     classes = links["class"].unique(maintain_order=True).to_list()
     far = links["to"].str.extract(r"^router (\d+)$", 1).cast(pl.Int64).fill_null(ENDPOINT)
     number = links["class"].replace_strict(classes, list(range(len(classes))), return_dtype=pl.Int64)
@@ -37,7 +37,7 @@ def ports_of(links: pl.DataFrame) -> dict[str, Any]:
 
 
 def names_of(rows: pl.DataFrame) -> dict[str, dict[str, str]]:
-    """What routers are called, by their numbers, and ports, by router and port; nothing where they have no names."""
+    """Names of routers by number, and names of ports by router and port; empty if they have no names."""
     found: dict[str, dict[str, str]] = {"routers": {}, "ports": {}}
     if "router_name" in rows.columns:
         known = rows.select("router", "router_name").unique().drop_nulls()
@@ -51,7 +51,7 @@ def names_of(rows: pl.DataFrame) -> dict[str, dict[str, str]]:
 
 
 def _ends(links: pl.DataFrame) -> list[str]:
-    """What endpoints are called at the far ends of their links, in the order of these; nothing without names."""
+    """Names of the endpoints at the far ends of their links, in the order of links; empty without names."""
     if "to_name" not in links.columns:
         return []
     own = links.filter(pl.col("to").str.starts_with("endpoint"))["to_name"]

@@ -1,4 +1,4 @@
-"""The page: its sections in one file, with the libraries that draw, and with leave to load nothing else."""
+"""The page: its sections in one file, with the drawing libraries, and with a policy against loading anything else."""
 
 import base64
 import hashlib
@@ -20,7 +20,7 @@ from phit.drawing.reporting.templates import render
 
 ASSETS = Path(__file__).parent / "assets"
 SHARED = ("core.js", "network.js")
-"""The scripts that sections share; they come first."""
+"""Scripts that sections share; they come first."""
 
 
 def write(source: Source, path: Path) -> Path:
@@ -30,7 +30,7 @@ def write(source: Source, path: Path) -> Path:
 
 
 def html(source: Source) -> str:
-    """The report: one HTML page that loads nothing."""
+    """The report as one HTML page that loads nothing."""
     built = [(section, content) for section in SECTIONS if (content := section.build(source)) is not None]
     script = _script()
     page = render(
@@ -42,7 +42,7 @@ def html(source: Source) -> str:
         style=Markup(_asset("report.css")),
         data=Markup(in_script(harmless({section.name: _data(content) for section, content in built}))),
         script=Markup(script),
-        # Nothing is loaded, and no script runs but this one, whatever stands in the page.
+        # The policy lets the page load nothing, and run no script except this one, whatever the page contains.
         policy=f"default-src 'none'; script-src '{_digest(script)}' 'unsafe-eval'; style-src 'unsafe-inline'; "
         "img-src data:; base-uri 'none'; form-action 'none'",
     )
@@ -56,9 +56,9 @@ def _data(content: Content) -> dict[str, Any]:
 
 @cache
 def _script() -> str:
-    """All scripts as one: the libraries, what sections share, then each section's own."""
+    """All scripts as one: the libraries, the shared scripts, then the script of each section."""
     own = [ASSETS / f"{section.name}.js" for section in SECTIONS]
-    # A browser reads every end of a line as one character, and the digest is of what it reads.
+    # A browser reads every line ending as one character, and computes the digest of the text it has read.
     script = "\n".join([plots.drawing_library(), *map(_asset, SHARED), *(p.read_text() for p in own if p.exists())])
     return script.replace("\r\n", "\n").replace("\r", "\n")
 

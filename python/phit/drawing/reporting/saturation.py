@@ -1,4 +1,4 @@
-"""Where curves saturate: from the points of each, whoever shows it."""
+"""The saturation of curves, computed from the points of each curve."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,19 +15,19 @@ class Curve:
     panel: str
     name: str
     loads: tuple[tuple[float, float | None], ...]
-    """Offered loads and what is accepted there, mean over seeds."""
+    """Offered loads and the accepted loads there, as means over seeds."""
     sustained: float | None
-    """The largest load that it sustains, with all smaller ones."""
+    """The largest load that it sustains, with all smaller loads."""
     saturated: float | None
-    """The smallest one at which any seed saturates."""
+    """The smallest load at which any seed saturates."""
     accepted: float | None
-    """The most that it accepts, mean over seeds."""
+    """The largest accepted load, mean over seeds."""
     latency: float | None
     """Mean latency at its smallest load, in cycles, mean over seeds."""
 
     @property
     def words(self) -> str:
-        """Where it saturates."""
+        """The saturation in words."""
         if self.sustained is None:
             return f"saturated at every load, from {readable(self.saturated)}"
         if self.saturated is None:
@@ -43,7 +43,7 @@ def curves_of(drawn: pl.DataFrame) -> Iterator[Curve]:
 
 
 def curve_of(panel: str, name: str, own: pl.DataFrame) -> Curve:
-    """The curve of these points."""
+    """The curve of the points in `own`."""
     means = {
         column: pl.col(column).cast(pl.Float64).mean() if column in own.columns else pl.lit(None, dtype=pl.Float64)
         for column in ("accepted_load", "latency_mean")

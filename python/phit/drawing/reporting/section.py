@@ -1,4 +1,4 @@
-"""What a section of the report is."""
+"""The form of a section of the report."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -11,21 +11,24 @@ from phit.drawing.reporting.source import Source
 
 @dataclass(frozen=True)
 class Content:
-    """What stands in a section."""
+    """The content of a section."""
 
     html: Markup
-    """Its elements; `phit.drawing.reporting.templates.render` makes them of a template, in which texts are texts."""
+    """Its elements.
+
+    `phit.drawing.reporting.templates.render` makes them from a template, in which texts are escaped.
+    """
     data: Any = None
-    """What its script works with, as JSON can hold it."""
+    """Data for its script, as JSON can hold it."""
     charts: Mapping[str, Any] = field(default_factory=dict)
-    """Charts by the `data-chart` of the elements in which they are drawn."""
+    """Charts by the `data-chart` attribute of the elements in which they are drawn."""
 
 
 @dataclass(frozen=True)
 class Section:
-    """A section: its script, if it has one, is `assets/NAME.js`."""
+    """A section. Its script, if it has one, is `assets/NAME.js`."""
 
     name: str
     title: str
     build: Callable[[Source], Content | None]
-    """Makes it; `None` if the results have nothing to say there."""
+    """Makes the content; `None` if the results have none for this section."""

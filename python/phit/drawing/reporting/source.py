@@ -1,4 +1,4 @@
-"""What a report is made of: a results folder, with its scenarios and tables as far as they are there."""
+"""The data of a report: a results folder with its scenarios and tables, as far as they exist."""
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
@@ -23,25 +23,25 @@ from phit.store.stored import read_point
 
 @dataclass(frozen=True)
 class Source:
-    """Results to report on. Points are numbered as they stand in `points`."""
+    """Results to report on. Points are numbered in the order of `points`."""
 
     folder: Folder
 
     @classmethod
     def read(cls, path: Path) -> "Source":
-        """Reads a results folder. Raises `InputError` if nothing has finished."""
+        """Reads a results folder. Raises `InputError` if no point has finished."""
         folder = Folder.read(path)
         if folder.points.is_empty():
-            raise InputError(f"{path}: no point has finished yet, so there is nothing to report")
+            raise InputError(f"{path}: no point has finished yet: nothing to report")
         return cls(folder)
 
     @property
     def points(self) -> pl.DataFrame:
-        """One row per point that has finished."""
+        """One row per finished point."""
         return self.folder.points
 
     def time_unit(self, longest: Iterable[Any]) -> TimeUnit:
-        """The unit for times of all points, of which the longest have so many cycles; cycles if points differ."""
+        """The unit for times of all points, whose `longest` times are in cycles; cycles if points differ."""
         return time_unit(self.points, longest)
 
     @property
@@ -51,12 +51,12 @@ class Source:
 
     @property
     def title(self) -> str:
-        """What the page is called."""
+        """The title of the page."""
         return str(self.manifest.get("plot", {}).get("title") or self.manifest.get("name") or self.folder.path.name)
 
     @cached_property
     def summaries(self) -> list[dict[str, Any]]:
-        """The summary of each point with its complete scenario; empty for one whose file is gone."""
+        """The summary of each point with its complete scenario; empty if its file is missing."""
         return [self._summary(hash_) for hash_ in self.points["point"]]
 
     def _summary(self, hash_: str) -> dict[str, Any]:
@@ -68,17 +68,17 @@ class Source:
 
     @property
     def scenarios(self) -> list[Document]:
-        """The complete scenario of each point; empty for one whose file is gone."""
+        """The complete scenario of each point; empty if its file is missing."""
         return [summary.get("scenario", {}) for summary in self.summaries]
 
     @cached_property
     def common(self) -> dict[str, Any]:
-        """Keys of the scenarios, by dotted path, that are the same in all points."""
+        """Keys of the scenarios, by dotted path, with one value in all points."""
         first, *others = [dict(flatten(scenario)) for scenario in self.scenarios if scenario] or [{}]
         return {k: v for k, v in first.items() if all(k in other and other[k] == v for other in others)}
 
     def differences(self) -> list[dict[str, Any]]:
-        """The other keys of each point's scenario."""
+        """The remaining keys of each point's scenario."""
         return [{k: v for k, v in flatten(scenario) if k not in self.common} for scenario in self.scenarios]
 
     @cached_property
@@ -88,7 +88,7 @@ class Source:
 
     @cached_property
     def curves(self) -> pl.DataFrame | None:
-        """The points on curves, by their number `at`, with `x`, `series` and `panel`; `None` if there are no curves."""
+        """The points on curves, by their number `at`, with `x`, `series` and `panel`; `None` without curves."""
         plot = self.manifest.get("plot", {})
         try:
             drawn = plots.series_of(self.points, self.folder.swept, plot)
@@ -113,7 +113,7 @@ class Source:
             yield f"{heading(key)} {text}" if isinstance(cell, int | float) else text
 
     def table(self, name: str) -> pl.DataFrame | None:
-        """A table of all points, with the number of the point as `at`; `None` if nobody has asked for it."""
+        """A table of all points, with the number of the point as `at`; `None` if the scenario did not request it."""
         file = TABLE_FILES[name]
         if not (self.folder.path / file).exists():
             return None
@@ -124,19 +124,19 @@ class Source:
 
 
 def points_in(table: pl.DataFrame) -> list[int]:
-    """Numbers of the points that a table has rows of, in their order."""
+    """Numbers of the points that have rows in a table, in their order."""
     found: list[int] = table["at"].unique().sort().to_list()
     return found
 
 
 def rows_of(table: pl.DataFrame, kept: Collection[int]) -> dict[int, pl.DataFrame]:
-    """Each of these points' own rows of a table, by the number of the point."""
+    """The rows of each of these points in a table, by the number of the point."""
     own = table.filter(pl.col("at").is_in(list(kept)))
     return {int(at): rows for (at, *_), rows in own.partition_by("at", as_dict=True, maintain_order=True).items()}
 
 
 def spread(items: list[int], most: int) -> list[int]:
-    """At most so many of these, at equal distances, the first and last among them."""
+    """At most `most` of these items at equal distances, including the first and the last."""
     if len(items) <= most:
         return items
     return [items[round(i * (len(items) - 1) / (most - 1))] for i in range(most)] if most > 1 else items[-1:]

@@ -1,4 +1,4 @@
-"""BookSim 2: its configurations as scenarios, and what it prints."""
+"""BookSim 2: its configurations as scenarios, and its printed output."""
 
 from phit.importing.booksim.printed import printed
 from phit.importing.booksim.scenario import NAME, of_settings, read

@@ -1,4 +1,4 @@
-"""BookSim's `anynet` files: routers, the nodes and routers that each is linked to, and latencies of links."""
+"""BookSim's `anynet` files: routers, the nodes and routers linked to each, and latencies of links."""
 
 import re
 from collections.abc import Iterator
@@ -15,35 +15,35 @@ MOST_CLASSES = 7
 
 @dataclass(frozen=True)
 class AnyNet:
-    """A network with its routes: from every router one shortest path to every other, by the latencies of links."""
+    """A network with its routes: a shortest path between every two routers, by the latencies of links."""
 
     endpoints: list[int]
     """Endpoints at each router."""
     numbering: list[int]
-    """Phit's number of each of the file's nodes."""
+    """Phit's endpoint number for each node of the file."""
     attachment: int
     """Latency of the links of endpoints in cycles."""
     neighbours: list[dict[int, int]]
-    """By router, the routers that it is linked to, in their order, with the latency in cycles."""
+    """The neighbours of each router in their order, with the latency of the link in cycles."""
 
     def numbering_or_none(self) -> list[int] | None:
-        """The numbers of nodes, if they are not the file's own."""
+        """The numbers of nodes, if they differ from those in the file."""
         return None if self.numbering == list(range(len(self.numbering))) else self.numbering
 
     def _kinds(self) -> list[int]:
-        """The latencies that occur, in order; the number of each is its class."""
+        """The latencies that occur, in ascending order; the position of each is its class."""
         return sorted({latency for row in self.neighbours for latency in row.values()})
 
     def classes(self) -> list[str]:
-        """Names of the links' classes."""
+        """Names of the link classes."""
         return [_class(latency) for latency in self._kinds()] or ["link"]
 
     def latencies(self) -> dict[str, int]:
-        """By class, the latency of a link in cycles."""
+        """Latency of the links of each class in cycles."""
         return {_class(latency): latency for latency in self._kinds()} or {"default": 1}
 
     def links(self) -> list[list[int]]:
-        """The links as Phit writes them: two routers, and a class."""
+        """The links in Phit's form: two routers and a class."""
         kinds = self._kinds()
         return [
             [router, other, kinds.index(latency)] if len(kinds) > 1 else [router, other]
@@ -53,7 +53,7 @@ class AnyNet:
         ]
 
     def _ports(self) -> list[dict[int, int]]:
-        """By router, the port to each neighbour: endpoints come first, then links in the order of `links`."""
+        """The port of each router to each neighbour: endpoints come first, then links in the order of `links`."""
         found: list[dict[int, int]] = [{} for _ in self.neighbours]
         for a, b, *_ in self.links():
             for router, other in ((a, b), (b, a)):
@@ -75,9 +75,9 @@ class AnyNet:
         return [sum(self.endpoints[:router]) for router in range(len(self.endpoints))]
 
     def first_steps(self, start: int) -> dict[int, int]:
-        """By router, the first router on the way there from `start`.
+        """The first router on the path from `start` to each router.
 
-        Dijkstra's shortest paths, the lowest number first among equals.
+        Paths are Dijkstra's shortest paths; among equal ones, the lowest number comes first.
         """
         distance, step = {start: 0}, {start: start}
         waiting = set(range(len(self.endpoints)))
@@ -98,7 +98,7 @@ class AnyNet:
         return len(self.endpoints) * len(self.numbering)
 
     def connected(self) -> bool:
-        """Whether there is a way from the first router to all others."""
+        """Whether there is a path from the first router to every other."""
         return len(self.first_steps(0)) == len(self.endpoints)
 
 
@@ -107,7 +107,7 @@ def _class(latency: int) -> str:
 
 
 def read(path: Path) -> AnyNet:
-    """The network of a file, whose lines are as `router 0 node 0 node 1 router 1 5`."""
+    """Reads the network in a file, whose lines look like `router 0 node 0 node 1 router 1 5`."""
     routers: dict[int, dict[int, int]] = {}
     nodes: dict[int, tuple[int, int]] = {}
     for number, line in enumerate(text_of(path).splitlines(), 1):
@@ -136,7 +136,7 @@ def read(path: Path) -> AnyNet:
 
 
 def _pairs(words: list[str], place: str) -> Iterator[tuple[str, int, int | None]]:
-    """Kind and number of each thing in a line, with the latency of the link to it."""
+    """Kind and number of each item in a line, with the latency of the link to it."""
     at = 0
     while at < len(words):
         kind, name, after = (*words[at : at + 3], "", "")[:3]
@@ -164,7 +164,7 @@ def _network(path: Path, routers: dict[int, dict[int, int]], nodes: dict[int, tu
                     f"{routers[other][router]} (1 if the file does not say it); expected the same both ways"
                 )
     if len(found := {latency for _, latency in nodes.values()}) > 1:
-        raise InputError(f"{path}: links of nodes have {sorted(found)} cycles; expected the same for all")
+        raise InputError(f"{path}: links of nodes have {sorted(found)} cycles; expected equal latencies")
     if len(kinds := {latency for row in routers.values() for latency in row.values()}) > MOST_CLASSES:
         raise InputError(f"{path}: links have {len(kinds)} latencies; expected at most {MOST_CLASSES} different ones")
     endpoints = [0] * len(routers)
@@ -178,5 +178,5 @@ def _network(path: Path, routers: dict[int, dict[int, int]], nodes: dict[int, tu
     rows = [dict(sorted(routers[router].items())) for router in range(len(routers))]
     network = AnyNet(endpoints, numbering, found.pop(), rows)
     if not network.connected():
-        raise InputError(f"{path}: expected a way from every router to every other")
+        raise InputError(f"{path}: expected a path from every router to every other")
     return network

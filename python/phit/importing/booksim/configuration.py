@@ -1,4 +1,4 @@
-"""A configuration of BookSim's: settings over defaults, with a record of what has been read."""
+"""A BookSim configuration: settings over defaults, with a record of the settings that have been read."""
 
 import copy
 import math
@@ -17,7 +17,7 @@ from phit.importing.text import text_of
 
 
 class Configuration:
-    """Settings in the order in which BookSim reads them, the last of a key counts, over the defaults of `KEYS`."""
+    """Settings over the defaults of `KEYS`. As in BookSim, the last setting of a key counts."""
 
     def __init__(self, settings: Iterable[Setting], findings: Findings, folder: Path) -> None:
         self.findings = findings
@@ -35,7 +35,7 @@ class Configuration:
 
     @classmethod
     def of_files(cls, files: Sequence[Path], settings: Iterable[str], findings: Findings) -> "Configuration":
-        """What the files say, one after another, and then the settings `KEY=VALUE`."""
+        """The settings of the files, one after another, then the settings `KEY=VALUE`."""
         found: list[Setting] = []
         for path in files:
             found += grammar.of_file(text_of(path), path)
@@ -44,17 +44,17 @@ class Configuration:
         return cls(found, findings, files[0].parent if files else Path())
 
     def __getitem__(self, key: str) -> Setting:
-        """The setting of a key, the default's if it is not set."""
+        """The setting of a key, or its default."""
         self.read.add(key)
         return self.given.get(key) or _Default(key, KEYS[key].default)
 
     def whole(self, key: str) -> int:
-        """A whole number; of a list the first."""
+        """A whole number; the first element of a list."""
         value = self.number(key)
         return int(value)
 
     def number(self, key: str) -> float:
-        """A number; of a list the first."""
+        """A number; the first element of a list."""
         value = self[key].value
         if isinstance(value, str):
             first = (grammar.elements(value) or [""])[0]
@@ -68,12 +68,15 @@ class Configuration:
         return float(value)
 
     def text(self, key: str) -> str:
-        """A word; of a list the first."""
+        """A word; the first element of a list."""
         value = str(self[key].value)
         return (grammar.elements(value) or [""])[0] if KEYS[key].listed else value
 
     def of_class(self, number: int) -> "Configuration":
-        """The same, where of lists the element for a class of packets is the only one: the last, if there are fewer."""
+        """The configuration of one class of packets.
+
+        Lists are reduced to the element of the class, or to their last element if they are shorter.
+        """
         own = copy.copy(self)
         own.given = dict(self.given)
         for key, setting in self.given.items():
@@ -91,7 +94,7 @@ class Configuration:
         self.findings.note(Status.DROPPED, self[key], reason)
 
     def about_the_rest(self) -> None:
-        """Says what becomes of the settings that nothing has asked for."""
+        """Records the treatment of settings that nothing has read."""
         for name, setting in self.given.items():
             key = KEYS[name]
             changed = setting.value != key.default
@@ -106,16 +109,16 @@ class Configuration:
 
 
 class _Default(Setting):
-    """A key that is not set."""
+    """The default of a key that is not set."""
 
     def __str__(self) -> str:
         return f"{super().__str__()} (default)"
 
 
 def _mistyped(key: Key, value: grammar.Value) -> str:
-    """What was expected instead of a value of the wrong type."""
+    """The expected type if a value has the wrong one; empty otherwise."""
     if isinstance(key.default, str):
-        # A name of a file may be all digits.
+        # The name of a file may consist of digits.
         return "" if isinstance(value, str | int) else "a word"
     if isinstance(value, str):
         return "" if key.listed else "a number"
@@ -125,7 +128,7 @@ def _mistyped(key: Key, value: grammar.Value) -> str:
 
 
 def check_range(configuration: Configuration, key: str, least: int, most: int) -> int:
-    """A whole number between two bounds, or the nearest bound after a refusal."""
+    """A whole number between two bounds; after a refusal, the nearer bound."""
     value = configuration.number(key)
     if not least <= value <= most or value != int(value):
         configuration.refuse(key, f"expected a whole number, {least} to {most}")
@@ -134,11 +137,11 @@ def check_range(configuration: Configuration, key: str, least: int, most: int) -
 
 
 KINDS = ("read_request", "read_reply", "write_request", "write_reply")
-"""Kinds of packets, with `use_read_write`."""
+"""Kinds of packets with `use_read_write`."""
 
 
 def ranges(configuration: Configuration) -> dict[str, tuple[int, int]]:
-    """By kind of packets, the first and the last virtual channel that they may take, with `use_read_write`."""
+    """The first and last virtual channel that each kind of packets may take, with `use_read_write`."""
     vcs = max(configuration.whole("num_vcs"), 1)
     found = {}
     for kind in KINDS:

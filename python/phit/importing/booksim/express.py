@@ -7,19 +7,19 @@ from phit.importing.booksim.anynet import AnyNet
 
 @dataclass(frozen=True)
 class ExpressMesh(AnyNet):
-    """A mesh whose outer routers are linked, by the ports that an edge leaves free, to those half an edge further on.
+    """A mesh in which free ports of edge routers link them to routers half an edge further on.
 
-    Routes are in dimension order. Along an edge a packet takes the express channel where half the side or more is left.
+    Routes follow dimension order. Along an edge, a packet takes the express channel if at least half the side is left.
     """
 
     side: int
 
     def first_steps(self, start: int) -> dict[int, int]:
-        """By router, the first router on the way there from `start`."""
+        """The first router on the path from `start` to each router."""
         return {to: self._step(start, to) for to in range(self.side**2)}
 
     def _step(self, at: int, to: int) -> int:
-        # The lower dimension first; an edge along it is in the first or the last line of the other.
+        # The lower dimension comes first. An edge along it is the first or last line of the other dimension.
         for stride, across in ((1, self.side), (self.side, 1)):
             left = to // stride % self.side - at // stride % self.side
             if left:
@@ -30,7 +30,9 @@ class ExpressMesh(AnyNet):
 
 
 def mesh(side: int, each: int, numbering: list[int] | None, latencies: tuple[int, int]) -> ExpressMesh:
-    """A mesh of `side` by `side` routers with `each` endpoints; latencies of its links and of its express channels.
+    """A mesh of `side` by `side` routers with `each` endpoints.
+
+    `latencies` are those of its links and express channels.
 
     The side is even and at least 4.
     """

@@ -1,6 +1,6 @@
 """BookSim's configuration language: `key = value;`, comments from `//` to the end of the line, lists in braces.
 
-What the simulator prints repeats its configuration, and is read as well.
+The simulator's output repeats its configuration, and is read as well.
 """
 
 import re
@@ -14,7 +14,7 @@ from phit.importing.settings import Setting
 
 Value = int | float | str
 
-# The longest match counts, of equals the first: as the simulator's own scanner has it.
+# As in the simulator's scanner, the longest match counts, and the first of equally long ones.
 _TOKENS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("comment", re.compile(r"//[^\n]*")),
     ("space", re.compile(r"[ \t\r\f\v]+")),
@@ -28,7 +28,7 @@ _TOKENS: tuple[tuple[str, re.Pattern[str]], ...] = (
 )
 
 MOST_DIGITS = 300
-"""Digits of a number: what has more is no number of a configuration."""
+"""Maximum number of digits of a number in a configuration."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def tokens(text: str) -> Iterator[Token]:
 
 
 def settings(text: str, where: str, path: Path | None = None) -> Iterator[Setting]:
-    """The settings of a configuration in their order; `where` it stands, in words."""
+    """The settings of a configuration in their order; `where` is its place in words."""
     waiting = tokens(text)
     for key in waiting:
         parts = [key]
@@ -76,21 +76,21 @@ _OVERRIDE = "OVERRIDE Parameter: "
 
 
 def of_file(text: str, path: Path) -> Iterator[Setting]:
-    """The settings of a configuration, or of one that stands in what the simulator has printed."""
+    """The settings of a configuration, or of a configuration repeated in the simulator's output."""
     if text.startswith(_BEGIN):
         return iter(repeated(text, str(path)))
     return settings(text, str(path), path)
 
 
 def repeated(output: str, where: str) -> list[Setting]:
-    """The settings of the files that the output repeats, then those on the command line, in their order."""
+    """The settings of files repeated in the output, then those of the command line, in their order."""
     found: list[Setting] = []
     inside: list[str] | None = None
     for line in output.splitlines():
         if line.startswith(_BEGIN):
             inside = []
         elif inside is not None and _END in line:
-            # The last character of the file comes twice.
+            # BookSim prints the last character of the file twice.
             rest = line.partition(_END)[0].rstrip()
             found += settings(_once("\n".join([*inside, rest])), where)
             inside = None
@@ -102,7 +102,7 @@ def repeated(output: str, where: str) -> list[Setting]:
 
 
 def _once(body: str) -> str:
-    """The text without the second copy of its last character, if that is no blank."""
+    """The text without the second copy of its last character, unless that is a blank."""
     return body[:-1] if body.endswith(";;") else body
 
 
@@ -115,7 +115,7 @@ def _value(token: Token, place: str) -> Value:
 
 
 def elements(text: str) -> list[str]:
-    """The elements of a list in braces, or the text itself as the only one; lists within it stay whole."""
+    """The elements of a list in braces, or the text itself as a single element. Inner lists stay whole."""
     if not text.startswith("{"):
         return [text] if text else []
     found, depth, start = [], 0, 1
@@ -132,7 +132,7 @@ def elements(text: str) -> list[str]:
 
 
 def called(text: str) -> tuple[str, list[str]]:
-    """A name with parameters in brackets, as `hotspot({3,5},{1,2})`: the name, and the parameters as texts."""
+    """The name and the parameters of a call such as `hotspot({3,5},{1,2})`, as texts."""
     name, bracket, rest = text.partition("(")
     if not bracket:
         return name, []

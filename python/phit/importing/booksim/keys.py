@@ -1,6 +1,6 @@
-"""BookSim's keys: their defaults, what becomes of each, and in words why.
+"""BookSim's keys: their defaults, their treatment, and the reason in words.
 
-This is the list from which the reader takes defaults, by which it refuses, and from which the guide's table is made.
+The reader takes defaults from this list and refuses by it; the guide's table is generated from it.
 """
 
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ TAKEN, IGNORED, DROPPED, STALE, REFUSED = Status
 
 @dataclass(frozen=True)
 class Key:
-    """A key of BookSim's."""
+    """A key of BookSim."""
 
     name: str
     default: Value
     status: Status
     words: str
     listed: bool = False
-    """Whether it may also be a list in braces, or a word that BookSim reads as one."""
+    """Whether its value may also be a list in braces, or a word that BookSim reads as one."""
 
 
 def _all(status: Status, *rows: tuple[str, Value, str] | tuple[str, Value, str, bool]) -> list[Key]:

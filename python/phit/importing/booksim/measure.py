@@ -3,7 +3,7 @@
 from phit.importing.booksim.configuration import Configuration, check_range
 
 CONVERGED = 3
-"""Periods in a row whose means must hardly change: the fewest that BookSim measures."""
+"""Consecutive periods whose means must hardly change: the minimum number that BookSim measures."""
 
 
 def measure(given: Configuration) -> None:

@@ -11,19 +11,19 @@ from phit.importing.settings import Status
 from phit.peers.booksim import ADAPTIVE_UP, OBLIVIOUS_UP
 
 MOST_ENDPOINTS = 1 << 20
-"""Endpoints of a network that is imported."""
+"""Maximum number of endpoints of an imported network."""
 
 
 MOST_LENGTHS = 7
-"""Classes of links between routers."""
+"""Maximum number of classes of links between routers."""
 
 MOST_ENTRIES = 1 << 20
-"""Entries of routing tables that are written into a scenario."""
+"""Maximum number of routing table entries that are written into a scenario."""
 
 
 @dataclass
 class Network:
-    """What the rest of a configuration has to know of the network."""
+    """Properties of the network that other parts of a configuration need."""
 
     endpoints: int
     channels: dict[str, int] = field(default_factory=dict)
@@ -31,16 +31,16 @@ class Network:
     attachment: int = 1
     """Latency of the links of endpoints in cycles."""
     numbering: list[int] | None = None
-    """Phit's number of each of BookSim's endpoints, where they differ."""
+    """Phit's number for each of BookSim's endpoints, if they differ."""
     whole_flits: bool = False
     vcs: dict[str, int] = field(default_factory=dict)
-    """Virtual channels by class, where a routing function uses fewer than there are."""
+    """Virtual channels by class, if a routing function uses fewer than exist."""
     groups: int = 0
     """Groups of a Dragonfly."""
     outputs: int = 0
-    """Outputs of a router, if all of a packet's hops are known when it is sent."""
+    """Outputs of a router, if all hops of a packet are known when it is sent."""
     halves: int = 1
-    """Parts of the virtual channels of which a packet may take one."""
+    """Number of parts into which virtual channels are divided; a packet takes channels of one part."""
 
 
 def network(given: Configuration) -> Network | None:
@@ -61,11 +61,11 @@ def network(given: Configuration) -> Network | None:
 
 
 def _choose(given: Configuration, choices: dict[str, Document]) -> str:
-    """The routing function, and its table in the scenario."""
+    """The name of the routing function; puts its table into the scenario."""
     name = str(given["routing_function"].value)
     if name in choices:
         given.findings.put("routing", dict(choices[name]), given["routing_function"])
-        # Without a stage for routing the endpoint routes ahead.
+        # Without a routing stage, the endpoint computes the route.
         if choices[name] in DECIDING and not given.whole("routing_delay"):
             given.findings.put("routing.decide", "sending", given["routing_delay"])
         return name
@@ -85,22 +85,23 @@ ORDER_BY_OCCUPANCY: Document = EITHER_ORDER | {"choice": "occupancy"}
 MINIMAL_STOP: Document = VALIANT | {"stop": "minimal"}
 BALANCED: Document = ORDER | {"rings": "balanced"}
 OVERLAPPING: Document = ORDER | {"rings": "overlapping"}
-"""Its halves of an odd number of channels: both have the one in the middle."""
+"""BookSim's halves of an odd number of channels, which share the middle channel."""
 MINIMAL_ADAPTIVE: Document = {"kind": "minimal_adaptive", "ways": "lowest"}
-"""Of several hops of one priority its sets keep the first."""
+"""Of several hops with equal priority, BookSim's sets keep the first."""
 PHASES: Document = {"kind": "dragonfly_phases"}
 FORETOLD = ("dor", "dim_order", "dor_no_express", "ran_min")
-"""Routing functions all of whose hops are known when a packet is sent."""
+"""Routing functions for which all hops are known when a packet is sent."""
 UGAL: Document = {"kind": "ugal_l", "stop": "between", "queue": "port"}
 DECIDING = (UGAL, ORDER_BY_OCCUPANCY)
-"""Those that decide by queues, when an endpoint sends a packet or when it stands at the head of its own."""
+"""Routing functions that decide by queues, when an endpoint sends a packet or when it is at the head of its queue."""
 
 ADVANTAGE = 2
-"""Flits times hops by which its UGAL on the flattened butterfly prefers minimal routes; they stand in its source."""
+"""Advantage of minimal routes, in flits times hops, in BookSim's UGAL on the flattened butterfly; it is a constant in
+its source."""
 
 
 def _threshold(given: Configuration) -> None:
-    """Puts UGAL's threshold into the scenario, where it counts packets."""
+    """Puts the threshold of UGAL into the scenario, converted to a number of packets."""
     size = given["packet_size"]
     if str(size.value) not in ("1", "2"):
         given.refuse("packet_size", f"expected 1 or 2 with ugal, whose threshold is {ADVANTAGE} flits times hops")
@@ -147,7 +148,7 @@ def _mesh(given: Configuration) -> Network:
         _without_requests(given)
     network = Network(_size(sides), {"default": 1}, outputs=_foretold(choice, 2 * len(sides) + 1))
     if choice == "planar_adapt":
-        # Of the hops of one priority its sets keep the first, here dimension order in the last third of the channels.
+        # Of hops with equal priority, BookSim's sets keep the first: dimension order in the last third of the channels.
         vcs = given.whole("num_vcs")
         _least_vcs(given, 3, "a third of them for each part of an adaptive plane")
         halves = 2 if _channels(given) != {vcs} else 1
@@ -183,14 +184,14 @@ def _least_vcs(given: Configuration, least: int, why: str) -> None:
 
 
 def _channels(given: Configuration) -> set[int]:
-    """How many virtual channels a packet may take: by its kind, where requests and replies have ranges of their own."""
+    """Numbers of virtual channels that a packet may take, by its kind if requests and replies have separate ranges."""
     if not given.whole("use_read_write"):
         return {given.whole("num_vcs")}
     return {last - first + 1 for first, last in ranges(given).values()}
 
 
 def _parts(given: Configuration, parts: int, why: str) -> None:
-    """Refuses numbers of channels that cannot be divided evenly: in BookSim the parts overlap then."""
+    """Refuses numbers of channels that cannot be divided evenly, because BookSim's parts would then overlap."""
     if any(count < parts or count % parts for count in _channels(given)):
         expected = "an even number" if parts == 2 else f"a multiple of {parts}"
         of_each = " for each kind of packets" if given.whole("use_read_write") else ""
@@ -202,13 +203,13 @@ def _two_halves(given: Configuration, why: str) -> None:
 
 
 def _dateline(given: Configuration, outputs: int) -> None:
-    """Halves of the channels before and behind the dateline of a ring."""
+    """Divides channels into halves before and after the dateline of a ring."""
     _least_vcs(given, 2, "half of them behind the dateline")
     counts = _channels(given)
     if not any(count % 2 for count in counts):
         return
     if given.whole("noq"):
-        # A share that ends before the channel in the middle is the same in halves that overlap.
+        # A share that ends before the middle channel is equal in halves that overlap.
         shares = [((count + 1) // 2 // outputs, count // 2 // outputs) for count in counts]
         if any(larger != smaller > 0 for larger, smaller in shares):
             given.refuse(
@@ -229,12 +230,12 @@ def _without_requests(given: Configuration) -> None:
 
 
 def _latency(given: Configuration, planned: int) -> int:
-    """Of links that take `planned` cycles by the floor plan."""
+    """Latency of links whose length in the floor plan is `planned` cycles."""
     return planned if given.whole("use_noc_latency") == 1 else 1
 
 
 def _concentration(given: Configuration) -> tuple[int, int]:
-    """Endpoints of a router, in a rectangle of the floor plan: how many across, how many down."""
+    """Endpoints of a router, in a rectangle of the floor plan: columns and rows."""
     endpoints = check_range(given, "c", 1, 256)
     across, down = check_range(given, "xr", 1, 256), check_range(given, "yr", 1, 256)
     if across * down != endpoints:
@@ -245,9 +246,9 @@ def _concentration(given: Configuration) -> tuple[int, int]:
 
 
 def _plan(routers: int, width: int, across: int, down: int) -> list[int] | None:
-    """Phit's number of each endpoint where BookSim numbers them row by row over a floor plan.
+    """Phit's number for each endpoint if BookSim numbers endpoints row by row over a floor plan.
 
-    The routers stand in full rows of `width`, the endpoints of each in a rectangle of `across` by `down`.
+    The routers are in full rows of `width`; the endpoints of each are in a rectangle of `across` by `down`.
     """
     found = [0] * (routers * across * down)
     for router in range(routers):
@@ -272,7 +273,7 @@ def _cmesh(given: Configuration) -> Network:
         return _express_mesh(given, sides[0], endpoints, numbering)
     topology: Document = {"kind": "mesh", "dims": sides, "endpoints_per_router": endpoints}
     given.findings.put("topology", topology, given["topology"], given["k"], given["n"], given["c"])
-    # `dor` has been dealt with; it stands here for those who are told what is possible.
+    # `dor` was handled above; it is listed here so that the error names all possible functions.
     choice = _choose(given, {"dor": ORDER, "dor_no_express": ORDER, "xy_yx_no_express": EITHER_ORDER})
     if choice == "xy_yx_no_express":
         _two_halves(given, "half of them for each order of dimensions")
@@ -325,11 +326,11 @@ def _flatfly(given: Configuration) -> Network:
 
 
 def _lengths(given: Configuration, sides: list[int], steps: tuple[int, int]) -> dict[str, int]:
-    """Gives the links of a flattened butterfly their lengths; the latency of each class in cycles.
+    """Gives the links of a flattened butterfly their lengths. Returns the latency of each class in cycles.
 
-    From one router to the next the floor plan has so many steps across and down.
+    `steps` are the steps between neighbouring routers in the floor plan, across and down.
     """
-    # The rows of the floor plan are the lowest dimension, which alone may be shorter than they.
+    # A row of the floor plan is the lowest dimension. Only this dimension may be shorter than the row.
     width = given.whole("x")
     if sides[0] > width or (len(sides) > 1 and sides[0] != width):
         given.refuse("use_noc_latency", "cannot be expressed where x is not k; expected 0")
@@ -349,7 +350,7 @@ def _tree(given: Configuration) -> Network:
     given.findings.put("topology", topology, given["topology"], given["k"], given["n"])
     choice = _choose(given, {"nca": OBLIVIOUS_UP, "anca": ADAPTIVE_UP})
     if choice == "anca" and (given.whole("num_vcs") > 1 or given["buffer_policy"].value != "private"):
-        # The credits of all channels of an output are compared.
+        # BookSim compares the credits of all channels of an output.
         given.findings.put("routing.measure", "port", given["routing_function"])
     return Network(ports**levels, {"default": 1}, whole_flits=True)
 
@@ -365,7 +366,7 @@ def _qtree(given: Configuration) -> Network:
 
 
 LOCAL, GLOBAL = 10, 100
-"""Latencies of its Dragonfly's links in cycles; they stand in its source."""
+"""Latencies of BookSim's Dragonfly links in cycles; they are constants in its source."""
 
 
 def _dragonfly(given: Configuration) -> Network:
@@ -405,11 +406,14 @@ def _anynet(given: Configuration) -> Network:
 
 
 def _graph(given: Configuration, graph: anynet.AnyNet, routing: str, key: str) -> Network:
-    """A network that is written link by link with the routing tables of its only routing function, as `key` says."""
+    """A network written link by link, with the routing tables of its only routing function.
+
+    Errors name the key `key`.
+    """
     if graph.size() > MOST_ENTRIES:
         given.refuse(key, f"routing tables of {graph.size():,} entries; expected at most {MOST_ENTRIES:,}")
         return Network(0)
-    # One route for each destination: a single layer of virtual channels.
+    # There is one route for each destination, so one layer of virtual channels.
     width = {"layer_width": vcs} if (vcs := check_range(given, "num_vcs", 1, 64)) > 1 else {}
     _choose(given, {routing: {"kind": "table", "entries": graph.entries(), "layers": [], **width}})
     table: Document = {"kind": "graph", "routers": len(graph.endpoints), "endpoints": graph.endpoints}

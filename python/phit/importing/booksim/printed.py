@@ -1,4 +1,4 @@
-"""What BookSim prints: the configuration that it has read, and the numbers at its end."""
+"""BookSim's output: the configuration that it has read, and the numbers at its end."""
 
 import operator
 import re
@@ -15,7 +15,8 @@ from phit.importing.printed import Printed
 from phit.importing.settings import Setting
 from phit.importing.text import text_of
 
-# Its network latency begins when the head leaves the endpoint, Phit's when it leaves its injection queue in the router.
+# BookSim's network latency begins when the head leaves the endpoint. Phit's begins when it leaves its injection queue
+# in the router.
 _NUMBERS = {
     "accepted_load": re.compile(r"^Accepted flit rate average\s*=\s*(\S+)", re.M),
     "latency_mean": re.compile(r"^Packet latency average = (\S+)", re.M),
@@ -28,20 +29,20 @@ _UNSTABLE = ("Simulation unstable", "Aborting simulation")
 
 
 def printed(path: Path) -> Printed:
-    """The run whose output stands in a file."""
+    """The run whose output is in a file."""
     text = text_of(path)
     settings = grammar.repeated(text, str(path))
     if not settings:
-        raise InputError(f"{path}: expected what BookSim prints, with the configuration that it has read in front")
+        raise InputError(f"{path}: expected the output of BookSim, beginning with the configuration")
     imported = of_settings(settings, path.parent)
     saturated = any(words in text for words in _UNSTABLE)
     _, _, overall = text.rpartition("====== Overall Traffic Statistics ======")
-    # Without numbers at the end, those of the last period.
+    # If there are no numbers at the end, those of the last period count.
     numbers = _numbers(overall, str(_last(settings, "classes")))
     if not numbers:
-        raise InputError(f"{path}: there are no results in it; the run may have ended early")
+        raise InputError(f"{path}: the output has no results; the run may have ended early")
     if "hops_mean" in numbers:
-        # It counts routers, Phit links between them.
+        # BookSim counts routers, Phit counts links between them.
         numbers["hops_mean"] -= 1
     warmup, cycles = _measured(text, int(_last(settings, "sample_period")))
     if cycles:
@@ -53,12 +54,12 @@ def printed(path: Path) -> Printed:
 
 
 def _last(settings: Sequence[Setting], key: str) -> Any:
-    """What the last setting of a key says, or its default."""
+    """The last setting of a key, or its default."""
     return next((setting.value for setting in reversed(settings) if setting.key == key), KEYS[key].default)
 
 
 def _numbers(text: str, classes: str) -> dict[str, float]:
-    """What was measured of all packets, of which there are so many classes, each with numbers of its own."""
+    """The measurements of all packets, which the output lists for each of `classes` classes."""
     count = int(classes) if classes.isdecimal() else 1
     found = {name: _of_classes(pattern, text, count) for name, pattern in (*_NUMBERS.items(), ("packets", _PACKETS))}
     packets = found.pop("packets")
@@ -75,7 +76,7 @@ def _numbers(text: str, classes: str) -> dict[str, float]:
 
 
 def _of_classes(pattern: re.Pattern[str], text: str, count: int) -> list[float]:
-    """The last number of each class; none if one is missing."""
+    """The last number of each class; empty if one is missing."""
     values = [_number(value) for value in pattern.findall(text)[-count:]]
     known = [value for value in values if value is not None]
     return known if len(known) == count else []
@@ -90,7 +91,7 @@ def _number(text: str) -> float | None:
 
 
 def _measured(text: str, period: int) -> tuple[int, int]:
-    """Cycles before those that its numbers are of, and how many these are; none if no period has ended."""
+    """Cycles before the measured ones, and the number of measured cycles; 0 if no period has ended."""
     begin = re.search(r"^Warmed up \.\.\.Time used is (\d{1,9}) cycles", text, re.M)
     end = text.find("\nDraining")
     inside = text[: end if end >= 0 else len(text)]
@@ -99,5 +100,5 @@ def _measured(text: str, period: int) -> tuple[int, int]:
     )
     if begin and after:
         return int(begin[1]), after * period
-    # While it warms up, each period has numbers of its own, and the last ones count.
+    # During warm-up each period has numbers of its own, and the last ones count.
     return max(periods - 1, 0) * period, period if periods else 0

@@ -25,7 +25,7 @@ SOURCES = {
     "vc_turns": ("vc_shuffle_requests",),
     "sharing": ("buffer_policy", "private_buf_size", "max_held_slots"),
 }
-"""By key of the table, the keys that it comes from."""
+"""BookSim's keys for each key of the table."""
 
 
 def router(given: Configuration, network: Network) -> None:
@@ -83,8 +83,8 @@ def router(given: Configuration, network: Network) -> None:
 def _links(links: Document, network: Network) -> Document:
     """The links of a model's router, with the network's latencies and channels."""
     endpoint, default = links["endpoint"], links["default"]
-    # A flit, and the credit for one, is a cycle longer on its way than its channel is long. Endpoints use a credit at
-    # once, routers after `credit_delay`.
+    # A flit, or a credit, takes one cycle more than the length of its channel. Endpoints use a credit at once, routers
+    # after `credit_delay`.
     endpoint |= {
         "latency": network.attachment,
         "injection_credit_latency": network.attachment + 1,
@@ -114,8 +114,8 @@ def _speedup(given: Configuration) -> float:
 
 
 def _left_out(given: Configuration) -> None:
-    """Options without an equivalent whose effect is bounded, or nothing with these settings."""
-    words = "BookSim's stage takes nothing new until it is through, Phit's is pipelined: the same when empty"
+    """Notes options without an equivalent whose effect is limited, or absent with these settings."""
+    words = "BookSim's stage is not pipelined, Phit's is: equal in an empty network"
     if given.whole("routing_delay") > 1:
         given.drop("routing_delay", words)
     for key in ("st_prepare_delay", "st_final_delay"):
@@ -124,9 +124,9 @@ def _left_out(given: Configuration) -> None:
 
 
 def _output_buffer(given: Configuration, most: int) -> None:
-    """Output buffers of so many flits, to which at most `most` flits can be on their way.
+    """Output buffers. At most `most` flits can be on their way to one.
 
-    BookSim counts those that have come through the crossbar and not gone on yet, before the crossbar is allocated.
+    Before allocating the crossbar, BookSim counts the flits that have passed it and are still in the output buffer.
     """
     held = check_range(given, "output_buffer_size", -1, 65_534)
     if held < 0:
@@ -147,8 +147,10 @@ def _output_buffer(given: Configuration, most: int) -> None:
 
 
 RANKING = ("separable_input_first", "separable_output_first", "wavefront", "rr_wavefront", "select")
-"""Its allocators that know priorities, and so requests without a channel, which come last; to the others all are
-alike."""
+"""BookSim's allocators with priorities, which grant requests without a channel last.
+
+The other allocators treat all requests alike.
+"""
 
 
 def _ranks(given: Configuration, key: str) -> bool:
@@ -156,7 +158,7 @@ def _ranks(given: Configuration, key: str) -> bool:
 
 
 def _speculation(given: Configuration, document: Document) -> None:
-    """What heads do that have no channel yet."""
+    """The treatment of heads that have no channel yet."""
     if not given.whole("speculative"):
         return
     document["vc_allocation"] = "speculative"
@@ -168,7 +170,7 @@ def _speculation(given: Configuration, document: Document) -> None:
 
 
 def _channels(given: Configuration, document: Document) -> None:
-    """Which of the free virtual channels heads ask for, and in which order they have their turn."""
+    """Which free virtual channels heads request, and in which order the channels take turns."""
     if given.whole("vc_busy_when_full") > 0:
         document["vc_eligible"] = "with_room"
     if given.whole("vc_shuffle_requests") > 0:
@@ -177,16 +179,16 @@ def _channels(given: Configuration, document: Document) -> None:
         if _ranks(given, "vc_allocator"):
             document["vc_preferred"] = "empty"
         else:
-            words = f"{given['vc_allocator'].value} puts no request before another"
+            words = f"{given['vc_allocator'].value} has no priorities"
             given.findings.note(Status.IGNORED, given["vc_prioritize_empty"], words)
 
 
 LIMITS = {"shared": "none", "limited": "fixed", "dynamic": "even", "shifting": "halved"}
-"""By policy, how much of a shared buffer one virtual channel may hold."""
+"""Share of a shared buffer that one virtual channel may hold, by policy."""
 
 
 def _sharing(given: Configuration, network: Network, document: Document) -> None:
-    """How the virtual channels of a port share its memory."""
+    """Sharing of a port's memory by its virtual channels."""
     policy = str(given["buffer_policy"].value)
     if policy == "private":
         return
@@ -209,7 +211,7 @@ def _sharing(given: Configuration, network: Network, document: Document) -> None
     private = check_range(given, "private_buf_size", -1, 1 << 20)
     own = set(elements(str(given["private_buf_size"].value)))
     if private == 0 or len(own) > 1:
-        given.refuse("private_buf_size", "cannot be expressed; expected the same number for all, at least 1 flit")
+        given.refuse("private_buf_size", "cannot be expressed; expected one number for all, at least 1 flit")
     private = buffer if private < 0 else private
     if private > buffer:
         given.refuse("private_buf_size", f"expected at most {buffer}, the share of a virtual channel, as BookSim does")
@@ -223,7 +225,7 @@ def _sharing(given: Configuration, network: Network, document: Document) -> None
 
 
 def _next_hop_queueing(given: Configuration, network: Network) -> None:
-    """Virtual channels that are shared out among the outputs of the router at their end."""
+    """Virtual channels that are divided among the outputs of the router at the end of the link."""
     if not given.whole("noq"):
         return
     if given.whole("routing_delay"):
@@ -245,13 +247,13 @@ ITERATIVE: dict[str, Document] = {
     "select": {"kind": "islip"},
     "pim": {"kind": "pim", "lots": "places"},
 }
-"""Allocators with a number of iterations."""
+"""Iterative allocators."""
 
 SEPARABLE: dict[str, Document] = {
     "separable_input_first": {"kind": "separable_input_first", "among": "outputs"},
     "separable_output_first": {"kind": "separable_output_first"},
 }
-"""Allocators with a kind of arbiter."""
+"""Allocators with arbiters."""
 
 PLAIN: dict[str, Document] = {
     "wavefront": {"kind": "wavefront"},
@@ -293,13 +295,13 @@ def _iterative(given: Configuration, key: str, kind: str, parameters: list[str])
 
 
 def _priority(given: Configuration) -> str | None:
-    """Which packets go first, where an allocator knows priorities."""
+    """The rule of priority among packets, if the allocator has priorities."""
     name = str(given["priority"].value)
     if name == "class" and given["classes"].value == 1:
         given.findings.note(Status.IGNORED, given["priority"], "there is one class")
         return None
     if name in ("age", "class") and not _ranks(given, "sw_allocator"):
-        words = f"{given['sw_allocator'].value} puts no packet before another; left out: which queue of an input asks"
+        words = f"{given['sw_allocator'].value} has no priorities; left out: which queue of an input requests"
         given.drop("priority", words)
     elif name not in ("none", "age", "class"):
         given.refuse("priority", "cannot be expressed; expected none, age or class")

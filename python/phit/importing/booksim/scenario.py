@@ -15,19 +15,19 @@ NAME = "booksim"
 
 
 def read(files: Sequence[Path], settings: Iterable[str] = ()) -> Imported:
-    """The scenario that configuration files mean, read one after another, and then settings `KEY=VALUE`."""
+    """The scenario of configuration files, read one after another, and then of settings `KEY=VALUE`."""
     findings = Findings()
     return _imported(Configuration.of_files(files, settings, findings), files)
 
 
 def of_settings(settings: Iterable[Setting], folder: Path = Path()) -> Imported:
-    """The scenario that settings mean; files that they name are in `folder`."""
+    """The scenario of settings; files that they name are in `folder`."""
     return _imported(Configuration(settings, Findings(), folder), ())
 
 
 def _imported(given: Configuration, files: Sequence[Path]) -> Imported:
     measure(given)
-    # What the network decides, as the numbers of endpoints, the rest builds on.
+    # Other parts need properties of the network, such as the number of endpoints.
     found = network(given)
     if found is not None:
         router(given, found)

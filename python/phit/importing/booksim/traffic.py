@@ -51,7 +51,7 @@ def _planes(given: Configuration) -> None:
     """Puts parallel networks into the scenario."""
     count = check_range(given, "subnets", 1, MOST_PLANES)
     if given.whole("use_read_write"):
-        # Every kind of packets has a network of its own, or one with others.
+        # Each kind of packets has a network of its own, or shares one with other kinds.
         networks = {kind: given.whole(f"{kind}_subnet") for kind in REQUESTS}
         for kind, network in networks.items():
             if not 0 <= network < count:
@@ -65,7 +65,7 @@ def _planes(given: Configuration) -> None:
         given.refuse("subnets", "cannot be expressed with several classes; expected 1")
     elif count > 1:
         given.findings.put("planes.count", count, given["subnets"])
-        # An endpoint has one queue for all of them.
+        # An endpoint has one queue for all networks.
         given.findings.put("planes.injection", "serial")
 
 
@@ -91,14 +91,14 @@ def _classes(given: Configuration, network: Network) -> None:
     loads = [load for load, _ in classes]
     settings = ("injection_rate", "injection_rate_uses_flits")
     given.findings.put("traffic.load", float(f"{sum(loads):.12g}"), *(given[key] for key in settings))
-    # Without any load all classes have equal parts of it.
+    # If no class has a load, all classes have equal parts.
     tables = [{"weight": load if sum(loads) else 1.0} | table for load, table in classes]
     keys = ("classes", "traffic", "injection_process", "packet_size", *(("class_priority",) if by_class else ()))
     given.findings.put("traffic.classes", tables, *(given[key] for key in keys))
 
 
 def _class(given: Configuration, network: Network, by_class: bool) -> tuple[float, Document]:
-    """Load and table of a class, of a configuration that has it alone."""
+    """Load and table of a class, from a configuration reduced to this class."""
     pattern = _pattern(given, network)
     sizes, mean = _sizes(given)
     rate = given.number("injection_rate")
@@ -114,7 +114,7 @@ def _class(given: Configuration, network: Network, by_class: bool) -> tuple[floa
 
 
 def _priority(given: Configuration) -> int:
-    """The priority of a class: the higher goes first."""
+    """The priority of a class; higher priorities go first."""
     most = 255
     priority = given.whole("class_priority")
     if not 0 <= priority <= most:
@@ -125,7 +125,7 @@ def _priority(given: Configuration) -> int:
 
 def _sizes(given: Configuration) -> tuple[int | Document, float]:
     """Sizes of packets in flits, and their mean."""
-    # The sizes of the first class, which may be a list themselves.
+    # The sizes of the first class, which may themselves be a list.
     sizes = _numbers(given, "packet_size", 1, 1 << 16)
     if len(sizes) == 1:
         return sizes[0], float(sizes[0])
@@ -140,7 +140,7 @@ def _sizes(given: Configuration) -> tuple[int | Document, float]:
 
 
 def _numbers(given: Configuration, key: str, least: int, most: int) -> list[int]:
-    """Whole numbers of the first class: one, or a list within the list of classes."""
+    """Whole numbers of the first class: a single one, or an inner list of the list of classes."""
     value = given[key].value
     texts = elements(given.text(key)) if isinstance(value, str) else [str(value)]
     if not texts or any(not t.isdecimal() or len(t) > MOST_DIGITS or not least <= int(t) <= most for t in texts):
@@ -150,7 +150,7 @@ def _numbers(given: Configuration, key: str, least: int, most: int) -> list[int]
 
 
 def _process(given: Configuration, rate: float, mean: float) -> str | Document:
-    """The injection process of packets at `rate` a cycle, of `mean` flits each."""
+    """The injection process for `rate` packets per cycle of `mean` flits each."""
     kind, parameters = called(given.text("injection_process"))
     if kind == "bernoulli":
         return "bernoulli"
@@ -190,7 +190,10 @@ REQUESTS = {kind: f"{kind}_size" for kind in KINDS}
 
 
 def _requests(given: Configuration, rate: float) -> tuple[float, float]:
-    """Puts requests and replies into the scenario; the rate of requests, and mean flits of one with its reply."""
+    """Puts requests and replies into the scenario.
+
+    Returns the rate of requests, and the mean flits of a request and its reply.
+    """
     sizes = {name: _numbers(given, key, 1, 1 << 16)[0] for name, key in REQUESTS.items()}
     writes = given.number("write_fraction")
     if not 0 <= writes <= 1:
@@ -202,7 +205,7 @@ def _requests(given: Configuration, rate: float) -> tuple[float, float]:
     for name, key in REQUESTS.items():
         given.findings.put(f"traffic.requests.{name}", sizes[name], given[key])
     given.findings.put("traffic.requests.writes", writes, given["write_fraction"])
-    # A reply is made in the cycle after its request has come, and waits in the same source queue as requests.
+    # A reply is made in the cycle after its request arrives, and waits in the same source queue as requests.
     given.findings.put("traffic.requests.service", 1)
     given.findings.put("traffic.requests.source_queue", "together", given["use_read_write"])
     given.findings.put("traffic.requests.virtual_networks", _virtual_networks(given))
@@ -210,7 +213,7 @@ def _requests(given: Configuration, rate: float) -> tuple[float, float]:
 
 
 def _virtual_networks(given: Configuration) -> bool:
-    """Whether requests and replies have half of the virtual channels each, or share them all."""
+    """Whether requests and replies have half of the virtual channels each; otherwise they share all."""
     vcs = max(given.whole("num_vcs"), 1)
     half, found = vcs // 2, ranges(given)
     for kind, (begin, end) in found.items():
@@ -231,7 +234,7 @@ def _virtual_networks(given: Configuration) -> bool:
 
 
 def _pattern(given: Configuration, network: Network) -> str | Document | None:
-    """The pattern, in Phit's numbers of endpoints."""
+    """The pattern, with Phit's endpoint numbers."""
     kind, parameters = called(given.text("traffic"))
     make = _PATTERNS.get(kind)
     if make is None:
@@ -259,7 +262,7 @@ def _moved(given: Configuration, network: Network, to: Callable[[int], int]) -> 
 
 
 def _bits(own: str, to: Callable[[int, int], int], *, symmetric: bool = False) -> "_Make":
-    """A permutation of bits, by its name in Phit; `symmetric` if the order of a router's endpoints is all the same."""
+    """A permutation of bits, by its name in Phit. `symmetric`: the order of a router's endpoints does not matter."""
 
     def make(given: Configuration, network: Network, parameters: list[str]) -> str | Document | None:  # noqa: ARG001
         size = network.endpoints
@@ -285,7 +288,7 @@ def _transposed(source: int, width: int) -> int:
 
 
 def _digits(native: str, step: Callable[[int], int]) -> "_Make":
-    """A move by so many places in every dimension of the grid of endpoints."""
+    """A move by a number of places, which `step` gives, in every dimension of the grid of endpoints."""
 
     def make(given: Configuration, network: Network, parameters: list[str]) -> str | Document | None:
         keys = ("k", "n", "xr")
@@ -314,7 +317,7 @@ def _digits(native: str, step: Callable[[int], int]) -> "_Make":
 
 
 def _whole(given: Configuration, parameters: Sequence[str], place: int, key: str) -> int | None:
-    """A parameter of the pattern, or the key that stands for it."""
+    """A parameter of the pattern, or the key that replaces it."""
     if place >= len(parameters):
         return given.whole(key)
     if not parameters[place].isdecimal() or len(parameters[place]) > MOST_DIGITS:
@@ -329,7 +332,7 @@ def _random_permutation(given: Configuration, network: Network, parameters: list
         return None
     if given.text("perm_seed") == "time":
         seed = 0
-    given.drop("traffic", "another permutation is drawn than BookSim draws")
+    given.drop("traffic", "the random permutation differs from BookSim's")
     return {"kind": "permutation", "seed": max(seed, 0), "fixed_points": True}
 
 
@@ -363,7 +366,7 @@ def _hotspot(given: Configuration, network: Network, parameters: list[str]) -> D
 
 
 def _all_to(endpoint: int) -> Document:
-    """Everybody sends to one endpoint, which sends to itself."""
+    """The pattern in which all endpoints send to one, which sends to itself."""
     own = {"endpoints": [endpoint], "pattern": shift(0, 1)}
     others = {"kind": "hotspot", "targets": [endpoint], "share": 1.0}
     return {"kind": "by_endpoint", "parts": [own], "background": others}

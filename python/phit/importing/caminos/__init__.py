@@ -13,7 +13,7 @@ __all__ = ["read"]
 
 
 def read(files: Sequence[Path], settings: Iterable[str] = ()) -> Imported:
-    """The scenario that a configuration means, with a `[sweep]` if it lists experiments."""
+    """The scenario of a configuration, with a `[sweep]` if it lists experiments."""
     if len(files) != 1 or list(settings):
         raise InputError("caminos: expected one configuration file, and no settings")
     return experiment(grammar.parse(text_of(files[0]), str(files[0])), files)

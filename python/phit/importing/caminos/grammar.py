@@ -19,16 +19,16 @@ _TOKEN = re.compile(
 )
 
 DEEPEST = 64
-"""Levels of records and lists within one another."""
+"""Maximum number of nested records and lists."""
 
 
 @dataclass(frozen=True)
 class Record:
-    """A named record, as `Torus { sides: [8, 8] }`, with its place."""
+    """A named record, such as `Torus { sides: [8, 8] }`, with its place."""
 
     name: str
     members: tuple[tuple[str, Any, str], ...]
-    """Keys, values, and their places: file and line."""
+    """Keys, values and their places (file and line)."""
     place: str
 
     def __str__(self) -> str:
@@ -38,7 +38,7 @@ class Record:
 
 @dataclass(frozen=True)
 class Experiments:
-    """Values of which each makes simulations of its own; those of one name change together."""
+    """Alternative values, of which each makes separate simulations; values in lists of one name change together."""
 
     name: str
     values: tuple[Any, ...]
@@ -46,7 +46,7 @@ class Experiments:
 
 
 def shown(value: Any) -> str:
-    """A value as a configuration writes it, not too long."""
+    """A value as a configuration writes it, shortened."""
     if isinstance(value, list):
         return f"[{', '.join(map(shown, value))}]"
     if isinstance(value, Experiments):

@@ -1,4 +1,4 @@
-"""CAMINOS' records as a scenario."""
+"""Converts CAMINOS' records to a scenario."""
 
 import math
 from collections.abc import Callable
@@ -13,11 +13,11 @@ from phit.importing.settings import Setting, Status
 MOST = 1 << 24
 
 REPORTED = ("statistics_", "temporal_statistics", "memory_report_period", "launch_configurations", "legend_name")
-"""Beginnings of keys that change no result."""
+"""Prefixes of keys that change no result."""
 
 
 class Fields:
-    """The members of a record: what is asked for, and a word about the rest."""
+    """The members of a record, with a record of those that have been read."""
 
     def __init__(self, record: Any, findings: Findings, where: Setting | None = None) -> None:
         self.findings = findings
@@ -29,7 +29,7 @@ class Fields:
         self.asked: set[str] = set()
 
     def setting(self, key: str, default: Any = None) -> Setting:
-        """A member, or what stands for it; one without a default is refused where it is missing."""
+        """A member, or its default; a missing member without a default is refused."""
         self.asked.add(key)
         if key not in self.values:
             self.values[key] = Setting(key, default, self.record.place)
@@ -86,12 +86,12 @@ class Fields:
         self.findings.note(Status.DROPPED, self.setting(key), reason)
 
     def finish(self) -> None:
-        """Says what becomes of the members that nothing has asked for."""
+        """Records the treatment of members that nothing has read."""
         for key in self.values:
             if key in self.asked:
                 continue
             if key.startswith(REPORTED):
-                self.findings.note(Status.IGNORED, self.setting(key), "changes nothing that is measured")
+                self.findings.note(Status.IGNORED, self.setting(key), "changes no measurement")
             else:
                 self.findings.refuse(self.setting(key), f"cannot be expressed in a {self.record.name}")
 
@@ -126,7 +126,7 @@ def _size(sides: list[int], each: int) -> int:
 
 
 def _topology(given: Fields) -> tuple[list[str], int]:
-    """Puts the topology into the scenario; the link classes in CAMINOS' order, and the number of endpoints."""
+    """Puts the topology into the scenario. Returns the link classes in CAMINOS' order, and the number of endpoints."""
     name, document = given.record.name, {}
     kinds = {"Mesh": "mesh", "Torus": "torus", "Hamming": "hyperx"}
     classes, endpoints = [], 0
@@ -190,7 +190,7 @@ def _router(given: Fields, configuration: Fields, classes: list[str], packet: in
     *others, servers = _links(configuration, len(classes))
     servers["latency"] = max(servers["latency"] - 1, 0)
     if any("bandwidth" in own for own in (servers, *others)):
-        # Its crossbars are as fast as ever, and so are its servers.
+        # The speeds of CAMINOS' crossbars and servers do not change.
         given.findings.put("router.crossbar_bandwidth", 1)
     if "bandwidth" in servers:
         given.findings.put("traffic.load_unit", "phits")
@@ -200,7 +200,7 @@ def _router(given: Fields, configuration: Fields, classes: list[str], packet: in
 
 
 def _links(configuration: Fields, count: int) -> list[Document]:
-    """Latency and bandwidth of each class of links, the endpoints' last."""
+    """Latency and bandwidth of each class of links; the class of endpoint links is last."""
     records = configuration.value("link_classes")
     found: list[Document] = []
     for record in records if isinstance(records, list) else []:
@@ -235,7 +235,7 @@ def _allocator(given: Fields) -> Document:
 
 
 MOST_CYCLES = 1000
-"""For a phit on a link."""
+"""Maximum number of cycles of a phit on a link."""
 
 
 SIMPLE = ("EnforceFlowControl", "LowestLabel", "Random", "Identity")
@@ -251,7 +251,7 @@ def _policies(given: Fields) -> None:
 
 
 PER_HOP = ("ChannelsPerHop", "ChannelsPerHopPerLinkClass", "AscendantChannelsWithLinkClass", "ChannelMap")
-"""Records that say which channels a routing takes; the topology has a rule of its own."""
+"""Records that choose the channels of a routing; the topology has a rule of its own."""
 
 
 def _routing(configuration: Fields, topology: str) -> None:
@@ -284,11 +284,11 @@ def _routing(configuration: Fields, topology: str) -> None:
 
 
 def _bubble(router: Fields, topology: str, packet: int) -> None:
-    """Room that packets leave in the rings that they enter."""
+    """Free space that packets leave in the rings that they enter."""
     if not router.flag("bubble", False):
         return
     if topology != "Torus":
-        router.drop("bubble", "where there are no rings, a packet needs no more room than its own")
+        router.drop("bubble", "without rings, a packet needs only its own room")
         return
     routing = router.findings.document["routing"]
     if routing.get("kind") != "dimension_order":
@@ -298,13 +298,13 @@ def _bubble(router: Fields, topology: str, packet: int) -> None:
             "bubble", f"cannot be expressed in {router.record.name}, which grants all at once; expected false"
         )
     elif router.whole("flit_size", 1) < packet:
-        router.refuse("flit_size", f"expected {packet}, that of a packet, with bubble")
+        router.refuse("flit_size", f"expected {packet}, the size of a packet, with bubble")
     elif router.whole("buffer_size", 1) < 2 * packet:
         router.refuse("buffer_size", f"expected at least {2 * packet}, two packets, with bubble")
     else:
         router.findings.put("routing.rings", "bubble", router.setting("bubble"))
         if "output_buffer_size" in router.values:
-            router.drop("output_buffer_size", "a packet that enters a ring needs room for another there, too")
+            router.drop("output_buffer_size", "there, too, a packet that enters a ring needs room for another")
 
 
 def _innermost(record: Any) -> str:
@@ -321,7 +321,7 @@ def _traffic(given: Fields, endpoints: int, packet: int) -> None:
         return
     key = "tasks" if "tasks" in given.values else "servers"
     if given.whole(key, 1) != endpoints:
-        given.refuse(key, f"expected {endpoints}, those of the topology")
+        given.refuse(key, f"expected {endpoints}, the number of endpoints in the topology")
     size = given.whole("message_size", 1, MOST)
     given.findings.put("traffic.load", given.number("load", 0, 1), given.setting("load"))
     given.findings.put("traffic.packet_size", min(size, packet), given.setting("message_size"))
@@ -350,7 +350,7 @@ def _uniform(given: Fields, endpoints: int) -> Document:  # noqa: ARG001
 
 
 def _permutation(given: Fields, endpoints: int) -> Document:  # noqa: ARG001
-    reason = "another permutation is drawn than CAMINOS draws"
+    reason = "the random permutation differs from CAMINOS's"
     given.findings.note(Status.DROPPED, Setting("pattern", given.record.name, given.record.place), reason)
     return {"kind": "permutation", "fixed_points": True}
 
@@ -366,7 +366,7 @@ def _random_mix(given: Fields, endpoints: int) -> Document:
     patterns, weights = given.value("patterns"), given.wholes("weights", 0)
     records = patterns if isinstance(patterns, list) else []
     if len(records) != len(weights) or not sum(weights):
-        given.refuse("weights", "expected as many as there are patterns, not all 0")
+        given.refuse("weights", "expected one for each pattern, not all 0")
         return {}
     setting = given.setting("patterns")
     made = (_pattern(Fields(each, given.findings, setting), setting, endpoints) for each in records)
@@ -374,7 +374,7 @@ def _random_mix(given: Fields, endpoints: int) -> Document:
 
 
 def _cartesian(given: Fields, endpoints: int) -> Document:
-    """A move of coordinates: the endpoints are a box of the given sides, the first dimension fastest."""
+    """A move of coordinates. The endpoints form a box of the given sides; the first dimension changes fastest."""
     sides = given.wholes("sides", 1)
     none = [0] * len(sides)
     shift = given.wholes("shift", -MOST) if "shift" in given.values else none

@@ -1,4 +1,4 @@
-"""Lists of experiments: each becomes a list of `[sweep]`."""
+"""Converts lists of experiments: each becomes a list of `[sweep]`."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,14 +12,14 @@ from phit.importing.found import Findings, Imported
 from phit.importing.settings import Setting
 
 MOST = 1 << 12
-"""Values of one list of experiments."""
+"""Maximum number of values of a list of experiments."""
 
 WHOLE = ("topology", "routing", "traffic.pattern", "traffic.changes")
-"""Tables that change as a whole."""
+"""Tables that are replaced as a whole."""
 
 
 def experiment(configuration: Record, files: Sequence[Path]) -> Imported:
-    """The scenario of the first values of all lists, with a `[sweep]` over all of them."""
+    """The scenario of the first value in each list, with a `[sweep]` over all values."""
     groups = _groups(configuration)
     first = [0] * len(groups)
     findings = _translated(configuration, groups, first)
@@ -39,7 +39,7 @@ def experiment(configuration: Record, files: Sequence[Path]) -> Imported:
 
 
 def _groups(configuration: Record) -> list[list[Experiments]]:
-    """The lists of experiments, those of one name together."""
+    """The lists of experiments, grouped by name."""
     found: dict[object, list[Experiments]] = {}
     for each in _lists(configuration):
         if not each.values or len(each.values) > MOST:
@@ -72,7 +72,7 @@ def _translated(configuration: Record, groups: list[list[Experiments]], places: 
 
 
 def _with(value: Any, chosen: dict[int, Any]) -> Any:
-    """The value with one of the values of each list of experiments."""
+    """The value with the chosen alternative of each list of experiments."""
     if isinstance(value, Experiments):
         return chosen[id(value)]
     if isinstance(value, list):
@@ -112,7 +112,7 @@ def _sweep(findings: Findings, base: dict[str, Any], first: Experiments, alterna
 
 
 def _check(configuration: Record, groups: list[list[Experiments]], findings: Findings) -> None:
-    """Refuses lists that depend on one another: the last values of all must be what the sweep makes of them."""
+    """Refuses lists that depend on each other: the sweep must reproduce the scenario of the last value in each list."""
     if not groups or findings.errors:
         return
     last = _translated(configuration, groups, [len(group[0].values) - 1 for group in groups])
@@ -124,4 +124,6 @@ def _check(configuration: Record, groups: list[list[Experiments]], findings: Fin
         made["seed"] = sweep["seeds"][-1]
     if last.errors or made != _flat(last.document):
         place = groups[-1][0].place
-        findings.refuse(Setting("lists", "![...]", place), "cannot be expressed: what one means depends on another")
+        findings.refuse(
+            Setting("lists", "![...]", place), "cannot be expressed: the meaning of one list depends on another"
+        )

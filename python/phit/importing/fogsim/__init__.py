@@ -1,4 +1,4 @@
-"""FOGSim, the release of 2015: its configurations as scenarios, and what it prints."""
+"""FOGSim, the release of 2015: its configurations as scenarios, and its printed output."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -12,7 +12,7 @@ __all__ = ["printed", "read"]
 
 
 def read(files: Sequence[Path], settings: Iterable[str] = ()) -> Imported:
-    """The scenario that configuration files mean, the later on top, and then settings `KEY=VALUE`."""
+    """The scenario of configuration files, then of settings `KEY=VALUE`; later files and settings override."""
     findings = Findings()
     translate(Configuration(settings_of(files, settings), findings))
     return findings.finished("fogsim", files)

@@ -1,4 +1,4 @@
-"""A configuration of FOGSim's: `Key=Value` in the section `[CONFIG]`, comments from `#`."""
+"""A FOGSim configuration: `Key=Value` in the section `[CONFIG]`, comments from `#`."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -39,7 +39,7 @@ def _setting(text: str, place: str) -> Setting:
 
 
 class Configuration:
-    """Settings over defaults, with a record of what has been read."""
+    """Settings over defaults, with a record of the settings that have been read."""
 
     def __init__(self, settings: Iterable[Setting], findings: Findings) -> None:
         self.findings = findings
@@ -51,7 +51,7 @@ class Configuration:
             self.given[setting.key] = setting
 
     def __getitem__(self, key: str) -> Setting:
-        """The setting of a key, or what stands for it."""
+        """The setting of a key, or its default."""
         self.read.add(key)
         if key in self.given:
             return self.given[key]
@@ -63,11 +63,11 @@ class Configuration:
         return setting
 
     def text(self, key: str) -> str:
-        """The value as it stands there."""
+        """The value as it is written."""
         return str(self[key].value)
 
     def whole(self, key: str, least: int = 0, most: int = 1 << 24) -> int:
-        """A whole number between bounds; the least after a refusal."""
+        """A whole number between bounds; after a refusal, the lower bound."""
         setting = self[key]
         text = str(setting.value)
         digits = text.removeprefix("-").removesuffix(".0")
@@ -78,7 +78,7 @@ class Configuration:
         return least
 
     def one_of(self, key: str, *choices: str) -> str:
-        """One of several words, the first after a refusal."""
+        """One of several words; after a refusal, the first."""
         found = self.text(key)
         if found in choices:
             return found
@@ -87,7 +87,7 @@ class Configuration:
         return choices[0]
 
     def about_the_rest(self) -> None:
-        """Says what becomes of the settings that nothing has asked for."""
+        """Records the treatment of settings that nothing has read."""
         for name, setting in self.given.items():
             key = KEYS.get(name)
             if key is None or name in self.read:

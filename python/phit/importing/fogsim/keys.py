@@ -1,4 +1,4 @@
-"""FOGSim's keys, of the release of 2015: what becomes of each, and in words why."""
+"""The keys of FOGSim's release of 2015: their treatment, and the reason in words."""
 
 from dataclasses import dataclass
 
@@ -9,11 +9,11 @@ TAKEN, IGNORED, DROPPED, STALE, REFUSED = Status
 
 @dataclass(frozen=True)
 class Key:
-    """A key of FOGSim's."""
+    """A key of FOGSim."""
 
     name: str
     default: str | None
-    """What it is if it is not set; `None` if FOGSim ends without it."""
+    """Its default; `None` if FOGSim ends without a value."""
     status: Status
     words: str
 
@@ -38,7 +38,7 @@ _TAKEN = _all(
     ("GlobalLinkTransmissionDelay", None, "`router.links.global.latency`"),
     ("InjectionDelay", None, "1 only"),
     ("PacketSize", None, "`traffic.packet_size`"),
-    ("FlitSize", None, "that of packets only: virtual cut-through"),
+    ("FlitSize", None, "the packet size only: virtual cut-through"),
     ("GlobalChannels", None, "`router.links.global.vcs`"),
     ("LocalLinkChannels", None, "`router.links.local.vcs`"),
     ("InjectionChannels", None, "`router.links.endpoint.vcs`"),
@@ -48,8 +48,8 @@ _TAKEN = _all(
     ("OutQueueLength", "32", "`router.output_buffer`"),
     ("InternalSpeedup", "1", "`router.speedup`, whole numbers only"),
     ("Traffic", None, "`UN`, `ADV`, `ADV_RANDOM_NODE`, `ADV_LOCAL`, `MIX`, `TRANSIENT` of these"),
-    ("AdvTrafficDistance", "1", "groups to the destination's"),
-    ("AdvTrafficLocalDistance", "1", "routers to the destination's, within the group"),
+    ("AdvTrafficDistance", "1", "groups to that of the destination"),
+    ("AdvTrafficLocalDistance", "1", "routers to that of the destination, within the group"),
     ("randomTrafficPercent", "0", "share of uniform traffic in `MIX`"),
     ("localAdvTrafficPercent", "0", "share of `ADV_LOCAL` in `MIX`"),
     ("globalAdvTrafficPercent", "0", "share of `ADV_RANDOM_NODE` in `MIX`"),
@@ -69,7 +69,7 @@ _TAKEN = _all(
     ("ContentionThreshold", "0", "`routing.threshold`"),
     ("ContentionGlobalThreshold", "0", "`routing.combined_threshold`"),
     ("PercentGlobalThreshold", "100", "`routing.threshold` of `OLM`, `routing.credit_threshold`"),
-    ("PercentLocalThreshold", "100", "that of local links: `PercentGlobalThreshold` only"),
+    ("PercentLocalThreshold", "100", "the threshold of local links: equal to `PercentGlobalThreshold` only"),
     ("ThMin", "0", "0 only"),
 )
 

@@ -1,4 +1,4 @@
-"""What FOGSim writes of a run: its parameters, and its statistics."""
+"""FOGSim's output of a run: its parameters and its statistics."""
 
 import re
 from pathlib import Path
@@ -55,14 +55,14 @@ LABELS = {
     "Increase Contention At Header": "increaseContentionAtHeader",
     "Force Misrouting": "forceMisrouting",
 }
-"""The keys behind what it writes. Not written: channels of endpoints, and thresholds of `PB`."""
+"""Keys for the labels in the output. The output has no channels of endpoints and no thresholds of `PB`."""
 
 _WORDS = {
     "Switch": {"IOQ": "IOQ_SW", "BASE": "BASE_SW"},
     "Deadlock Avoidance Mechanism": {"Dally": "DALLY"},
     "Misrouting Trigger": {"ECtN": "CA_REMOTE", "HYBRID ECtN": "HYBRID_REMOTE", "DUAL CA": "DUAL"},
 }
-"""Where it writes other words than a configuration has."""
+"""Words of the output that differ from words of a configuration."""
 
 _KEYS = {**LABELS, "Switch": "Switch", "Deadlock Avoidance Mechanism": "deadlock_avoidance"}
 
@@ -73,11 +73,11 @@ _NUMBERS = {
 }
 
 INJECTION = "3"
-"""Virtual channels of endpoints, which it does not write: those of its example."""
+"""Virtual channels of endpoints, which the output lacks: the number in FOGSim's example."""
 
 
 def printed(path: Path) -> Printed:
-    """The run whose results stand in a file."""
+    """The run whose results are in a file."""
     text = text_of(path)
     parameters, _, statistics = text.partition("\nSTATISTICS")
     settings = []
@@ -101,5 +101,5 @@ def printed(path: Path) -> Printed:
             except ValueError:
                 continue
     if not numbers:
-        raise InputError(f"{path}: there are no results in it; the run may have ended early")
+        raise InputError(f"{path}: the output has no results; the run may have ended early")
     return Printed(findings.finished("fogsim", ()), numbers, saturated=False)

@@ -1,4 +1,4 @@
-"""FOGSim's settings as a scenario."""
+"""Converts FOGSim's settings to a scenario."""
 
 from collections.abc import Callable
 
@@ -9,7 +9,7 @@ from phit.importing.settings import Setting
 from phit.peers import fogsim as peer
 
 MOST_LISTED = 1 << 17
-"""Entries of a pattern that is written endpoint by endpoint."""
+"""Maximum number of entries of a pattern that is written endpoint by endpoint."""
 
 MISROUTING = {
     "CGA": ("PercentGlobalThreshold", "VcMisrouting"),
@@ -17,11 +17,11 @@ MISROUTING = {
     "HYBRID": ("ContentionThreshold", "PercentGlobalThreshold", "VcMisrouting"),
     "CA_REMOTE": ("ContentionThreshold", "ContentionGlobalThreshold"),
 }
-"""By trigger, the keys that it reads; those that begin so."""
+"""Keys, or beginnings of keys, that each trigger reads."""
 
 
 def translate(given: Configuration) -> None:
-    """Puts everything into the scenario."""
+    """Puts the whole configuration into the scenario."""
     findings = given.findings
     findings.put("seed", given.whole("Seed"), given["Seed"])
     p, a, h = (given.whole(key, 1, 1 << 12) for key in ("P", "A", "H"))
@@ -50,7 +50,7 @@ def _router(given: Configuration) -> None:
     for key, expected in (("Switch", "IOQ_SW"), ("InjectionDelay", "1"), ("deadlock_avoidance", "DALLY")):
         given.one_of(key, expected)
     if given.text("FlitSize") != given.text("PacketSize"):
-        given.findings.refuse(given["FlitSize"], "cannot be expressed; expected that of packets")
+        given.findings.refuse(given["FlitSize"], "cannot be expressed; expected the packet size")
     document = peer.router(
         given.whole("LocalLinkChannels", 1, 64),
         global_vcs=given.whole("GlobalChannels", 1, 64),
@@ -94,7 +94,7 @@ def _routing(given: Configuration) -> None:
         if "PercentGlobalThreshold" in MISROUTING[trigger]:
             given.one_of("ThMin", "0")
             if given.text("PercentLocalThreshold") != given.text("PercentGlobalThreshold"):
-                expected = "cannot be expressed; expected that of global links"
+                expected = "cannot be expressed; expected the value for global links"
                 given.findings.refuse(given["PercentLocalThreshold"], expected)
     for key in read[1:]:
         if key != "MisroutingTrigger":
@@ -138,7 +138,7 @@ def _traffic(given: Configuration, p: int, a: int, h: int) -> None:
 
 
 def _pattern(given: Configuration, name: str, size: tuple[int, int, int], distance: str, setting: Setting) -> Document:
-    """The pattern of that name; `distance` is the key that says how far it goes."""
+    """The pattern of this name; `distance` is the key for its distance."""
     _, a, h = size
     groups = a * h + 1
     if name == "UN":
@@ -158,7 +158,7 @@ def _pattern(given: Configuration, name: str, size: tuple[int, int, int], distan
 def _any_endpoint(
     given: Configuration, size: tuple[int, int, int], setting: Setting, to: Callable[[int], int]
 ) -> Document:
-    """Every endpoint draws one of those at the router that `to` says."""
+    """Every endpoint draws a destination at the router that `to` returns."""
     p, a, h = size
     routers = (a * h + 1) * a
     if routers * p * p > MOST_LISTED:

@@ -1,8 +1,8 @@
-"""InfiniBand fabrics: what `ibnetdiscover` or `iblinkinfo` prints, and the tables of the subnet manager.
+"""InfiniBand fabrics: the output of `ibnetdiscover` or `iblinkinfo`, and the tables of the subnet manager.
 
-Switches are routers, numbered by their GUIDs; every connected port of a channel adapter is an endpoint of its switch,
-numbered by switch and port. A switch has its endpoints' ports first, then those to other switches, each in the order of
-its own ports.
+Switches are routers, numbered in the order of their GUIDs. Every connected port of a channel adapter is an endpoint of
+its switch; endpoints are numbered by switch and port. A switch has the ports of its endpoints first, then the ports to
+other switches, each in the order of its own ports.
 """
 
 import csv
@@ -36,14 +36,14 @@ _UNIFORM = re.compile(r"^uniform:((?:\s+\d{1,2})+)\s*$", re.ASCII)
 _GUID = re.compile(r"^(0x)?[0-9a-f]{1,16}$", re.ASCII | re.IGNORECASE)
 
 _NO_ROUTE = 255
-"""In a forwarding table: no way to this LID."""
+"""Entry of a forwarding table for an LID without a route."""
 
 _GUID = re.compile(r"^(0x)?[0-9a-f]{1,16}$", re.ASCII | re.IGNORECASE)
 
 
 @dataclass
 class _Table:
-    """The forwarding table of a switch: where it begins, its entries so far, whether its last line has come."""
+    """The forwarding table of a switch: its first line, its entries so far, and whether its last line has been read."""
 
     where: int
     entries: int = 0
@@ -51,13 +51,13 @@ class _Table:
 
 
 class Fabric:
-    """Switches, channel adapters and links, as a listing has them."""
+    """The switches, channel adapters and links of a listing."""
 
     def __init__(self, path: Path, rate: str | None = None) -> None:
-        """Reads a file; `rate` is that of links whose width or speed is unknown, such as `4xHDR` or `400 Gb/s`."""
+        """Reads a file. `rate`, such as `4xHDR` or `400 Gb/s`, is for links whose width or speed is unknown."""
         self.path, self.rate = path, rate
         if rate is not None and gigabits(rate) is None:
-            expected = "expected a width and a speed, as 4xHDR, or a rate, as 400 Gb/s"
+            expected = "expected a width and a speed, such as 4xHDR, or a rate, such as 400 Gb/s"
             raise InputError(f"topology.rate = {quoted(rate)}: {expected}", "topology.rate")
         listing = Listing(path)
         self.nodes, self.left_out, self.gone = listing.nodes, listing.left_out, listing.gone
@@ -78,7 +78,7 @@ class Fabric:
 
     @cached_property
     def ports(self) -> list[dict[int, int]]:
-        """For every router, its port by that of the switch."""
+        """The port of every router, by the number of the switch's port."""
         return [
             {
                 port: index
@@ -102,7 +102,7 @@ class Fabric:
 
     @cached_property
     def lids(self) -> list[tuple[int, int]]:
-        """The first LID of every endpoint, and how many it has."""
+        """The first LID of every endpoint, and its number of LIDs."""
         found = [adapter.links[port] for adapter, port in self.endpoints]
         if without := next((link for link in found if not link.lid), None):
             raise self.fail(without.where, "the port has no LID; expected `lid N lmc M` after #")
@@ -111,13 +111,13 @@ class Fabric:
         for (first, count), link in zip(lids, found, strict=True):
             for lid in range(first, first + count):
                 if lid in taken:
-                    raise self.fail(link.where, f"LID {lid} is taken already, in line {taken[lid]}")
+                    raise self.fail(link.where, f"LID {lid} is already used in line {taken[lid]}")
                 taken[lid] = link.where
         return lids
 
     def names(self) -> dict[str, Any]:
-        """What the fabric's operator calls switches, their ports, and the ports of channel adapters."""
-        # Ports of adapters of one name are told apart by their numbers: a list of ports knows no more.
+        """The operator's names of switches, switch ports and ports of channel adapters."""
+        # Ports of adapters with equal names are distinguished by their numbers: a list of ports has no other property.
         count: dict[str, int] = {}
         for adapter, _ in self.endpoints:
             count[adapter.name] = count.get(adapter.name, 0) + 1
@@ -132,7 +132,7 @@ class Fabric:
         return found | ({"endpoints": distinct(*map(list, zip(*hosts, strict=True)))} if hosts else {})
 
     def section(self, group: int) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-        """`[topology]` of the kind `graph`, and keys of `router.links` by class."""
+        """`[topology]` of kind `graph`, and keys of `router.links` by class."""
         rates = self._rates()
         names = sorted(set(rates.values()), key=lambda name: (-(gigabits(name) or 0), name))
         hosts = [self._rate(adapter.links[port]) for adapter, port in self.endpoints]
@@ -172,7 +172,7 @@ class Fabric:
         return link.rate or str(self.rate)
 
     def _rates(self) -> dict[tuple[int, int], str]:
-        """Width and speed of every link between switches, by its ends."""
+        """Width and speed of every link between switches, by its two ends."""
         rates: dict[tuple[int, int], str] = {}
         for switch in self.switches:
             for port, link in switch.links.items():
@@ -187,7 +187,7 @@ class Fabric:
         return rates
 
     def entries(self, path: Path, offset: int) -> list[list[int]]:
-        """Router, destination and output port, from forwarding tables; `offset` picks one of an endpoint's LIDs."""
+        """Router, destination and output port, from forwarding tables; `offset` chooses one of an endpoint's LIDs."""
         if unlike := next((count for _, count in self.lids if offset >= count), None):
             expected = f"expected a number below {unlike}, the LIDs of every endpoint"
             raise InputError(f"routing.lid = {offset}: {expected}", "routing.lid")
@@ -207,7 +207,7 @@ class Fabric:
                 ports = self.ports[router]
             elif entry := _ENTRY.match(line):
                 if table is None:
-                    raise InputError(f"{path}: line {number}: an entry before any switch", "topology.tables")
+                    raise InputError(f"{path}: line {number}: an entry before the first switch", "topology.tables")
                 table.entries += 1
                 lid, port = int(entry[1], 16), int(entry[2])
                 if lid in endpoint and port in ports:
@@ -216,7 +216,7 @@ class Fabric:
                     what = "entries of forwarding tables that lead to a port without a link"
                     self.left_out.add(what, f"{path}: line {number}")
             elif dumped := _DUMPED.match(line):
-                # OpenSM's own dump ends with the largest LID in place of a count.
+                # OpenSM's own dump ends with the largest LID instead of a count.
                 if table is not None and dumped[2] and int(dumped[1]) != table.entries:
                     said = f"{dumped[1]} entries, of which {table.entries} stand there"
                     raise InputError(f"{path}: line {number}: {said}; expected all", "topology.tables")
@@ -235,7 +235,7 @@ class Fabric:
         return entries
 
     def roots(self, path: Path) -> list[int]:
-        """The routers of a file of GUIDs, one in a line, as OpenSM takes roots."""
+        """The routers of a file of GUIDs, one per line, as OpenSM reads roots."""
         found: list[int] = []
         for number, line in lines(path, "routing.roots"):
             text = line.partition("#")[0].strip()
@@ -251,7 +251,7 @@ class Fabric:
         return found
 
     def layers(self, path: Path) -> list[list[int]]:
-        """Source, destination and service level, where it is not 0."""
+        """Source, destination and service level of all pairs whose level is not 0."""
         endpoint = {first: index for index, (first, _) in enumerate(self.lids)}
         found = []
         where = 0
@@ -271,7 +271,7 @@ class Fabric:
         return found
 
     def channels(self, path: Path, levels: int) -> list[list[Any]]:
-        """Router, input port, output port, and the virtual lane of each of `levels` service levels."""
+        """Router, input port, output port, and the virtual lane for each of `levels` service levels."""
         uniform: list[int] | None = None
         tables: dict[int, dict[tuple[int, int], list[int]]] = {}
         table: dict[tuple[int, int], list[int]] | None = None
@@ -299,13 +299,13 @@ class Fabric:
 
 
 def _class(rate: str) -> str:
-    """The class of links of a width and a speed, or of a rate: a name that does not begin as a number does."""
+    """The class of links with this width and speed, or rate: a name that does not begin like a number."""
     width, _, speed = rate.partition("x")
     return f"{speed}_{width}x" if speed else f"rate_{re.sub(r'[^0-9a-zA-Z.]', '', rate)}"
 
 
 def _service_levels(path: Path) -> Iterable[tuple[int, int, int, int]]:
-    """Source LID, destination LID, service level and line, of a CSV file or of rows of hexadecimal digits."""
+    """Source LID, destination LID, service level and line, from a CSV file or from rows of hexadecimal digits."""
     rows = [(number, line) for number, line in lines(path, "topology.service_levels") if not line.startswith("#")]
     expected = "expected the columns source,destination,sl, or `lids:` and a row of digits for each source"
 
@@ -339,28 +339,30 @@ def _service_levels(path: Path) -> Iterable[tuple[int, int, int, int]]:
 
 
 def fabric(topology: Mapping[str, Any]) -> Fabric:
-    """The fabric of a section of this kind."""
+    """The fabric of a `[topology]` section of kind `infiniband`."""
     if unknown := next((key for key in topology if key not in (*KEYS, "kind")), None):
         expected = f"unknown key; expected one of {', '.join(KEYS)}"
         raise InputError(f"topology.{unknown}: {expected}", f"topology.{unknown}")
     if not isinstance(topology.get("file"), str):
-        raise InputError("topology.file: expected what ibnetdiscover prints, in a file", "topology.file")
+        raise InputError("topology.file: expected the name of a file with the output of ibnetdiscover", "topology.file")
     for key in ("tables", "service_levels", "virtual_lanes"):
         if key in topology and not isinstance(topology[key], str):
             said = quoted(topology[key])
             raise InputError(f"topology.{key} = {said}: expected the name of a file", f"topology.{key}")
     if not isinstance(topology.get("rate", ""), str):
         said = quoted(topology["rate"])
-        raise InputError(f"topology.rate = {said}: expected a width and a speed, as 4xHDR", "topology.rate")
+        raise InputError(f"topology.rate = {said}: expected a width and a speed, such as 4xHDR", "topology.rate")
     return Fabric(Path(topology["file"]), topology.get("rate"))
 
 
 def tables(topology: Mapping[str, Any], fabric: Fabric, routing: Mapping[str, Any]) -> dict[str, Any]:
-    """`[routing]` of the kind `table`: the fabric's own tables."""
+    """`[routing]` of kind `table`, with the fabric's own tables."""
     if unknown := next((key for key in routing if key not in ("kind", "lid")), None):
         raise InputError(f"routing.{unknown}: unknown key; expected lid", f"routing.{unknown}")
     if "tables" not in topology:
-        raise InputError("topology.tables: expected the fabric's forwarding tables, in a file", "topology.tables")
+        raise InputError(
+            "topology.tables: expected the name of a file with the fabric's forwarding tables", "topology.tables"
+        )
     lid = routing.get("lid", 0)
     if type(lid) is not int or lid < 0:
         raise InputError(f"routing.lid = {quoted(lid)}: expected a whole number", "routing.lid")
@@ -374,7 +376,7 @@ def tables(topology: Mapping[str, Any], fabric: Fabric, routing: Mapping[str, An
         channels = fabric.channels(Path(topology["virtual_lanes"]), levels)
         lanes = channels[0][3] if channels else [0]
         if all(row[3] == lanes for row in channels) and lanes[0] == 0:
-            # The same everywhere: the lane is the layer.
+            # Every port has the same map of service levels, so the lane is the layer.
             found["layers"] = [[source, destination, lanes[level]] for source, destination, level in layers]
         else:
             found["channels"] = channels

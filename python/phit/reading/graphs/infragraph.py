@@ -1,8 +1,8 @@
 """InfraGraph: devices, their instances, and edges between components of instances, in JSON.
 
-The model of the Open Compute Project's and Keysight's InfraGraph (infragraph.dev). Instances of devices with a
-component of `choice` switch or port are routers. Of the other instances every component that has an edge to a router, a
-network interface, is an endpoint. What is inside a device is left out, and counted.
+This is the model of InfraGraph by the Open Compute Project and Keysight (infragraph.dev). Instances of a device become
+routers if it has a component of `choice` switch or port. In all other instances, every component with an edge to a
+router is a network interface and becomes an endpoint. Edges inside devices are left out and counted.
 """
 
 import re
@@ -15,20 +15,23 @@ from phit.reading.graphs.network import Network
 from phit.reading.graphs.rates import gigabits_per_second
 
 SWITCH = frozenset({"switch", "port"})
-"""Values of a component's `choice` by which a device is a router."""
+"""Values of a component's `choice` that make its device a router."""
 
 HOST = frozenset({"nic", "xpu", "npu", "gpu"})
-"""Values of a component's `choice` by which a device is none, whatever it has besides."""
+"""Values of a component's `choice` that make its device no router, whatever other components it has."""
 
 SCHEMES = ("one2one", "many2many")
-"""How the components of two instances are joined: each to the one of the same place, as far as both sides have one, or
-each to all. Instances are joined in the order of their numbers."""
+"""Ways to join the components of two instances: components with equal positions, as far as both sides have them, or
+every component with every other.
+
+Instances are joined in the order of their numbers.
+"""
 
 MOST_INDICES = 100_000
-"""Components on one side of an edge."""
+"""Maximum number of components on one side of an edge."""
 
 MOST_LINKS = 2_000_000
-"""Links of all edges."""
+"""Maximum number of links of all edges."""
 
 GIGABITS = {"gigabits_per_second": 1.0, "gigabytes_per_second": 8.0}
 """Units of a link's bandwidth."""
@@ -79,7 +82,7 @@ def _edge(
     network: Network,
     most: int,
 ) -> int:
-    """Adds the links of an edge, at most so many; returns how many there are."""
+    """Adds the links of an edge, at most `most`, and returns their number."""
     if not isinstance(edge, dict):
         raise network.fail(where, f"{shortened(quoted(edge), 80)}; expected a table with `ep1` and `ep2`")
     sides = [_side(edge.get(end), f"{where}.{end}", instances, network) for end in ("ep1", "ep2")]
@@ -87,7 +90,9 @@ def _edge(
     if scheme not in SCHEMES:
         raise network.fail(where, f"scheme = {quoted(scheme)}; expected one of {', '.join(SCHEMES)}")
     if len(sides[0]) != len(sides[1]):
-        raise network.fail(where, f"{len(sides[0])} instances at ep1 and {len(sides[1])} at ep2; expected as many")
+        raise network.fail(
+            where, f"{len(sides[0])} instances at ep1 and {len(sides[1])} at ep2; expected equal numbers"
+        )
     count = sum(len(a) * len(b) if scheme == SCHEMES[1] else min(len(a), len(b)) for a, b in zip(*sides, strict=True))
     if count > most:
         raise network.fail(where, f"more than {MOST_LINKS:,} links with this edge; expected fewer")
@@ -108,7 +113,7 @@ def _edge(
 def _side(
     side: Any, where: str, instances: Mapping[str, tuple[int, dict[str, tuple[int, str]]]], network: Network
 ) -> list[list[tuple[str, bool]]]:
-    """The nodes of one side of an edge: of each instance those of its components, and whether they are routers."""
+    """The nodes on one side of an edge, by instance, each with whether it is a router."""
     if not isinstance(side, dict):
         raise network.fail(where, f"{shortened(quoted(side), 80)}; expected a table with `instance` and `component`")
     instance, spelt = _split(side.get("instance"), f"{where}.instance", network)
@@ -130,12 +135,14 @@ def _side(
 def _split(text: Any, where: str, network: Network) -> tuple[str, re.Match[str]]:
     match = _SLICE.match(text) if isinstance(text, str) else None
     if match is None:
-        raise network.fail(where, f"{shortened(quoted(text), 80)}; expected a name, or one with indices as name[0:4]")
+        raise network.fail(
+            where, f"{shortened(quoted(text), 80)}; expected a name, or a name with indices, such as name[0:4]"
+        )
     return match[1], match
 
 
 def _indices(spelt: re.Match[str], count: int, where: str, network: Network) -> list[int]:
-    """Indices as Python's slices give them; all without any."""
+    """The indices of a Python slice; all indices if there is no slice."""
     first, colon, last, step = spelt.group(2, 3, 4, 5)
     if first is None or (colon is not None and not first and not last and not step):
         return list(range(count))
@@ -174,9 +181,11 @@ def _components(device: Any, where: str, network: Network) -> list[tuple[str, in
 
 
 def _is_router(components: Mapping[str, tuple[int, str]]) -> bool:
-    """A host may have a switch inside; a switch has neither network interfaces nor accelerators.
+    """Whether a device is a router.
 
-    A processor says nothing: the package's own generic switch has a chip of this choice.
+    A host may have a switch inside; a switch has neither network interfaces nor accelerators.
+
+    A processor decides nothing: the generic switch of the infragraph package has a chip of this choice.
     """
     choices = {choice for _, choice in components.values()}
     return bool(choices & SWITCH) and not choices & HOST

@@ -1,8 +1,8 @@
-"""Listings of InfiniBand fabrics, as the tools of infiniband-diags print them: switches, channel adapters, links.
+"""Listings of InfiniBand fabrics by the tools of infiniband-diags: switches, channel adapters and links.
 
-Three forms are read, known by their lines: what `ibnetdiscover` prints (also with `-f` and `-g`), `ibnetdiscover -p`, a
-line for each port, and `iblinkinfo`, in blocks or, with `-l`, a line for each port. Lines of any other text, as tools
-write them to standard error, are left out.
+Three forms are recognised by their lines: the output of `ibnetdiscover` (also with `-f` and `-g`); the output of
+`ibnetdiscover -p`, a line for each port; and the output of `iblinkinfo`, in blocks or, with `-l`, a line for each port.
+Lines of other text, which tools write to standard error, are left out.
 """
 
 import re
@@ -25,21 +25,21 @@ SIGNALS = {
     "SDR": 2.5, "DDR": 5.0, "QDR": 10.0, "FDR": 14.0625, "EDR": 25.78125, "HDR": 53.125, "NDR": 106.25, "XDR": 212.5,
     "GDR": 425.0,
 }  # fmt: skip
-"""Signalling rate of a lane, in Gb/s, which `iblinkinfo` prints; it says itself what is FDR10."""
+"""Signalling rate of a lane in Gb/s, as `iblinkinfo` prints it; the tool itself names FDR10."""
 
 EXTENDED = {1: "FDR", 2: "EDR", 4: "HDR", 8: "NDR"}
-"""Speeds by the code of `e=` that `ibnetdiscover -f` prints, also where it does not know their names."""
+"""Speeds by the code `e=` of `ibnetdiscover -f`, which it prints even if it does not know their names."""
 
 WIDTHS = (1, 2, 4, 8, 12)
-"""Lanes of a link."""
+"""Possible numbers of lanes of a link."""
 
 VL_CAP = {1: 1, 2: 2, 3: 4, 4: 8, 5: 15}
-"""Data virtual lanes by the code of `v=` that `ibnetdiscover -f` prints."""
+"""Number of data virtual lanes by the code `v=` of `ibnetdiscover -f`."""
 
 SWITCH, ADAPTER, ROUTER = "switch", "channel adapter", "router"
 
 AGGREGATION = re.compile(r"\bAggregation Node\b", re.IGNORECASE)
-"""The description of the adapter inside a switch that combines data (SHARP): no host sends to it."""
+"""Description of the adapter inside a switch that combines data (SHARP): hosts do not send to it."""
 
 _KINDS = {"Switch": SWITCH, "SW": SWITCH, "S": SWITCH, "Ca": ADAPTER, "Hca": ADAPTER, "CA": ADAPTER, "H": ADAPTER}
 _RATE = r"(\d+x|\?\?)(\S+?)"
@@ -76,7 +76,7 @@ _INFO_ACTIVE = re.compile(r"^\s*(\d+)X\s+([\d.]+) Gbps( \(FDR10\))?\s", re.ASCII
 
 @dataclass
 class Node:
-    """A switch, or a channel adapter; where ports are listed, an adapter has one port."""
+    """A switch or a channel adapter. In listings of ports, an adapter has one port."""
 
     guid: int
     kind: str
@@ -93,14 +93,14 @@ class Node:
 
 @dataclass
 class Link:
-    """What one line says of a link; the LID is that of an adapter's own port."""
+    """The link that one line describes; the LID belongs to the adapter's own port."""
 
     peer: int
     peer_port: int
     where: int
     rate: str | None
     said: str = ""
-    """Width and speed as they stand there."""
+    """Width and speed as the line has them."""
     lanes: int | None = None
     lid: int | None = None
     lmc: int = 0
@@ -110,14 +110,14 @@ class Link:
 
 
 class Listing:
-    """The nodes and links of a listing, whole and at both ends, without what carries no traffic."""
+    """The nodes and links of a listing, complete at both ends, without parts that carry no traffic."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.nodes: dict[int, Node] = {}
         self.left_out = LeftOut()
         self.gone: set[int] = set()
-        """LIDs of what has been left out."""
+        """LIDs of nodes that were left out."""
         self._read()
         self._leave_out_what_carries_nothing()
         self._complete()
@@ -127,13 +127,13 @@ class Listing:
         """An error at a line of the file."""
         return InputError(f"{self.path}: line {line}: {message}", "topology.file")
 
-    # Lines.
+    # Reading lines.
 
     def _read(self) -> None:
         numbered = [(number, line.strip()) for number, line in lines(self.path, "topology.file")]
         reader = next((form for _, line in numbered if (form := self._form(line)) is not None), None)
         if reader is None:
-            expected = "expected what ibnetdiscover or iblinkinfo prints"
+            expected = "expected the output of ibnetdiscover or iblinkinfo"
             raise InputError(f"{self.path}: no switch and no link; {expected}", "topology.file")
         reader(numbered)
 
@@ -145,7 +145,7 @@ class Listing:
         return self._read_linkinfo if _INFO.match(line) else None
 
     def _other(self, number: int, line: str) -> None:
-        """A line that is none of the listing's: damaged, or other text."""
+        """Handles a line that is no part of a listing: it is damaged, or other text."""
         if not line:
             return
         what = quoted(shortened(line, 80))
@@ -154,7 +154,7 @@ class Listing:
         self.left_out.add("lines of other text", f"line {number}: {what}")
 
     def _read_blocks(self, numbered: list[tuple[int, str]]) -> None:
-        """What `ibnetdiscover` prints: a block for each node."""
+        """Reads the output of `ibnetdiscover`: a block for each node."""
         node: Node | None = None
         for number, line in numbered:
             if header := _HEADER.match(line):
@@ -162,7 +162,7 @@ class Listing:
                 node = self._node(int(guid, 16), _KINDS.get(kind, ROUTER), int(ports), name, number)
             elif link := _LINK.match(line):
                 if node is None:
-                    raise self.fail(number, "a link before any node")
+                    raise self.fail(number, "a link before the first node")
                 self._block_link(node, link, number)
             elif not _STRUCTURE.match(line):
                 self._other(number, line)
@@ -171,7 +171,7 @@ class Listing:
             raise self.fail(where, f"channel adapter {quoted(lost)} has no block of its own: the file is cut off")
 
     def _unlisted(self) -> list[tuple[str, int]]:
-        """Names of adapters that have no block, and the lines that name them."""
+        """Names of adapters without a block, and the lines that name them."""
         named = (link for node in self.nodes.values() for link in node.links.values())
         return [
             (link.peer_name, link.where) for link in named if link.peer_kind == ADAPTER and link.peer not in self.nodes
@@ -179,18 +179,20 @@ class Listing:
 
     def _node(self, guid: int, kind: str, ports: int, name: str | None, number: int) -> Node:
         if guid in self.nodes:
-            raise self.fail(number, f"node 0x{guid:016x} is there already, in line {self.nodes[guid].where}")
+            raise self.fail(number, f"node 0x{guid:016x} is already listed in line {self.nodes[guid].where}")
         self.nodes[guid] = Node(guid, kind, ports, name or f"0x{guid:016x}", number)
         return self.nodes[guid]
 
     def _block_link(self, node: Node, found: re.Match[str], number: int) -> None:
         port, kind, peer, peer_port, comment = found.groups()
         if not 1 <= int(port) <= node.ports:
-            raise self.fail(number, f"port {port}; expected 1 to {node.ports}, the ports of {quoted(node.name)}")
+            raise self.fail(number, f"port {port}; expected one of the ports of {quoted(node.name)}, 1 to {node.ports}")
         active = _ACTIVE.search(comment or "")
         if not active:
             what = quoted(shortened(found[0], 80))
-            raise self.fail(number, f"{what}; expected a width and a speed at its end, as 4xHDR: is the file cut off?")
+            raise self.fail(
+                number, f"{what}; expected a width and a speed at its end, such as 4xHDR: is the file cut off?"
+            )
         own, other = _OWN_LID.match(comment or ""), _PEER.search(comment or "")
         said = f"{active[1]}{active[2]}" if active else ""
         speed = EXTENDED.get(int(active[4])) if active and active[4] else None
@@ -212,11 +214,11 @@ class Listing:
 
     def _add(self, node: Node, port: int, link: Link) -> None:
         if port in node.links:
-            raise self.fail(link.where, f"port {port} of {quoted(node.name)} has a link already")
+            raise self.fail(link.where, f"port {port} of {quoted(node.name)} already has a link")
         node.links[port] = link
 
     def _read_ports(self, numbered: list[tuple[int, str]]) -> None:
-        """What `ibnetdiscover -p` prints: a line for each port, from each node's last one to its first."""
+        """Reads the output of `ibnetdiscover -p`: a line for each port, from each node's last port to its first."""
         last: tuple[Node, int, int] | None = None
         for number, line in numbered:
             found = _PORT.match(line)
@@ -245,7 +247,7 @@ class Listing:
             raise self.fail(number, f"the ports of {quoted(node.name)} end at {port}, not at 1: the file is cut off")
 
     def _port_of(self, guid: int, kind: str, name: str, port: int, number: int) -> Node:
-        """The node of a port: a switch has one GUID for all of its ports, an adapter one for each."""
+        """The node of a port. All ports of a switch share one GUID; each port of an adapter has its own."""
         node = self.nodes.get(guid)
         if node is None:
             node = self._node(guid, kind, port, name.strip(), number)
@@ -253,7 +255,10 @@ class Listing:
         return node
 
     def _read_linkinfo(self, numbered: list[tuple[int, str]]) -> None:
-        """What `iblinkinfo` prints: a block for each node whose peers have LIDs, or with `-l` lines with both GUIDs."""
+        """Reads the output of `iblinkinfo`: a block for each node, or with `-l` a line for each port.
+
+        Blocks give the LIDs of peers, and lines the GUIDs of both ends.
+        """
         kinds = self._line_kinds(numbered)
         header: tuple[str, int | None, str] | None = None
         by_lid: dict[int, int] = {}
@@ -273,7 +278,7 @@ class Listing:
                 key = int(guid, 16)
                 kind = kinds[key]
             elif header is None:
-                raise self.fail(number, "a port before any node")
+                raise self.fail(number, "a port before the first node")
             else:
                 kind, name = header[0], header[2]
                 given = int(guid, 16) if guid else header[1]
@@ -299,7 +304,7 @@ class Listing:
             self._add(node, int(port), link)
         for link in unresolved:
             if link.peer_lid is None:
-                raise self.fail(link.where, "the other end has no LID; expected what `iblinkinfo -l` prints")
+                raise self.fail(link.where, "the other end has no LID; expected the output of `iblinkinfo -l`")
             if link.peer_lid in by_lid:
                 link.peer = by_lid[link.peer_lid]
                 link.peer_kind = self.nodes[link.peer].kind
@@ -307,11 +312,11 @@ class Listing:
             for link in node.links.values():
                 if link.peer not in self.nodes:
                     said = f"{quoted(link.peer_name)} has no lines of its own: is the file cut off?"
-                    raise self.fail(link.where, f"{said} Expected those of all switches and channel adapters")
+                    raise self.fail(link.where, f"{said} Expected lines of all switches and channel adapters")
 
     @staticmethod
     def _line_kinds(numbered: list[tuple[int, str]]) -> dict[int, str]:
-        """Of lines with GUIDs at both ends, which say no types: who has several ports is a switch."""
+        """Types of nodes in lines that have GUIDs at both ends but no types: a node with several ports is a switch."""
         ports: dict[int, set[int]] = {}
         for _, line in numbered:
             found = _INFO.match(line)
@@ -322,7 +327,7 @@ class Listing:
                 ports.setdefault(int(peer[1], 16), set()).add(int(peer[3]))
         return {guid: SWITCH if len(own) > 1 else ADAPTER for guid, own in ports.items()}
 
-    # What has been read, made whole.
+    # Completing the listing.
 
     def _leave_out_what_carries_nothing(self) -> None:
         gone: dict[int, tuple[str, int]] = {}
@@ -353,7 +358,7 @@ class Listing:
             }
 
     def _complete(self) -> None:
-        """Gives links that one end alone lists the other end, as far as nothing contradicts."""
+        """Adds the other end to links that only one end lists, as far as nothing contradicts it."""
         last = next(reversed(self.nodes.values()), None)
         for node in list(self.nodes.values()):
             for port, link in node.links.items():
@@ -374,7 +379,7 @@ class Listing:
                     back = Link(node.guid, port, link.where, link.rate, link.said, link.lanes, link.peer_lid)
                     peer.links[link.peer_port] = back
                 if (back.peer, back.peer_port) != (node.guid, port):
-                    said = f"the other end of port {port} of {quoted(node.name)} says otherwise"
+                    said = f"the other end of port {port} of {quoted(node.name)} has another link"
                     raise self.fail(link.where, f"{said}; expected every link at both of its ends")
         for node in [node for node in self.nodes.values() if not node.links]:
             self.left_out.add(
@@ -384,7 +389,7 @@ class Listing:
 
     def _check(self) -> None:
         if not any(node.is_switch for node in self.nodes.values()):
-            expected = "expected what ibnetdiscover or iblinkinfo prints of a fabric"
+            expected = "expected the output of ibnetdiscover or iblinkinfo"
             raise InputError(f"{self.path}: no switch with a link; {expected}", "topology.file")
         for node in self.nodes.values():
             for link in node.links.values():
@@ -393,13 +398,13 @@ class Listing:
 
 
 def _active(state: str) -> tuple[str | None, str]:
-    """Width and speed that `iblinkinfo` says of a link, by the names that `ibnetdiscover` has for them."""
+    """Width and speed of a link in a line of `iblinkinfo`, under the names of `ibnetdiscover`."""
     found = _INFO_ACTIVE.match(state)
     if found is None:
         return None, state.strip()
     if found[3]:
         return f"{found[1]}x{'FDR10'}", state.strip()
-    # Some versions round.
+    # Some versions print rounded rates.
     near = (name for name, signal in SIGNALS.items() if abs(float(found[2]) / signal - 1) < 0.01)
     rate = f"{found[1]}x{next(near, '?')}"
     return (rate if gigabits(rate) else None), f"{found[1]}X {found[2]} Gbps"
@@ -409,7 +414,7 @@ _QUANTITY = re.compile(r"^(\d+(?:\.\d+)?)\s*([GT])(?:b/s|bit/s|bps)$", re.ASCII)
 
 
 def gigabits(rate: str) -> float | None:
-    """Data rate of a link in Gb/s, said as width and speed or as a rate; nothing if it is unknown."""
+    """Data rate of a link in Gb/s, from width and speed or from a rate; `None` if it is unknown."""
     if quantity := _QUANTITY.match(rate.strip()):
         number = float(quantity[1]) * (1000 if quantity[2] == "T" else 1)
         return number if 1 <= number < 1e9 else None

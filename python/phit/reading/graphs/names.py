@@ -1,20 +1,20 @@
-"""What the nodes of a network are called where it comes from, as `[topology.names]` has it."""
+"""Names of nodes from files, as `[topology.names]` has them."""
 
 from collections.abc import Sequence
 
 from phit.base.text import plain, shortened
 
 LONGEST = 120
-"""Most characters of a name; what is left out is out of its middle."""
+"""Maximum number of characters of a name; a longer one loses its middle."""
 
 
 def called(identity: str, label: str) -> str:
-    """What a node is called: its label, if its identity is a mere number, or else its identity."""
+    """The name of a node: its label if its identity is a mere number, otherwise its identity."""
     return label if identity.isdecimal() else identity
 
 
 def distinct(names: Sequence[str], identities: Sequence[str]) -> list[str]:
-    """Names that can be shown and are different: those that are alike have their identities behind them."""
+    """Names that can be shown and differ from each other: equal names get their identities behind them."""
     pairs = list(zip(names, identities, strict=True))
     shown = [plain(shortened(" ".join(name.split()), LONGEST)) or identity for name, identity in pairs]
     count: dict[str, int] = {}
@@ -26,7 +26,7 @@ def distinct(names: Sequence[str], identities: Sequence[str]) -> list[str]:
         apart = name
         if count[name] > 1:
             apart = f"{name} ({plain(shortened(identity, LONGEST // 2))})"
-            # Another node may have that very name.
+            # Another node may have the same name with an identity behind it.
             apart = f"{apart} {place}" if apart in taken else apart
             taken.add(apart)
         found.append(apart)

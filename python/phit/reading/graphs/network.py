@@ -1,4 +1,4 @@
-"""A network while it is read: routers, endpoints and links by the names that a file has for them."""
+"""A network while it is read: routers, endpoints and links, by the names in the file."""
 
 import math
 from collections.abc import Mapping
@@ -12,36 +12,36 @@ from phit.reading.graphs.names import called, distinct
 from phit.reading.graphs.rates import commonest, example, quantity, size
 
 ENDPOINT = frozenset({"endpoint", "host", "hca", "ca", "nic", "server"})
-"""Values of a node's `type` that make it an endpoint, in small letters."""
+"""Values of a node's `type` that make it an endpoint, in lower case."""
 
 ROUTER = frozenset({"router", "switch"})
-"""Values that make it a router, as having none does."""
+"""Values of a node's `type` that make it a router, as does a missing `type`."""
 
 OVERRIDES = ("latency", "bandwidth", "buffer")
-"""Attributes of a link that take the place of those of its class."""
+"""Attributes of a link that override those of its class."""
 
 OF_NODES = frozenset({"id", "label", "name", "type", "endpoints"})
-"""Attributes of a node that are looked at, or are its name."""
+"""Attributes of a node that the reader uses, or that name the node."""
 
 OF_LINKS = frozenset({"id", "key", "source", "target", "label", "class", "parallel", *OVERRIDES})
-"""The same of a link."""
+"""Attributes of a link that the reader uses, or that name the link."""
 
 SPEEDS = ("LinkSpeed", "LinkSpeedRaw", "speed", "capacity")
-"""Attributes of a link by which others say how fast it is, in units of their own."""
+"""Attributes by which other tools give the speed of a link, in units of their own."""
 
 MOST_NAMED = 8
-"""Attributes that are named among what is left out."""
+"""Maximum number of attributes that are named among the things left out."""
 
 MOST_CLASSES = 7
-"""Most classes of links of a network, the endpoints' own not counted."""
+"""Maximum number of classes of links in a network, besides the class of endpoint links."""
 
 MOST_PARALLEL = 1024
-"""Most parallel links that one entry of a file may stand for."""
+"""Maximum number of parallel links that one entry of a file may stand for."""
 
 
 @dataclass
 class Node:
-    """A node: where it was found, what it is called there, its type, and how many endpoints it says it has."""
+    """A node: its place in the file, its label, its type, and its number of endpoints."""
 
     where: str
     label: str
@@ -50,13 +50,13 @@ class Node:
 
     @property
     def is_endpoint(self) -> bool:
-        """Whether it is an endpoint of the network; a type that is not known makes a router."""
+        """Whether it is an endpoint of the network; an unknown type makes a router."""
         return self.kind in ENDPOINT
 
 
 @dataclass
 class Edge:
-    """An edge, where it was found, its class and what it says instead of it."""
+    """An edge: its place in the file, its class, and the attributes that override the class."""
 
     ends: tuple[str, str]
     where: str
@@ -72,15 +72,15 @@ class Network:
     """
 
     def __init__(self, source: str) -> None:
-        """`source` is the file, for errors."""
+        """Creates an empty network; `source` is the file that errors name."""
         self.source = source
         self.nodes: dict[str, Node] = {}
         self.edges: list[Edge] = []
         self.left_out = LeftOut()
         self.foreign: dict[str, str] = {}
-        """Attributes of nodes and links that are not looked at, and where each stands first."""
+        """Attributes of nodes and links that the reader does not use, each with its first place."""
         self.directed = False
-        """Whether an edge from a to b says nothing of one from b to a: both together may be one link."""
+        """Whether an edge from a to b does not imply one from b to a: both together may be one link."""
 
     def fail(self, where: str, message: str) -> InputError:
         """An error at a place of the source."""
@@ -89,7 +89,7 @@ class Network:
     def node(self, name: str, attributes: Mapping[str, Any], where: str) -> None:
         """Adds a node."""
         if name in self.nodes:
-            raise self.fail(where, f"node {quoted(name)} is there already: {self.nodes[name].where}")
+            raise self.fail(where, f"node {quoted(name)} is already defined: {self.nodes[name].where}")
         self._foreign(attributes, OF_NODES, where)
         kind = _text(attributes.get("type")).lower()
         endpoints = self._number(attributes, "endpoints", where, 0)
@@ -97,19 +97,19 @@ class Network:
         self.nodes[name] = Node(where, label, kind, endpoints)
 
     def _foreign(self, attributes: Mapping[str, Any], known: frozenset[str], where: str) -> None:
-        """Notes attributes that nothing here looks at."""
+        """Records attributes that the reader does not use."""
         for name in attributes:
             if name not in known and name not in self.foreign:
                 self.foreign[str(name)] = where
 
     def edge(self, a: str, b: str, attributes: Mapping[str, Any], where: str) -> None:
-        """Adds an edge, and its nodes if they are not there yet."""
+        """Adds an edge, and its nodes if they are new."""
         for name in (a, b):
             if name not in self.nodes:
                 self.nodes[name] = Node(where, name, "", None)
         self._foreign(attributes, OF_LINKS, where)
         if any(_text(attributes.get(name)) for name in SPEEDS) and not _text(attributes.get("bandwidth")):
-            self.left_out.add("speeds of links that are not said as `bandwidth`", where)
+            self.left_out.add("speeds of links that are not given as `bandwidth`", where)
         numbers = {
             "latency": self._time_or_size(attributes, "latency", where, 0),
             "bandwidth": self._bandwidth(attributes, where),
@@ -138,7 +138,7 @@ class Network:
             self._add_matrix(graph)
 
     def _add_indexed(self, graph: Any) -> None:
-        """Adds a graph of `rustworkx`: what its nodes and edges carry are their attributes, if it is a mapping."""
+        """Adds a graph of `rustworkx`. Objects at nodes and edges are their attributes if they are mappings."""
         self.directed = hasattr(graph, "in_degree")
         for index in graph.node_indices():
             self.node(str(index), _attributes(graph[index]), f"node {index}")
@@ -146,7 +146,7 @@ class Network:
             self.edge(str(a), str(b), _attributes(carried), f"edge {a} to {b}")
 
     def _add_matrix(self, matrix: Any) -> None:
-        """Adds a square, symmetric matrix: between routers a and b the number of parallel links, 0 for none."""
+        """Adds a square, symmetric matrix of the numbers of parallel links between routers; 0 for no link."""
         try:
             rows = [list(row) for row in matrix]
         except TypeError:
@@ -154,18 +154,20 @@ class Network:
             raise InputError(f"{type(matrix).__name__}: {expected}") from None
         for a, row in enumerate(rows):
             if len(row) != len(rows):
-                raise InputError(f"row {a} of the matrix has {len(row)} values; expected {len(rows)}, as it has rows")
+                raise InputError(
+                    f"row {a} of the matrix has {len(row)} values; expected {len(rows)}, its number of rows"
+                )
             self.node(str(a), {}, f"row {a}")
         for a, row in enumerate(rows):
             for b, links in enumerate(row):
                 if rows[b][a] != links:
-                    raise InputError(f"links from {a} to {b}: {links}, and back: {rows[b][a]}; expected as many")
+                    raise InputError(f"links from {a} to {b}: {links}, and back: {rows[b][a]}; expected equal numbers")
                 if links != 0 and a <= b:
                     where = f"row {a}, column {b} of the matrix"
                     self.edge(str(a), str(b), {"parallel": links}, where)
 
     def _time_or_size(self, attributes: Mapping[str, Any], key: str, where: str, least: int) -> int | str | None:
-        """A number of cycles or phits, or a quantity with its unit, which the engine reads."""
+        """A number of cycles or phits, or a quantity with its unit, which the engine converts."""
         given = quantity(key, attributes.get(key))
         return given if given is not None else self._number(attributes, key, where, least, f", or {example(key)}")
 
@@ -183,7 +185,7 @@ class Network:
         return number
 
     def _bandwidth(self, attributes: Mapping[str, Any], where: str) -> int | float | str | None:
-        """Phits per cycle, a ratio if that is less than one; or a rate with its unit."""
+        """Phits per cycle, as a ratio if it is less than one; or a rate with its unit."""
         value = attributes.get("bandwidth")
         if (rate := quantity("bandwidth", value)) is not None:
             return rate
@@ -211,8 +213,7 @@ class Network:
         if endpoints is not None:
             if attached or any(count is not None for count in counts):
                 raise InputError(
-                    f"topology.endpoints = {quoted(endpoints)}: {self.source} says how many there are; "
-                    "expected it to be left out",
+                    f"topology.endpoints = {quoted(endpoints)}: {self.source} gives their number; leave out this key",
                     "topology.endpoints",
                 )
             listed = endpoints
@@ -241,13 +242,13 @@ class Network:
         if self.foreign:
             names = sorted(self.foreign)
             named = ", ".join(names[:MOST_NAMED]) + (", ..." if len(names) > MOST_NAMED else "")
-            what = f"attributes that nothing here looks at ({named})"
+            what = f"attributes that Phit does not use ({named})"
             self.left_out.add(what, next(iter(self.foreign.values())), len(names))
         left_out = self.left_out.rows()
         return section | ({"left_out": left_out} if left_out else {}), links
 
     def _as_links(self) -> None:
-        """Of a directed graph: an edge each way is one link, where all edges are there both ways."""
+        """Combines the edges of a directed graph: two opposite edges are one link, if every edge has an opposite."""
         if not self.directed:
             return
         self.directed = False
@@ -264,13 +265,13 @@ class Network:
                 alone[id(edge)] = edge
                 links.append(edge)
         if len(links) == len(self.edges):
-            # Each link stands there once, in some direction.
+            # The file lists each link once, in one direction.
             return
         if alone:
             edge = next(iter(alone.values()))
             a, b = (quoted(end) for end in edge.ends)
             expected = "expected each link once, or each in both directions and alike"
-            raise self.fail(edge.where, f"{a} to {b} stands there in one direction, others in both; {expected}")
+            raise self.fail(edge.where, f"{a} to {b} is listed in one direction, others in both; {expected}")
         kept = {id(edge) for edge in links}
         second = [edge for edge in self.edges if id(edge) not in kept]
         count = sum(edge.parallel for edge in second)
@@ -278,7 +279,7 @@ class Network:
         self.edges = links
 
     def _check_types(self) -> None:
-        """A node of a type that is not known is a router, unless it may as well be meant for an endpoint."""
+        """Records nodes of unknown types, which become routers, and refuses those that may be endpoints."""
         unknown = {name: node for name, node in self.nodes.items() if node.kind and node.kind not in ENDPOINT | ROUTER}
         for node in unknown.values():
             self.left_out.add("types of nodes that name neither a router nor an endpoint", node.where)
@@ -315,7 +316,7 @@ class Network:
         return numbered if set(names) == set(numbered) else names
 
     def _names(self, routers: list[str], number: Mapping[str, int], hosts: bool) -> dict[str, list[str]]:
-        """What routers, and endpoints that are nodes, are called; nothing of routers that are called by numbers."""
+        """Names of routers, and of endpoints that are nodes. Routers whose names are numbers get none."""
         own = [called(name, self.nodes[name].label) if name in self.nodes else name for name in routers]
         found = {} if own == [str(index) for index in range(len(own))] else {"routers": distinct(own, routers)}
         if hosts:
@@ -329,7 +330,7 @@ class Network:
         return found
 
     def _attached(self, number: Mapping[str, int]) -> dict[str, int]:
-        """How many endpoints that are nodes each router has."""
+        """Number of endpoints at each router, for endpoints that are nodes."""
         router: dict[str, str] = {}
         for edge in self.edges:
             for end, other in (edge.ends, edge.ends[::-1]):
@@ -350,20 +351,18 @@ class Network:
         return counts
 
     def _endpoint_links(self, number: Mapping[str, int]) -> dict[str, dict[str, Any]]:
-        """What the links of endpoints that are nodes say for `router.links.endpoint`."""
+        """Keys of `router.links.endpoint` from the links of endpoints that are nodes."""
         edges = [edge for edge in self.edges if not all(end in number for end in edge.ends)]
         rest = [{key: value for key, value in edge.overrides if key != "bandwidth"} for edge in edges]
         unlike = next((place for place, keys in enumerate(rest) if keys != rest[0]), None)
         if unlike is not None:
             said = [", ".join(f"{key} = {value}" for key, value in rest[place].items()) for place in (0, unlike)]
             expected = f"{said[1] or 'nothing'} here and {said[0] or 'nothing'} at {edges[0].where}"
-            raise self.fail(
-                edges[unlike].where, f"links of endpoints of two kinds: {expected}; expected the same for all"
-            )
+            raise self.fail(edges[unlike].where, f"links of endpoints of two kinds: {expected}; expected one kind")
         return {"endpoint": rest[0]} if rest and rest[0] else {}
 
     def _endpoint_bandwidths(self, number: Mapping[str, int], routers: list[str]) -> list[int | float | str]:
-        """Bandwidths of the links of endpoints that are nodes, router by router; none if no link says one."""
+        """Bandwidths of the links of endpoints that are nodes, router by router; empty if no link gives one."""
         by_router: dict[str, list[int | float | str | None]] = {name: [] for name in routers}
         for edge in self.edges:
             for end, other in (edge.ends, edge.ends[::-1]):
@@ -372,11 +371,11 @@ class Network:
         all_of_them = [bandwidth for own in by_router.values() for bandwidth in own]
         said = [bandwidth for bandwidth in all_of_them if bandwidth is not None]
         usual = commonest(said, size) if said else None
-        # A link that says nothing is as most are.
+        # A link without a bandwidth gets the most frequent one.
         return [] if usual is None else [usual if bandwidth is None else bandwidth for bandwidth in all_of_them]
 
     def _check_whole(self, routers: list[str], edges: list[Edge]) -> None:
-        """Names two routers that no links join."""
+        """Refuses a network that is not connected, and names two routers without a path."""
         around: dict[str, list[str]] = {name: [] for name in routers}
         for edge in edges:
             around[edge.ends[0]].append(edge.ends[1])
@@ -394,7 +393,7 @@ class Network:
             )
 
     def _classes(self, edges: list[Edge]) -> tuple[list[str], dict[str, dict[str, Any]]]:
-        """Names of classes in the order of links, and what they say for `router.links`."""
+        """Names of link classes, in the order of links, and their keys for `router.links`."""
         names: dict[str, dict[str, Any]] = {}
         for edge in edges:
             names.setdefault(_class(edge), dict(edge.overrides))
@@ -405,7 +404,7 @@ class Network:
 
 
 def _attributes(carried: Any) -> Mapping[str, Any]:
-    """What a node or an edge carries, as far as it is attributes."""
+    """The attributes of a node or edge; empty if it carries another object."""
     return carried if isinstance(carried, Mapping) else {}
 
 
@@ -414,5 +413,5 @@ def _text(value: Any) -> str:
 
 
 def _class(edge: Edge) -> str:
-    """The name of an edge's class: links of other latencies, bandwidths or buffers are a class of their own."""
+    """The class name of an edge; links with another latency, bandwidth or buffer form a class of their own."""
     return " ".join([edge.kind, *(f"{key}={value}" for key, value in edge.overrides)])

@@ -1,4 +1,4 @@
-"""Times, sizes and rates of links, as files of networks have them."""
+"""Times, sizes and rates of links in files of networks."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -13,32 +13,32 @@ _KINDS: dict[str, tuple[Kind, str]] = {
     "buffer": ("size", "64 KiB"),
     "bandwidth": ("rate", "100 Gb/s"),
 }
-"""By attribute of a link: the quantities that the engine reads there, and an example."""
+"""Kind of quantity for each attribute of a link, as the engine reads it, and an example."""
 
 
 def quantity(key: str, value: Any) -> str | None:
-    """A value of such an attribute that is a quantity with its unit, for the engine to read."""
+    """A value of such an attribute if it is a quantity with its unit, which the engine converts."""
     found = amount(value)
     return str(value).strip() if found is not None and found.kind == _KINDS[key][0] else None
 
 
 def example(key: str) -> str:
-    """A quantity for an attribute."""
+    """An example of a quantity for an attribute."""
     return f'"{_KINDS[key][1]}"'
 
 
 def gigabits_per_second(rate: float) -> str:
-    """A rate as a scenario has it: "200 Gb/s"."""
+    """A rate as a scenario writes it: "200 Gb/s"."""
     return f"{rate:.12g} Gb/s"
 
 
 def commonest(values: Iterable[T], rate: Callable[[T], Any]) -> T:
-    """The value that most of them have, of several the one of the highest rate."""
+    """The most frequent value; of equally frequent values, the one with the highest rate."""
     counts = Counter(values)
     return max(counts, key=lambda value: (counts[value], rate(value)))
 
 
 def size(bandwidth: float | str) -> float:
-    """What bandwidths are compared by: phits per cycle, or bits per second."""
+    """The value by which bandwidths are compared: phits per cycle, or bits per second."""
     found = amount(bandwidth)
     return float(bandwidth) if found is None else float(found.value)

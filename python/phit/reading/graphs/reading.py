@@ -23,14 +23,14 @@ from phit.reading.graphs.network import OF_LINKS, OF_NODES, Network
 
 SOURCES = ("source", "a", "from", "router", "src", "node1")
 TARGETS = ("target", "b", "to", "peer", "dst", "node2")
-"""Columns of the two ends of a link, by the names that files have for them."""
+"""Names of the columns for the two ends of a link."""
 
 ATTRIBUTES = ("class", "latency", "bandwidth", "buffer", "parallel")
 """Columns and attributes of a link."""
 
 
 def read(path: Path) -> Network:
-    """The network in a file, whose suffix says how it is written."""
+    """The network in a file. The suffix of its name gives the format."""
     readers: dict[str, Callable[[Path, Network], None]] = {
         ".csv": _edge_list,
         ".graphml": _graphml,
@@ -59,7 +59,7 @@ def read(path: Path) -> Network:
 
 
 def _edge_list(path: Path, network: Network) -> None:
-    # Nothing says whether a line stands for one direction.
+    # The format does not tell whether a line stands for one direction.
     network.directed = True
     with opened(path, newline="") as file:
         rows = csv.reader(file)
@@ -87,7 +87,7 @@ def _edge_list(path: Path, network: Network) -> None:
 COLUMNS = f"expected the columns source, target, and if needed {', '.join(ATTRIBUTES)}"
 
 CLOSE = 0.8
-"""How like a known column another one is that is a misspelling."""
+"""Similarity to a known column from which a column counts as misspelt."""
 
 
 def _graphml(path: Path, network: Network) -> None:
@@ -108,7 +108,7 @@ def _graphml(path: Path, network: Network) -> None:
 
 
 class _Places:
-    """Lines of the nodes and edges of a GraphML file, and how many there are: the library says neither."""
+    """Lines of the nodes and edges of a GraphML file, and their numbers, which the library does not give."""
 
     def __init__(self, path: Path, network: Network) -> None:
         self._path, self._network = path, network
@@ -133,18 +133,18 @@ class _Places:
         elif name == "node" and "id" in attributes:
             if (before := self._nodes.setdefault(attributes["id"], line)) != line:
                 node = quoted(attributes["id"])
-                raise self._network.fail(f"line {line}", f"node {node} is there already: line {before}")
+                raise self._network.fail(f"line {line}", f"node {node} is already defined in line {before}")
         elif name == "edge" and "source" in attributes and "target" in attributes:
             ends = frozenset((attributes["source"], attributes["target"]))
             self._edges.setdefault(ends, []).append((line, attributes.get("id")))
             self._count += 1
 
     def of_node(self, name: str) -> str:
-        """Where a node stands."""
+        """The place of a node."""
         return f"line {self._nodes[name]}" if name in self._nodes else f"node {quoted(name)}"
 
     def of_edge(self, a: str, b: str) -> str:
-        """Where the next edge between two nodes stands."""
+        """The place of the next edge between two nodes."""
         waiting = self._edges.get(frozenset((a, b)))
         if not waiting:
             return f"edge {quoted(a)} to {quoted(b)}"
@@ -152,7 +152,7 @@ class _Places:
         return f"line {line}" + (f" (edge {quoted(name)})" if name else "")
 
     def check(self, nodes: int, edges: int) -> None:
-        """Refuses a file of which not all has been read: two edges of one id, for example."""
+        """Refuses a file of which only a part was read, for example because two edges have one id."""
         if (nodes, edges) != (len(self._nodes), self._count):
             read = f"{nodes:,} nodes and {edges:,} edges were read"
             there = f"{len(self._nodes):,} and {self._count:,} stand there"
@@ -164,7 +164,7 @@ def _gml(path: Path, network: Network) -> None:
 
     with opened(path) as file:
         text = file.read()
-    # Files with parallel links often do not say that they have any.
+    # Files with parallel links often do not declare them.
     if not re.search(r"\bmultigraph\b", text):
         text = re.sub(r"\bgraph\s*\[", "graph [\n multigraph 1", text, count=1)
     try:
@@ -178,7 +178,7 @@ def _gml(path: Path, network: Network) -> None:
 
 
 def _dot(path: Path, network: Network) -> None:
-    """The language of Graphviz, by the reader `pydot`."""
+    """Reads the language of Graphviz by the package `pydot`."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)
@@ -187,10 +187,10 @@ def _dot(path: Path, network: Network) -> None:
         raise InputError(f"{path}: reading DOT needs pydot: pip install 'phit[dot]'", "topology.file") from None
     with opened(path) as file:
         text = file.read()
-    # It prints what it does not understand, and returns nothing.
+    # For text that it does not understand, pydot prints a message and returns nothing.
     said = io.StringIO()
     with redirect_stdout(said), redirect_stderr(said), warnings.catch_warnings():
-        # Of its own parser, which is newer than it.
+        # The warning is about pydot's own parser, which is newer than pydot.
         warnings.simplefilter("ignore", DeprecationWarning)
         try:
             graphs = pydot.graph_from_dot_data(text)
@@ -217,7 +217,7 @@ def _add_dot(graph: Any, network: Network, strict: bool, seen: set[tuple[str, ..
         attributes = {key: _unquoted(value) for key, value in edge.get_attributes().items()}
         for a, b in product(_dot_ends(edge.get_source()), _dot_ends(edge.get_destination())):
             ends = (a, b) if network.directed else tuple(sorted((a, b)))
-            # In a strict graph an edge is there once, however often it stands there.
+            # A strict graph has an edge once, however often the file lists it.
             if not strict or ends not in seen:
                 network.edge(a, b, attributes, f"edge {quoted(a)} to {quoted(b)}")
             seen.add(ends)
@@ -226,7 +226,7 @@ def _add_dot(graph: Any, network: Network, strict: bool, seen: set[tuple[str, ..
 
 
 def _dot_ends(end: Any) -> list[str]:
-    """The nodes at an end of an edge: one, or all of a subgraph."""
+    """The nodes at one end of an edge: one node, or all nodes of a subgraph."""
     if isinstance(end, str):
         return [_dot_name(end)]
     table = getattr(end, "obj_dict", end)
@@ -235,7 +235,7 @@ def _dot_ends(end: Any) -> list[str]:
 
 
 def _dot_name(text: str) -> str:
-    """The name of a node without the port behind it, and without quotes."""
+    """The name of a node without quotes and without the port behind it."""
     found = re.match(r'("(?:[^"\\]|\\.)*"|[^:]+)', text, re.DOTALL)
     return _unquoted(found[1] if found else text)
 
@@ -267,7 +267,7 @@ def _node_link(path: Path, network: Network) -> None:
         raise InputError(
             f"{path}: expected node-link JSON, a table of `nodes` and `links`, or InfraGraph", "topology.file"
         )
-    # Unless it says that edges have no direction, two that stand there both ways may be one link.
+    # Unless the graph is declared undirected, two opposite edges may be one link.
     network.directed = document.get("directed") is not False
     for index, node in enumerate(nodes):
         where = f"nodes[{index}]"
@@ -286,15 +286,15 @@ def _node_link(path: Path, network: Network) -> None:
 
 
 def _name(value: Any) -> str | None:
-    """A node's name: a text, a number, or a list of these, which is what a tuple becomes in JSON."""
+    """The name of a node: a text, a number, or a list of these, which is how JSON writes a tuple."""
     if isinstance(value, list) and value and all(isinstance(part, str | int) for part in value):
         return str(tuple(value))
     return str(value) if isinstance(value, str | int) else None
 
 
 def _adjacency(path: Path, network: Network) -> None:
-    """Each line a router and its neighbours; a link stands in the line of either end, or of both."""
-    # By both ends in the order in which the first line names them: the lines of either.
+    """Reads lines with a router and its neighbours. A link may stand in the line of either end, or of both."""
+    # By both ends, in the order in which the first line names them: the places in the line of each end.
     lines_of: dict[tuple[str, str], dict[str, list[str]]] = {}
     with opened(path) as file:
         lines = file.read().splitlines()
@@ -313,6 +313,6 @@ def _adjacency(path: Path, network: Network) -> None:
         places = listed[a]
         if len({len(own) for own in listed.values()}) > 1:
             said = " and ".join(f"{len(own)} in the line of {quoted(name)}" for name, own in listed.items())
-            raise network.fail(places[0], f"links between {quoted(a)} and {quoted(b)}: {said}; expected as many")
+            raise network.fail(places[0], f"links between {quoted(a)} and {quoted(b)}: {said}; expected equal numbers")
         for place in places:
             network.edge(a, b, {}, place)

@@ -1,16 +1,16 @@
 """Traces: messages from files, block-I/O traces as messages, and a generator of bursty I/O.
 
-A trace is a list of messages in the order of their times: `(cycle, source, destination, phits)`, what `traffic.trace`
-of a scenario holds. Two layouts are known by the names in the first line:
+A trace is a list of messages in the order of their times: `(cycle, source, destination, phits)`, as in `traffic.trace`
+of a scenario. Two layouts are recognised by the names in the first line:
 
 * messages: `time, source, destination, bytes`;
-* block I/O: `timestamp, host, disk, type, offset, size`, in any case and order; `hostname`, `disknumber`, `device`,
-  `asu`, `lba`, `bytes`, `opcode` and `op` are other names of these.
+* block I/O: `timestamp, host, disk, type, offset, size`, in any order and case; synonyms are `hostname`, `disknumber`,
+  `device`, `asu`, `lba`, `bytes`, `opcode` and `op`.
 
-A warning names further columns, which mean nothing here.
+Further columns are not used, and a warning names them.
 
-A file without names, whose first field is a number, has the columns of one of them in this order, block I/O perhaps
-with a response time at the end.
+A file without names starts with a number. It has the columns of one layout in this order; block I/O may have a response
+time at the end.
 """
 
 import warnings
@@ -57,21 +57,23 @@ def read(
     request_bytes: int = REQUEST_BYTES,
     skip_bad: bool = False,
 ) -> tuple[list[Message], Skipped]:
-    """The messages of a file, and what was left out.
+    """The messages of a file, and a record of the lines that were left out.
 
     Args:
         path: CSV (by its header) or Parquet.
-        endpoints: of the network.
+        endpoints: number of endpoints of the network.
         compression: times are divided by it.
-        unit: of times: s, ms, us, 100ns or ns. By default ns for messages and s for block I/O.
+        unit: unit of times: s, ms, us, 100ns or ns. By default ns for messages and s for block I/O. By default ns for
+            messages and s for block I/O.
         cycle_ns: nanoseconds of a cycle.
         phit_bytes: bytes of a phit.
         start: cycle of the earliest time of the file.
         limit: messages from this cycle on are left out.
-        hosts: endpoint of each host of a block-I/O trace; by default in order of their names, over the even endpoints.
-        disks: the same of disks (`HOST/DISK`); by default over the odd endpoints.
-        request_bytes: of a request for data and of the acknowledgement of a write.
-        skip_bad: leave out and count what cannot be read.
+        hosts: endpoint of each host of a block-I/O trace. By default, hosts get even endpoints in the order of their
+            names.
+        disks: endpoint of each disk (`HOST/DISK`). By default, disks get odd endpoints in the order of their names.
+        request_bytes: bytes of a read request, and of the acknowledgement of a write.
+        skip_bad: whether to leave out and count lines that cannot be read.
     """
     given = {
         "compression": compression,
@@ -96,7 +98,7 @@ def read(
     cycles = UNITS[unit or ("s" if block else "ns")] / exact(compression) / exact(cycle_ns)
     scale = Scale(cycles, exact(phit_bytes), start, limit)
     if block and (phits := scale.phits(request_bytes)) > MOST:
-        raise InputError(f"request_bytes = {request_bytes}: these are {phits:,} phits; expected at most {MOST:,}")
+        raise InputError(f"request_bytes = {request_bytes}: that is {phits:,} phits; expected at most {MOST:,}")
     if block:
         timed = block_io_messages(list(requests(reader, again, scale)), endpoints, hosts, disks, request_bytes)
     else:
@@ -108,7 +110,7 @@ def read(
 def inline(trace: str | Mapping[str, Any], endpoints: int, units: Mapping[str, Fraction]) -> list[list[int]]:
     """The messages of a scenario's `traffic.trace`: a file's name, or a table with `file` and options of `read`.
 
-    `units` are `cycle_ns` and `phit_bytes` of the scenario, as far as it says what they are.
+    `units` are `cycle_ns` and `phit_bytes` of the scenario, if it gives them.
     """
     options = {"file": trace} if isinstance(trace, str) else dict(trace)
     file = options.pop("file", None)
@@ -119,7 +121,7 @@ def inline(trace: str | Mapping[str, Any], endpoints: int, units: Mapping[str, F
     lines = "1 line" if skipped.lines == 1 else f"{skipped.lines:,} lines"
     left_out = f"{lines} left out; the first is {skipped.first}"
     if not found:
-        # To the engine a list without messages is no trace at all, and it would generate traffic.
+        # The engine takes a list without messages for no trace, and would generate traffic.
         why = f" ({left_out})" if skipped.lines else ""
         raise InputError(f'traffic.trace.file = "{file}": no message is left; expected at least one{why}')
     if skipped.lines:

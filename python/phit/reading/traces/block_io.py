@@ -1,4 +1,4 @@
-"""Block I/O: requests of hosts to disks as messages, and a generator of bursty ones."""
+"""Block I/O: requests of hosts to disks as messages, and a generator of bursty requests."""
 
 import csv
 import random
@@ -10,7 +10,7 @@ from phit.base.errors import InputError
 from phit.base.text import quoted
 
 REQUEST_BYTES = 64
-"""A request for data, or the acknowledgement of a write, if nobody says otherwise."""
+"""Default bytes of a read request, and of the acknowledgement of a write."""
 
 
 @dataclass(frozen=True)
@@ -18,18 +18,18 @@ class Io:
     """A request of a block-I/O trace."""
 
     time: float
-    """In nanoseconds."""
+    """Time in nanoseconds."""
     host: str
     disk: str
     write: bool
     size: int
-    """Bytes."""
+    """Size in bytes."""
 
 
 def _places(
     names: Iterable[str], endpoints: int, first: int, given: Mapping[str, int] | None, what: str
 ) -> dict[str, int]:
-    """The endpoint of every name: the given ones, or every second from the first on, as often round as needed."""
+    """The endpoint of every name: the given endpoint, or every second one from `first` on, repeated as needed."""
     distinct = sorted(set(names))
     if given is None:
         places = max(1, (endpoints - first + 1) // 2)
@@ -51,9 +51,8 @@ def block_io_messages(
 ) -> list[tuple[float, int, int, int]]:
     """Messages of requests: time in the unit of the requests, source, destination, bytes.
 
-    A read is a small message from host to disk, and the data back; a write is the data, and a small message back.
-    Both are sent at the
-    time of the request: a trace says nothing of when the disk answers.
+    A read is a small message from host to disk, and the data in return. A write is the data, and a small message in
+    return. Both messages are sent at the time of the request, because a trace does not tell when the disk answers.
     """
     names = [f"{io.host}/{io.disk}" for io in requests]
     at_host = _places((io.host for io in requests), endpoints, 0, hosts, "hosts")
@@ -69,20 +68,19 @@ def block_io_messages(
 def bursty(
     *, seed: int = 1, hosts: int = 32, disks: int = 32, seconds: float = 0.04, rate: float = 3000.0, skew: float = 0.8
 ) -> list[Io]:
-    """A bursty, self-similar block-I/O trace: a stand-in for recorded ones, which are rarely free to use.
+    """A bursty, self-similar block-I/O trace: a substitute for recorded ones, which are rarely free to use.
 
-    Every host is a source that is on and off for times of a Pareto distribution with infinite variance (shape 1.4),
-    whose sum over
-    hosts is self-similar (Willinger, Taqqu, Sherman and Wilson, 1997); while on it sends requests at random times, to
-    one disk for
-    each time that it is on. Disks are popular by Zipf's law; sizes are those of a file system.
+    Every host is a source that is on and off for times from a Pareto distribution with infinite variance (shape 1.4).
+    The sum of such sources is self-similar (Willinger, Taqqu, Sherman and Wilson, 1997). While it is on, a host sends
+    requests at random times to one disk, which changes with every on-time. The popularity of disks follows Zipf's law;
+    sizes are those of a file system.
 
     Args:
-        seed: of the random numbers.
+        seed: seed of the random numbers.
         hosts: number of hosts.
         disks: number of disks.
-        seconds: length.
-        rate: requests of a host in a second, on average.
+        seconds: duration of the trace.
+        rate: mean number of requests of a host per second.
         skew: exponent of Zipf's law.
     """
     rng = random.Random(seed)

@@ -21,38 +21,38 @@ NAMES = {
     "size": "size", "bytes": "bytes", "source": "source", "src": "source", "destination": "destination",
     "dst": "destination",
 }  # fmt: skip
-"""Columns by the names that files have for them."""
+"""Columns by their names in files."""
 
 MESSAGES = ("time", "source", "destination", "bytes")
 BLOCK_IO = ("timestamp", "host", "disk", "type", "size")
 NAMELESS = ("timestamp", "host", "disk", "type", "offset", "size")
-"""The columns of block I/O where the file does not name them."""
+"""The columns of block I/O in a file without names."""
 
 NEEDLESS = ("offset", "responsetime")
-"""Columns of block I/O that mean nothing to a network."""
+"""Columns of block I/O that a network does not use."""
 
 PARQUET = frozenset({".parquet", ".pq"})
-"""Suffixes of Parquet files, in small letters."""
+"""Suffixes of Parquet files, in lower case."""
 
 MOST = 2**32 - 1
-"""The last cycle of a trace, and the phits of its largest message."""
+"""Largest cycle of a trace, and largest number of phits of a message."""
 
 EXACT = Context(prec=100, Emin=-99, Emax=99, traps=[])
-"""Reads numbers: more digits than a file has, and NaN where there is no number."""
+"""Context for reading numbers: more digits than any file has, and NaN for text that is no number."""
 
 READS, WRITES = frozenset({"r", "read", "0", "rs"}), frozenset({"w", "write", "1", "ws"})
 
 
 @dataclass
 class Skipped:
-    """Lines that were left out because they could not be read."""
+    """Lines that were left out because they were unreadable."""
 
     lines: int = 0
     first: str = ""
 
 
 def _key(name: str) -> str:
-    """The name of a column without what is a matter of taste."""
+    """The name of a column in lower case, without spaces around it and without underscores."""
     return name.strip().lower().replace("_", "")
 
 
@@ -65,11 +65,18 @@ def _is_number(text: str) -> bool:
 
 
 class Scale:
-    """What times and sizes of a file are in cycles and phits."""
+    """Conversion of a file's times and sizes to cycles and phits."""
 
     def __init__(self, cycles: Fraction, phit: Fraction, start: int, limit: int | None) -> None:
-        """A unit of time in cycles, a phit in bytes, the cycle of the first time, and the one where the trace ends."""
-        # As whole numbers: properties of fractions are slow.
+        """Sets the scale.
+
+        Args:
+            cycles: a unit of time in cycles.
+            phit: a phit in bytes.
+            start: the cycle of the first time.
+            limit: the cycle at which the trace ends, if it is limited.
+        """
+        # Kept as whole numbers, because properties of fractions are slow.
         self.cycles, self.time = cycles.numerator, cycles.denominator
         self.bytes, self.phit = phit.numerator, phit.denominator
         self.largest = MOST * phit.numerator // phit.denominator
@@ -77,12 +84,12 @@ class Scale:
         self.limit = limit
 
     def phits(self, size: int) -> int:
-        """Phits of so many bytes."""
+        """The number of phits of `size` bytes."""
         return max(1, -(-size * self.phit // self.bytes))
 
 
 class Reader:
-    """Reads a file line by line; what cannot be read is refused with line and column, or counted."""
+    """Reads a file line by line. Unreadable lines are refused with line and column, or counted."""
 
     def __init__(self, path: Path, *, skip_bad: bool) -> None:
         self.path = path
@@ -92,7 +99,7 @@ class Reader:
         self._origin: int | Decimal | None = None
 
     def rows(self) -> Iterator[tuple[int, dict[str, str]]]:
-        """Line number and fields by the known names of their columns."""
+        """Line numbers, and fields by the known names of their columns."""
         if self.path.suffix.lower() in PARQUET:
             yield from self._parquet()
             return
@@ -116,7 +123,7 @@ class Reader:
         except FileNotFoundError:
             raise InputError(f"{self.path}: no such file") from None
         except csv.Error as error:
-            # Of a quote that is never closed the rest of the file is one field.
+            # After a quote that is never closed, the rest of the file is one field.
             raise InputError(f"{self.path}: line {reader.line_num}: {error}") from None
         except OSError as error:
             raise InputError(f"{self.path}: cannot be read ({error.strerror})") from None
@@ -140,7 +147,7 @@ class Reader:
             if set(layout) <= set(known):
                 self._warn_of_others(header, layout)
                 return {name: known[name] for name in layout}
-        # What stands there is not said: a scenario may name any file.
+        # The message does not quote the file, because a scenario may name any file.
         layouts: list[Sequence[str]] = [MESSAGES, BLOCK_IO]
         nearest = max(layouts, key=lambda names: len(set(names) & set(known)))
         missing = ", ".join(name for name in nearest if name not in known)
@@ -148,14 +155,14 @@ class Reader:
         raise InputError(f"{self.path}: line 1: the columns {missing} are missing; expected {wanted}")
 
     def _warn_of_others(self, header: Sequence[str], layout: Sequence[str]) -> None:
-        """Says which columns mean nothing here: a trace may say more than is simulated."""
+        """Warns of columns that are not used: a trace may contain more than is simulated."""
         others = [name for name in header if NAMES.get(_key(name), _key(name)) not in (*layout, *NEEDLESS)]
         if others:
             shown = ", ".join(map(quoted, others[:5])) + f" and {len(others) - 5} more" * (len(others) > 5)
             warnings.warn(f"{self.path}: columns that are not used: {shown}", stacklevel=2)
 
     def _places(self, first: Sequence[str]) -> dict[str, int]:
-        """Columns without names: in the order of a layout, block I/O perhaps with a response time after it."""
+        """Columns of a file without names, in the order of a layout; block I/O may have a response time at the end."""
         if len(first) == len(MESSAGES):
             return {name: at for at, name in enumerate(MESSAGES)}
         if len(first) in (len(NAMELESS), len(NAMELESS) + 1):
@@ -164,14 +171,14 @@ class Reader:
         raise InputError(f"{self.path}: line 1: {len(first)} fields without names; expected {wanted}")
 
     def bad(self, line: int, what: str) -> None:
-        """A line cannot be read."""
+        """Refuses an unreadable line, or counts it."""
         if not self.skip_bad:
             raise InputError(f"{self.path}: line {line}: {what}")
         self.skipped.lines += 1
         self.skipped.first = self.skipped.first or f"line {line}: {what}"
 
     def number(self, line: int, row: Mapping[str, str], column: str) -> int | Decimal | None:
-        """A field as a number that is not negative, with all its digits."""
+        """A field as a number that is not negative, with all of its digits."""
         text = row[column]
         if text.isdecimal() and len(text) < EXACT.prec:
             return int(text)
@@ -182,7 +189,7 @@ class Reader:
         return None
 
     def in_order(self, line: int, column: str, time: int | Decimal) -> bool:
-        """True if times do not go back."""
+        """Whether the time is not before the previous one; otherwise the line is bad."""
         if time < self._last:
             self.bad(line, f"column {column}: {time} after {self._last}; expected ascending times")
             return False
@@ -190,7 +197,7 @@ class Reader:
         return True
 
     def fits(self, line: int, column: str, size: int | Decimal, scale: Scale) -> bool:
-        """True if a message of so many bytes has no more phits than one can have."""
+        """Whether a message of `size` bytes has at most the maximum number of phits; otherwise the line is bad."""
         if size > scale.largest:
             phits = scale.phits(int(size))
             self.bad(line, f"column {column}: {size} bytes are {phits:,} phits; expected at most {MOST:,}")
@@ -198,10 +205,13 @@ class Reader:
         return True
 
     def cycle(self, line: int, column: str, time: int | Decimal, scale: Scale) -> int:
-        """The cycle of a time, counted from the first one that was asked for; the nearest, of two the even one."""
+        """The cycle of a time, counted from the first requested one.
+
+        It is rounded to the nearest cycle, halves to even.
+        """
         if self._origin is None:
             self._origin = time
-        # In whole numbers, as times since 1601 or 1970 have more digits than floating-point numbers.
+        # Computed with whole numbers, because times since 1601 or 1970 have more digits than floating-point numbers.
         offset, parts = EXACT.subtract(time, self._origin).as_integer_ratio()
         parts *= scale.time
         cycle, rest = divmod(offset * scale.cycles, parts)
@@ -217,7 +227,7 @@ class Reader:
 def messages(
     reader: Reader, rows: Iterable[tuple[int, dict[str, str]]], scale: Scale, endpoints: int
 ) -> Iterator[tuple[int, int, int, int]]:
-    """Cycle, source, destination and bytes from the first line on."""
+    """Cycle, source, destination and bytes of each line."""
     for line, row in rows:
         numbers = [reader.number(line, row, column) for column in MESSAGES]
         if None in numbers:
@@ -235,7 +245,7 @@ def messages(
 
 
 def requests(reader: Reader, rows: Iterable[tuple[int, dict[str, str]]], scale: Scale) -> Iterator[Io]:
-    """Block I/O from the first line on, with times in cycles."""
+    """Block I/O requests of each line, with times in cycles."""
     for line, row in rows:
         time, size = reader.number(line, row, "timestamp"), reader.number(line, row, "size")
         if time is None or size is None or not reader.in_order(line, "timestamp", time):

@@ -1,6 +1,6 @@
-"""FOGSim's own runs at h = 4, as evidence that the rules of the claims judge like Phit's.
+"""FOGSim's own runs at h = 4, which show that the rules of the claims judge FOGSim like Phit.
 
-It is the simulator that made the paper's figures. What its runs fail is not for another simulator to fulfil.
+FOGSim made the paper's figures. If its runs fail a rule, another simulator need not fulfil the rule.
 """
 
 from collections.abc import Callable, Iterable
@@ -23,10 +23,10 @@ STEADY = "fogsim_h4_steady.csv"
 SENSITIVITY = "fogsim_h4_sensitivity.csv"
 TRANSIENT = "fogsim_h4_transient.csv"
 FAR = "fogsim_h8_far.csv"
-"""OLM and ECtN under ADV+h on the paper's network, at the one load that decides claim C10."""
+"""OLM and ECtN under ADV+h on the paper's network, at the load that decides claim C10."""
 
 SHOWN = "tests/reference, and the page on agreement"
-"""Where the numbers stand."""
+"""The place of the numbers."""
 
 PAPER_THRESHOLDS = {
     "MIN": "",
@@ -35,10 +35,10 @@ PAPER_THRESHOLDS = {
     "Hybrid": "ContentionThreshold=7",
     "ECtN": "ContentionThreshold=6 ContentionGlobalThreshold=10",
 }
-"""By mechanism, the thresholds of Table I as its runs at h = 4 name them."""
+"""The thresholds of Table I for each mechanism, as its runs at h = 4 name them."""
 
 ROUNDS = "ArbiterIterations"
-"""Key of the number of allocation rounds, which changes little: the runs of MIN and OLM at 0.8 have two."""
+"""Key for the number of allocation rounds, which changes little: the runs of MIN and OLM at 0.8 have two."""
 
 
 def setting() -> Setting:
@@ -81,7 +81,7 @@ def evidence() -> Evidence:
 
 
 def _response() -> pl.DataFrame:
-    """Means over ten seeds, which are not told apart: they stand as one."""
+    """Means over ten seeds, given as one because the seeds are not distinguished."""
     measures = {"latency_mean": "latency_mean", "misrouted_percent": "misrouted_percent"}
     return pl.DataFrame(
         [
@@ -112,7 +112,7 @@ def with_paper_thresholds() -> Evidence:
 
 @cache
 def judged(rule: Callable[[Evidence], Judgement], of: Callable[[], Evidence] = evidence) -> Judgement | None:
-    """What a rule says of these runs; `None` where they are not there, or do not show what it asks for."""
+    """The judgement of a rule on these runs; `None` if they are missing or lack the evidence that it needs."""
     try:
         return rule(of())
     except (NotRunError, SaturatedError):
@@ -120,14 +120,14 @@ def judged(rule: Callable[[Evidence], Judgement], of: Callable[[], Evidence] = e
 
 
 def with_their_runs(rule: Callable[[Evidence], Judgement], evidence: Evidence) -> Judgement:
-    """What a rule says of these tables, with what it measures in FOGSim's runs in the note."""
+    """The judgement of a rule on these tables; its note has the measurement of FOGSim's runs."""
     found, theirs = rule(evidence), judged(rule)
     beside = f"FOGSim, h = 4: {theirs.measured}" if theirs else ""
     return replace(found, note="; ".join(filter(None, (found.note, beside))))
 
 
 def fails(rule: Callable[[Evidence], Judgement], of: Callable[[], Evidence] = evidence) -> Fact | None:
-    """That these runs fail the rule, if they do."""
+    """The fact that these runs fail the rule, if they do."""
     found = judged(rule, of)
     if found is None or found.holds:
         return None
@@ -135,7 +135,7 @@ def fails(rule: Callable[[Evidence], Judgement], of: Callable[[], Evidence] = ev
 
 
 def ahead_on_the_papers_network(bound: float) -> Fact | None:
-    """That FOGSim's ECtN has less than `bound` times OLM's latency on the paper's network, too, if it has."""
+    """The fact that FOGSim's ECtN has less than `bound` times OLM's latency on the paper's network, too, if it has."""
     try:
         found = {row["mechanism"]: row for row in _rows(FAR)}
     except NotRunError:

@@ -1,6 +1,6 @@
-"""What the paper leaves open: ECtN's cheaper and faster updates (section VI-B), a statistical trigger (VI-C).
+"""Open questions of the paper: cheaper and faster updates of ECtN (section VI-B), and a statistical trigger (VI-C).
 
-All on a Dragonfly of 1,056 endpoints, where many runs are cheap, at the small and at the paper's scale.
+All runs use a Dragonfly of 1,056 endpoints, where many runs are cheap, at the small and at the paper's scale.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,14 +28,14 @@ from phit.studies.kit.uncertain import Value, error, nominal
 
 
 def of_beyond(setting: Setting) -> Setting:
-    """The network and the runs of these figures: those of the small scale, shorter and with several seeds."""
+    """The network and the runs of these figures: those of the small scale, but shorter and with several seeds."""
     if setting.scale is Scale.SMOKE:
         return setting
     return replace(scales.setting(Scale.SMALL), warmup=1500, cycles=2000, seeds=3, transient_seeds=10, after=1000)
 
 
 def in_words(value: Value | float | None, pattern: str = "{:.0f}") -> str:
-    """A value with half the width of its 95 % interval, where that is known: `250 ± 3`."""
+    """A value with half the width of its 95 % interval, if it is known: `250 ± 3`."""
     if value is None:
         return "none"
     half = 1.96 * error(value)
@@ -43,19 +43,19 @@ def in_words(value: Value | float | None, pattern: str = "{:.0f}") -> str:
 
 
 def of_row(row: Mapping[str, Any], column: str, pattern: str) -> str:
-    """The same of a row of a table."""
+    """A value in a row of a table, with half the width of its 95 % interval."""
     half = row.get(f"{column}_half")
     return pattern.format(row[column]) + (f" ± {pattern.format(half)}" if half is not None else "")
 
 
 ABRUPT = 2
-"""Heads by which a counter must have changed to be sent between two periods."""
+"""Change of a counter, in heads, that is sent between two periods."""
 
 LONGER = 4
-"""Periods of the others in one of asynchronous updates."""
+"""Factor by which the period of asynchronous updates is longer than the period of the others."""
 
 CHECKED = 10
-"""Cycles between two looks for counters that have changed abruptly."""
+"""Cycles between two checks for counters that have changed abruptly."""
 
 UPDATES: dict[str, Document] = {
     "free": {"updates": "free"},
@@ -69,7 +69,7 @@ UPDATES: dict[str, Document] = {
         "abrupt": ABRUPT,
     },
 }
-"""What is sent of the partial arrays, and when."""
+"""Ways to send the partial arrays: contents and times."""
 
 UPDATE_LOOK = Look.of(tuple(UPDATES))
 
@@ -136,7 +136,7 @@ def _update_text(table: pl.DataFrame, setting: Setting) -> str:  # noqa: ARG001
 
 
 def _update_finding(times: Times, control: Mapping[str, Mapping[str, Any]]) -> str:
-    """What asynchronous updates do, beside full ones."""
+    """The result of asynchronous updates compared with full ones."""
     if not {"full", "incremental", "asynchronous"} <= times.keys():
         return ""
     share = {name: 100 * row["control"] for name, row in control.items()}
@@ -152,7 +152,7 @@ def _update_finding(times: Times, control: Mapping[str, Mapping[str, Any]]) -> s
 
 
 STEPS: dict[str, Document | str] = {"fixed": "always", "0.5": {"probability": 0.5}, "0.2": {"probability": 0.2}}
-"""By how much the probability of leaving the minimal route grows with every head from the threshold on."""
+"""Increases of the probability of leaving the minimal route, for every head from the threshold on."""
 
 STEP_LOOK = Look.of(("fixed", "step 0.5", "step 0.2"))
 
@@ -165,7 +165,7 @@ def _step_name(step: str) -> str:
 
 
 def _trade(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
-    """One row per trigger and threshold: what is accepted under UN, and latency and misrouting under ADV+1."""
+    """One row per trigger and threshold: accepted load under UN, and latency and misrouting under ADV+1."""
     table = tables.steady(labels, done)
     if table.is_empty():
         return table
@@ -234,7 +234,10 @@ def _statistical_text(table: pl.DataFrame, setting: Setting) -> str:  # noqa: AR
 
 
 def with_fixed(fixed: Sequence[tuple[float, float]], accepted: float) -> float | None:
-    """Latency of fixed thresholds where they accept so much, between two of them if need be; `None` beyond all."""
+    """Latency of fixed thresholds at an accepted load; `None` outside their range.
+
+    Between two thresholds it is interpolated.
+    """
     found = [latency for carried, latency in fixed if carried >= accepted]
     for (x, low), (y, high) in pairwise(fixed):
         if min(x, y) <= accepted <= max(x, y) and x != y:
@@ -243,7 +246,7 @@ def with_fixed(fixed: Sequence[tuple[float, float]], accepted: float) -> float |
 
 
 def _statistical_finding(calm: pl.DataFrame) -> str:
-    """The statistical trigger that gains most on fixed thresholds of the same throughput."""
+    """The statistical trigger with the largest gain over fixed thresholds of equal throughput."""
     points = list(calm.filter(pl.col("mechanism") == "fixed").select("accepted", "latency_mean").iter_rows())
     gains = []
     for row in calm.filter(pl.col("mechanism") != "fixed").iter_rows(named=True):

@@ -1,4 +1,4 @@
-"""What contention counters cost in storage and control bandwidth, and ECtN with its updates sent (section VI-B)."""
+"""The cost of contention counters in storage and control bandwidth, and ECtN with its updates sent (section VI-B)."""
 
 import math
 from collections.abc import Mapping
@@ -32,10 +32,10 @@ PACKET_PHITS = 8
 """Phits of a packet (Table I)."""
 
 LOCAL_MINIMAL = 2
-"""Virtual channels of a local link on minimal routes: in the group of the source, and in that of the destination."""
+"""Virtual channels of a local link for minimal routes: one in the source group, and one in the destination group."""
 
 GLOBAL_MINIMAL = 1
-"""Those of a global link."""
+"""Virtual channels of a global link for minimal routes."""
 
 ENGINE_VCS = 2
 """Virtual channels of a link class that a scenario does not list."""
@@ -59,12 +59,12 @@ class Shape:
 
     @property
     def input_vcs(self) -> int:
-        """Virtual channels of all input ports: what all counters of a router can sum up to."""
+        """Virtual channels of all input ports, which is the largest sum of all counters of a router."""
         return self.p * self.injection_vcs + (self.a - 1) * self.local_vcs + self.h * self.global_vcs
 
     @property
     def minimal_vcs(self) -> int:
-        """Those of them that packets on minimal routes stand in: all of injection, one after each hop l, g and l."""
+        """Virtual channels that packets on minimal routes use: all of injection, and one after each hop l, g and l."""
         return self.p * self.injection_vcs + (self.a - 1) * LOCAL_MINIMAL + self.h * GLOBAL_MINIMAL
 
     @property
@@ -94,11 +94,11 @@ class Update:
 
     kind: str
     counters: int
-    """Counters in it, at most."""
+    """Maximum number of counters in it."""
     bits: int
-    """Bits, at most."""
+    """Maximum number of bits."""
     period: float
-    """Cycles between two of them."""
+    """Cycles between two messages."""
     phit_bits: int = PHIT_BITS
 
     @property
@@ -108,7 +108,7 @@ class Update:
 
     @property
     def share(self) -> float:
-        """Share of a local link's cycles."""
+        """Share of a local link's cycles that it uses."""
         return self.phits / self.period
 
 
@@ -129,12 +129,12 @@ class Notification:
 
     @property
     def identifier_bits(self) -> int:
-        """Bits that name one counter of an array."""
+        """Bits that identify one counter of an array."""
         return math.ceil(math.log2(self.shape.global_links))
 
     @property
     def active(self) -> int:
-        """Counters of a partial array that can be above zero at a time: a head of each injection and global VC."""
+        """Maximum number of counters above zero in a partial array: a head of each injection and global VC."""
         vcs = self.shape.p * self.shape.injection_vcs + self.shape.h * self.shape.global_vcs
         return min(vcs, self.shape.global_links)
 
@@ -146,14 +146,14 @@ class Notification:
         return self._update("full array", self.shape.global_links, self.bits)
 
     def nonempty(self, counters: int | None = None) -> Update:
-        """Only counters above zero, each with its identifier; by default as many as there can be."""
+        """Only counters above zero, each with its identifier; by default the maximum number."""
         counters = self.active if counters is None else counters
         return self._update("non-empty only", counters, self.identifier_bits + self.bits)
 
     def incremental(self, changed: int | None = None) -> Update:
         """Only counters that changed since the last update, each with its identifier.
 
-        By default as many as can change: all that were above zero fall to zero, as many others rise.
+        By default the maximum number: all that were above zero fall to zero, and as many others rise.
         """
         changed = min(2 * self.active, self.shape.global_links) if changed is None else changed
         return self._update("incremental", changed, self.identifier_bits + self.bits)
@@ -161,7 +161,7 @@ class Notification:
 
 @dataclass(frozen=True)
 class Storage:
-    """What a router keeps for a mechanism."""
+    """State that a router keeps for a mechanism."""
 
     mechanism: str
     what: str
@@ -182,10 +182,10 @@ class Cost:
     thresholds: Mapping[str, int]
     storage: list[Storage]
     updates: list[tuple[str, Update]]
-    """With the mechanism's name."""
+    """Updates with the names of their mechanisms."""
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """The cost for JSON."""
         return {
             "router": asdict(self.shape) | {"ports": self.shape.ports, "mean_vcs": self.shape.mean_vcs},
             "thresholds": dict(self.thresholds),
@@ -196,7 +196,7 @@ class Cost:
         }
 
     def to_rich(self) -> Group:
-        """The costs for a terminal."""
+        """The cost for a terminal."""
         storage = Table(box=box.SIMPLE_HEAD, pad_edge=False, title="Storage of a router", title_justify="left")
         for name, justify in (("mechanism", "left"), ("what", "left"), ("counters", "right"), ("bits each", "right")):
             storage.add_column(name, justify=justify)  # type: ignore[arg-type]
@@ -223,7 +223,7 @@ class Cost:
 
 
 DEFAULT_THRESHOLDS = {"Base": 6, "Hybrid": 7, "ECtN": 6, "ECtN combined": 10}
-"""Table I."""
+"""Thresholds of Table I."""
 
 
 def cost(
@@ -254,7 +254,7 @@ def cost(
 
 @study.cost_model
 def of_scenario(source: Document | None) -> Cost:
-    """The costs on the routers of a scenario, with its mechanism's thresholds; without one, those of Table I."""
+    """The cost on the routers of a scenario, with its mechanism's thresholds; by default for Table I."""
     if source is None:
         return cost(table_one())
     document = complete(source)
@@ -276,16 +276,16 @@ def of_scenario(source: Document | None) -> Cost:
 
 
 def _vcs(links: Mapping[str, Any], name: str) -> int:
-    """Virtual channels of a link class; one that is not listed is like `default`, if that is."""
+    """Virtual channels of a link class. A class that is not listed is like `default`, if that is listed."""
     return int(links.get(name, links.get("default", {})).get("vcs", ENGINE_VCS))
 
 
 UPDATES = ("free", "full")
-"""Section VI-B: partial arrays for nothing, as in the paper's simulations, or sent over the local links."""
+"""Partial arrays of section VI-B: free of charge, as in the paper's simulations, or sent over the local links."""
 
 
 def _with_control(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
-    """The steady states, with the share of the links that control messages take."""
+    """The steady states, with the share of links that control messages use."""
     return tables.with_control(tables.steady(labels, done), labels, done)
 
 
@@ -330,16 +330,16 @@ def _array() -> tuple[Check, str]:
 
 @dataclass(frozen=True)
 class Sent:
-    """ECtN with its updates sent, against the same without their traffic, where that is not saturated."""
+    """ECtN with its updates sent, compared with free updates at loads that are not saturated."""
 
     latency: list[Value]
-    """Ratios, where neither is saturated."""
+    """Ratios of latency at loads where neither is saturated."""
     accepted: list[Value]
     """Ratios of the accepted loads."""
     gone: list[str]
-    """Where only the first is saturated."""
+    """Loads where only the first is saturated."""
     share: float
-    """Of the local links that the updates take, as measured."""
+    """Measured share of the local links that updates use."""
 
 
 def _sent(evidence: Evidence) -> Sent:
@@ -393,6 +393,6 @@ LOST = 0.02
     ),
 )
 def update_traffic(evidence: Evidence) -> Judgement:
-    """The full array has the size that the paper says, and ECtN carries the same load with it sent."""
+    """The full array has the size given in the paper, and ECtN carries an equal load with it sent."""
     (check, array), sent = _array(), _sent(evidence)
     return Judgement(all_of([check, *(above(ratio, 1 - LOST) for ratio in sent.accepted)]), _words(array, sent))

@@ -70,11 +70,11 @@ def _charts(stem: str, pattern: str, table: pl.DataFrame, setting: Setting) -> C
 
 
 def adversarial_bound(setting: Setting) -> Fraction:
-    """What no routing of ADV+1 can exceed, in phits/(node·cycle): (a·h + 1)/(2·a·p).
+    """The load of ADV+1 that no routing can exceed, in phits/(node·cycle): (a·h + 1)/(2·a·p).
 
-    A packet takes the one link to its group or two global links, of which a group has a·h, so that x packets over the
-    first leave room for (a·h - x)/2 others. `phit bound` proves the same with prices of links, for networks that are
-    small enough for it.
+    A packet takes either the single link to its destination group, or two global links. A group has a·h global links,
+    so x packets over the single link leave room for (a·h - x)/2 others. For networks that are small enough, `phit
+    bound` proves this bound with prices of links.
     """
     return Fraction(setting.a * setting.h + 1, 2 * setting.a * setting.p)
 
@@ -139,7 +139,7 @@ def _calm_loads(curves: Curves, share: float) -> list[float]:
 
 
 def _of_minimal(ratios: Mapping[str, Sequence[Value]], loads: Sequence[float]) -> str:
-    """Latencies of some mechanisms as parts of MIN's, in words."""
+    """Latencies of mechanisms relative to MIN's, in words."""
     found = ", ".join(f"{name} {percent(of_one)}" for name, of_one in ratios.items())
     return f"{found} of MIN's latency at loads {span(loads)}"
 
@@ -166,7 +166,7 @@ def counters_match_minimal(evidence: Evidence) -> Judgement:
     paper="above MIN by more than 2 % at some load up to 60 % of MIN's saturation, never below it by more than 0.5 %",
 )
 def credits_cost_latency(evidence: Evidence) -> Judgement:
-    """PB and OLM more than 2 % above MIN at some load up to 60 % of MIN's saturation, but for noise never below."""
+    """PB and OLM more than 2 % above MIN at some load up to 60 % of its saturation; below only by noise."""
     curves = evidence.curves("5a")
     loads = _calm_loads(curves, 0.6)
     ratios = {name: curves.latency_ratios(name, "MIN", loads) for name in ("PB", "OLM")}
@@ -194,14 +194,14 @@ NAMES = ("MIN", "OLM", "Base", "ECtN", "Hybrid")
 """The mechanisms of C4."""
 
 BESIDE = 0.8
-"""Offered load at which C4 is looked at as well."""
+"""Offered load at which C4 is also evaluated."""
 
 Accepted = dict[str, Value]
-"""By mechanism, in phits/(node·cycle)."""
+"""Accepted loads by mechanism, in phits/(node·cycle)."""
 
 
 def _order(accepted: Accepted) -> Check:
-    """All but MIN accept more than MIN, Hybrid the most; Base and ECtN within 5 % of OLM."""
+    """All mechanisms except MIN accept more than MIN, Hybrid the most; Base and ECtN within 5 % of OLM."""
     checks = [above(accepted[name], accepted["MIN"], strict=True) for name in NAMES[1:]]
     checks += [above(accepted["Hybrid"], accepted[name]) for name in NAMES if name != "Hybrid"]
     checks += [between(accepted[name] / accepted["OLM"], 0.95, 1.05) for name in ("Base", "ECtN")]
@@ -213,7 +213,7 @@ def _carried(accepted: Accepted) -> str:
 
 
 def _at_most_offered(evidence: Evidence) -> Judgement:
-    """The order at the highest load that is offered."""
+    """The order at the highest offered load."""
     curves = evidence.curves("5a")
     curves.saturation(mechanism="MIN")
     load = curves.loads(mechanism="MIN")[-1]
@@ -222,7 +222,7 @@ def _at_most_offered(evidence: Evidence) -> Judgement:
 
 
 def _other_measures(evidence: Evidence) -> str:
-    """The same at another load, and by the most that each accepts."""
+    """The order at another load, and the order of the largest accepted loads."""
     curves = evidence.curves("5a")
     found = []
     with suppress(NotRunError):
@@ -238,7 +238,7 @@ def _verdict(accepted: Accepted) -> str:
 
 
 def _hybrid_behind(evidence: Evidence) -> Fact | None:
-    """FOGSim's Hybrid does not accept the most either."""
+    """The fact that FOGSim's Hybrid does not accept the most either, if it is so."""
     curves = evidence.curves("5a")
     ours = _at_most_offered(evidence)
     load = curves.loads(mechanism="MIN")[-1]
@@ -270,7 +270,7 @@ def more_throughput(evidence: Evidence) -> Judgement:
 
 
 def _common(curves: Curves, names: tuple[str, ...], low: float, high: float, *, ends: bool = True) -> list[float]:
-    """Loads in an interval that all these curves have; its `ends` must be among them, if not said otherwise."""
+    """Loads in an interval that all these curves have. The `ends` of the interval must be among them by default."""
     sets = [set(curves.loads(mechanism=name)) for name in names]
     loads = sorted(x for x in set.intersection(*sets) if low - 1e-9 <= x <= high + 1e-9)
     for end in (low, high) if ends else ():
@@ -284,7 +284,7 @@ VALIANT = ("OLM", "Base", "Hybrid", "ECtN")
 
 
 def _collapse(evidence: Evidence) -> tuple[Check, Accepted, str]:
-    """MIN at 1/(a·p), and the most that the others accept."""
+    """MIN at 1/(a·p), and the largest accepted loads of the others."""
     curves, setting = evidence.curves("5b"), evidence.setting
     limit = 1 / (setting.a * setting.p)
     minimal = curves.saturation(mechanism="MIN")
@@ -319,11 +319,11 @@ def valiant_limit(evidence: Evidence) -> Judgement:
 
 
 COEFFICIENTS = (1.5, 2.0)
-"""Of PB, besides the study's own; the simulator's default is 2."""
+"""Coefficients of PB besides the study's own; the simulator's default is 2."""
 
 
 def _coefficients_beside(evidence: Evidence, loads: Sequence[float]) -> str:
-    """PB's latency beside VAL's with other coefficients, where these were run."""
+    """PB's latency relative to VAL's with other coefficients, if they were run."""
     valiant, others = evidence.curves("5b"), evidence.curves("piggyback-load")
     found = []
     for coefficient in COEFFICIENTS:
@@ -341,7 +341,7 @@ def _coefficients_beside(evidence: Evidence, loads: Sequence[float]) -> str:
 
 
 def is_near_valiant(evidence: Evidence, coefficient: float) -> bool:
-    """Whether PB's latency is 0 to 25 % above VAL's at the loads of C6 with another coefficient."""
+    """Whether another coefficient puts PB's latency 0 to 25 % above VAL's at the loads of C6."""
     valiant, others = evidence.curves("5b"), evidence.curves("piggyback-load")
     name = f"PB, {coefficient:g}"
     loads = [load for load in others.loads(mechanism=name) if load <= 0.4 + 1e-9]
@@ -357,7 +357,7 @@ def _first_behind(evidence: Evidence) -> Judgement:
 
 
 def _beside_valiant(evidence: Evidence) -> tuple[list[Value], Value, str, list[float]]:
-    """PB's latencies and throughput as parts of VAL's, in words, and the loads."""
+    """PB's latencies and throughput relative to VAL's, in words, and the loads."""
     curves = evidence.curves("5b")
     loads = _common(curves, ("PB", "VAL"), 0.3, 0.4)
     ratios = curves.latency_ratios("PB", "VAL", loads)
@@ -414,7 +414,7 @@ def _first_zones(evidence: Evidence) -> Judgement:
 
 
 FIRST_ZONE = 0.01
-"""Load of ADV+1 of which section V-A says that the minimal path is not congested."""
+"""Load of ADV+1 at which section V-A says that the minimal path is not congested."""
 
 ZONED = ("OLM", "Base")
 """The mechanisms of C8."""
@@ -426,7 +426,7 @@ ZONED = ("OLM", "Base")
     caption="Figure 5b around the load at which the one link to the next group is full, 1/(a·p).",
 )
 def lowest(setting: Setting, seeds: int | None) -> list[Case]:
-    """OLM and Base under ADV+1 where minimal routes carry all, and where they just no longer do."""
+    """OLM and Base under ADV+1 around the load where minimal routes can just carry all packets."""
     return [
         Case(
             {"mechanism": name, "pattern": "ADV+1", "load": load, "seed": seed},
@@ -447,7 +447,7 @@ def _lowest_charts(table: pl.DataFrame, setting: Setting) -> Charts:
 
 
 def _minimal_link_is_full(evidence: Evidence) -> Fact | None:
-    """That the paper's reason for the first zone does not apply at that load, if the other zones are there."""
+    """The fact that the paper's reason for the first zone does not apply at that load, if the other zones exist."""
     setting = evidence.setting
     offered = FIRST_ZONE * setting.a * setting.p
     if offered <= 1 or not _zones(evidence, FIRST_ZONE, math.inf).holds:
@@ -464,7 +464,7 @@ def _minimal_link_is_full(evidence: Evidence) -> Fact | None:
 
 
 def _below_the_limit(evidence: Evidence) -> str:
-    """Base's latency against OLM's where the link carries all, if that was run."""
+    """Base's latency relative to OLM's where the link carries all packets, if that was run."""
     curves, limit = evidence.curves("lowest"), 1 / (evidence.setting.a * evidence.setting.p)
     with suppress(NotRunError):
         loads = [load for load in _common(curves, ZONED, 0, limit, ends=False) if load < limit]
@@ -513,7 +513,10 @@ def notification_is_best(evidence: Evidence) -> Judgement:
 
 
 def _beside_olm(evidence: Evidence) -> tuple[list[Check], list[Check], str]:
-    """Under ADV+h: ECtN behind OLM, at each load from the lowest on; VAL closer than under ADV+1; what was measured."""
+    """The checks of ECtN behind OLM and of VAL under ADV+h, and the measurements in words.
+
+    ECtN must be behind OLM at each load from the lowest on. VAL must be closer to OLM than under ADV+1.
+    """
     near, away = evidence.curves("5b"), evidence.curves("5c")
     loads = _common(away, ("ECtN", "OLM", "VAL"), LOWEST_BEHIND, 0.3)
     ratios = away.latency_ratios("ECtN", "OLM", loads)
@@ -533,7 +536,7 @@ def _behind(evidence: Evidence) -> Judgement:
 
 
 def _ahead_in_fogsim(evidence: Evidence) -> Fact | None:
-    """FOGSim's ECtN is ahead of OLM at the lowest load as well, if nothing else fails."""
+    """The fact that FOGSim's ECtN is also ahead of OLM at the lowest load, if nothing else fails."""
     (_, *behind), closer, _ = _beside_olm(evidence)
     return authors.ahead_on_the_papers_network(1 - NOISE) if all_of([*behind, *closer]).holds else None
 
@@ -555,12 +558,12 @@ LOWEST_BEHIND = 0.1
     fact=_ahead_in_fogsim,
 )
 def far_groups(evidence: Evidence) -> Judgement:
-    """Under ADV+h ECtN/OLM in 1.00 (but for noise) to 1.15 at 0.1 to 0.3, VAL/OLM below that under ADV+1."""
+    """Under ADV+h, ECtN/OLM is 1.00 (within noise) to 1.15 at 0.1 to 0.3, and VAL/OLM is below that under ADV+1."""
     return authors.with_their_runs(_behind, evidence)
 
 
 def mixed(share: int) -> Document:
-    """A mix of UN, in percent, and ADV+1, drawn for every packet."""
+    """A mix of UN, in percent, and ADV+1; every packet draws its pattern."""
     if share in (0, 100):
         return UNIFORM if share else adversarial(1)
     return {

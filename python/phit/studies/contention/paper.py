@@ -1,7 +1,7 @@
-"""The paper: its network, its mechanisms, and what all its figures share.
+"""The paper: its network, its mechanisms, and common parts of its figures.
 
-The options of the mechanisms that the paper leaves open are those of the simulator that made its figures: a counter at
-the threshold triggers, Hybrid's candidates need room only, ECtN's are chosen by the router's own counters.
+Options of the mechanisms that the paper leaves open are those of the simulator that made its figures: a counter at the
+threshold triggers, Hybrid's candidates only need room, and ECtN's are chosen by the router's own counters.
 """
 
 from dataclasses import dataclass, field
@@ -18,12 +18,12 @@ from phit.studies.kit.evidence import Evidence as AnyEvidence
 from phit.studies.kit.study import Paper, Study
 
 Evidence = AnyEvidence[Setting]
-"""What the rules of the claims look at."""
+"""The evidence for the rules of the claims."""
 
 NOISE = 0.005
-"""Relative difference below which two mechanisms that may be equal count as equal: seeds differ by less.
+"""Relative difference below which two mechanisms count as equal: seeds differ by less.
 
-Rules are strict but for C2, C3, C10 and C17, where mechanisms that may be equal are told apart.
+Rules are strict except C2, C3, C10 and C17, which compare mechanisms that may be equal.
 """
 
 
@@ -35,17 +35,22 @@ class Mechanism:
     local_vcs: int = 3
     """Virtual channels of local links (Table I)."""
     large_buffers: Document = field(default_factory=dict)
-    """Changes of `routing` with the large buffers of figure 8. The paper tunes OLM there but does not say how."""
+    """Changes of `routing` for the large buffers of figure 8. The paper tunes OLM there without saying how."""
 
 
 RESTRICTION: Document = {"coefficient": 1.5, "packets": 5}
-"""Packets of OLM and Hybrid leave a minimal global port because of credits only if it is occupied this much more than
-the mean of its router's global ports. The paper does not name this; it is the default of its simulator."""
+"""Because of credits, packets of OLM and Hybrid leave a minimal global port only if it is occupied this much more than
+the mean of its router's global ports.
+
+The paper does not give this value; it is the default of its simulator.
+"""
 
 PB_COEFFICIENT = 1.0
-"""PB flags a global link that holds more than this times the mean of its router's, plus T packets. The paper gives
-T = 3 alone. The default of its simulator is 2; with it PB accepts 0.28 under ADV+1 at 0.35 (p = 8), where the paper
-shows it slightly behind VAL."""
+"""PB flags a global link that holds more than this factor times the mean of its router's links, plus T packets.
+
+The paper only gives T = 3. The default of its simulator is 2; with this value, PB accepts 0.28 under ADV+1 at 0.35 (p =
+8), where the paper shows it slightly behind VAL.
+"""
 
 MECHANISMS = {
     "MIN": Mechanism({"kind": "minimal"}),
@@ -75,7 +80,7 @@ MECHANISMS = {
         {"kind": "ectn", "period": PERIOD, "comparison": "reaches", "candidates": "local", "updates": "free"},
     ),
 }
-"""In the order of the paper's legends."""
+"""Mechanisms in the order of the paper's legends."""
 
 COUNTERS = ("Base", "Hybrid", "ECtN")
 """The mechanisms with contention counters."""
@@ -107,7 +112,7 @@ def far(setting: Setting) -> str:
 
 
 def network(setting: Setting) -> Document:
-    """What all runs share."""
+    """The part of the scenarios that all runs share."""
     return {"topology": {"kind": "dragonfly", "p": setting.p, "a": setting.a, "h": setting.h}}
 
 
@@ -128,7 +133,7 @@ UNIT = "phits/(node·cycle)"
 NAMES = ("MIN", "VAL", "PB", "OLM", "Base", "Hybrid", "ECtN")
 
 LOOK = Look.of(NAMES, order=("OLM", "ECtN", "Base", "PB", "VAL", "Hybrid", "MIN"))
-"""The same colour and mark for a mechanism in every figure."""
+"""Each mechanism has one colour and mark in all figures."""
 
 
 def note(of: Setting) -> str:
@@ -143,7 +148,7 @@ def by_pattern(table: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
 
 
 def size(of: Setting) -> str:
-    """How large the network is."""
+    """The size of the network."""
     return f"{of.endpoints:,} endpoints"
 
 
@@ -153,7 +158,7 @@ def describe(of: Setting) -> str:
 
 
 def options(of: Setting) -> str:
-    """What is run, in Markdown."""
+    """The runs in Markdown."""
     steady = f"Steady states: {of.warmup:,} cycles of warm-up, {of.cycles:,} measured."
     changing = (
         f"Transients: {of.settle:,} cycles of UN before the recording, {of.before:,} recorded before the change and "

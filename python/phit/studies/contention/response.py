@@ -1,7 +1,7 @@
-"""When a response to a change has settled, and how it swings: numbers that are read off a series in time.
+"""Settling and swings of a response to a change, computed from a time series.
 
-When it has settled to within a share of the step is said by the rule that all studies share, in `kit.response`; here is
-the one that came before.
+The rule for settling to within a share of the step is common to all studies, in `kit.response`; the rule before it is
+here.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -15,16 +15,17 @@ from phit.studies.kit.response import FINAL_SHARE, adaptation_time
 from phit.studies.kit.uncertain import Value
 
 UNIFORM_SPAN = (-300, -150)
-"""Cycles from the change that show the old steady state: packets generated then arrive before it."""
+"""Cycles from the change that show the old steady state: packets generated in them arrive before the change."""
 
 LEAST_BINS = 8
-"""Fewer bins than this show no response."""
+"""Minimum number of bins that show a response."""
 
 
 def settling_time(times: Sequence[float], values: Sequence[float], tolerance: float) -> float | None:
     """Cycles from 0 until the values stay within `tolerance` of their final value; `None` if they do not settle.
 
-    `times` are the starts of equal bins in cycles; the answer is the end of the last bin outside: one bin at least.
+    `times` are the starts of equal bins in cycles. The result is the end of the last bin outside the tolerance, at
+    least one bin.
     """
     after = [(t, value) for t, value in zip(times, values, strict=True) if t >= 0]
     if len(after) < LEAST_BINS:
@@ -62,7 +63,7 @@ Times = dict[str, Value | None]
 
 
 def first_settling(responses: Responses, names: Iterable[str], tolerance: float) -> Times:
-    """How long the means over seeds of latencies take to settle to within a share of their final value."""
+    """Time for the means over seeds of latencies to settle within a share of their final value."""
 
     def read(times: Sequence[float], values: Sequence[float]) -> float | None:
         return settling_time(times, values, tolerance)
@@ -75,27 +76,27 @@ def first_settling(responses: Responses, names: Iterable[str], tolerance: float)
 
 
 def settling(responses: Responses, names: Iterable[str], tolerance: float) -> Times:
-    """How long latencies take to settle to within a share of the step."""
+    """Time for latencies to settle within a share of the step."""
     return {name: adaptation_time(responses, name, tolerance) for name in names}
 
 
 SETTLED_FROM = 500
-"""Cycles from the change until everything but PB has settled."""
+"""Cycles from the change until all mechanisms except PB have settled."""
 
 LONGEST_PERIOD = 700
-"""Cycles: a shorter record than three of them shows no such period."""
+"""Longest period in cycles; a record shorter than three of these periods does not show it."""
 
 
 @dataclass(frozen=True)
 class Swing:
-    """How a latency swings once it has settled."""
+    """The swing of a latency after it has settled."""
 
     period: Value
-    """Cycles."""
+    """Period in cycles."""
     deviation: Value
-    """Cycles."""
+    """Standard deviation in cycles."""
     percent: Value
-    """The deviation in per cent of the mean latency."""
+    """Standard deviation in percent of the mean latency."""
 
 
 def swing(responses: Responses, name: str) -> Swing:
@@ -114,7 +115,7 @@ def swing(responses: Responses, name: str) -> Swing:
     length = times[-1] - times[0] if times else 0.0
     if length < 3 * LONGEST_PERIOD:
         raise NotRunError(f"{name}: recorded for too short a time: less than three periods of {LONGEST_PERIOD} cycles")
-    # The periodogram has a frequency for each whole number of periods in the time.
+    # The periodogram has one frequency for each whole number of periods in the record.
     step = dominant_period(times, values) ** 2 / length
     return Swing(
         number(dominant_period, "period", step),

@@ -36,7 +36,7 @@ class Setting:
     minimal_loads: Loads
     """Loads of minimal routing under adversarial traffic, where it saturates at 1/(a·p)."""
     lowest_loads: Loads
-    """Loads of ADV+1 around those at which the one link to the next group is full, 1/(a·p)."""
+    """Loads of ADV+1 around 1/(a·p), the load at which the single link to the next group is full."""
     uniform_shares: tuple[int, ...]
     """Percent of uniform traffic in the mixes of figure 6, without the pure patterns."""
     swept_thresholds: tuple[int, ...]
@@ -59,7 +59,7 @@ class Setting:
 
     @property
     def change(self) -> int:
-        """The cycle in which the traffic changes: one in which ECtN sends its counters (section V-B)."""
+        """The cycle in which the traffic changes; in this cycle ECtN sends its counters (section V-B)."""
         return self.settle + self.before
 
 
@@ -152,5 +152,5 @@ _PAPER: dict[str, Any] = {
 
 
 def setting(scale: Scale) -> Setting:
-    """What a scale stands for."""
+    """The setting of a scale."""
     return Setting(**{Scale.SMOKE: _SMOKE, Scale.SMALL: _SMALL, Scale.PAPER: _PAPER}[scale])

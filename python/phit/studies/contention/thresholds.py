@@ -76,20 +76,20 @@ NEVER = 10_000
 """A threshold that no counter reaches: packets stay on their minimal routes."""
 
 PROBE: Document = {"kind": "counters", "every": 100, "by_index": True}
-"""`[measure] probes`: the contention counter of every output port, every so many cycles."""
+"""`[measure] probes`: the contention counter of every output port, at regular intervals."""
 
 
 def _port_probe(cycles: int) -> Document:
-    """Which input ports hold packets: all of them at once, so that two or three looks are enough."""
+    """A probe that shows which input ports hold packets, all at once, so two or three observations suffice."""
     return {"kind": "ports", "every": max(1, cycles // 2)}
 
 
 COLUMN = "probes.contention"
-"""Column of the figure's table: mean contention counter over all output ports and looks of the measurement."""
+"""Column of the figure's table: mean contention counter over all output ports and observations."""
 
 
 def _with_heads(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
-    """The runs, with their mean counter, the same by class of output, and the share of input ports that hold a packet.
+    """The runs with their mean counter, the mean counters by class of output, and the share of occupied input ports.
 
     Columns: `COLUMN`, and `output_CLASS` and `input_CLASS` for each class of links.
     """
@@ -102,7 +102,7 @@ def _with_heads(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
     outputs, inputs = looks.drop_nulls("index"), looks.drop_nulls("port")
     every = outputs.group_by("point").agg(pl.col("mean").mean().alias(COLUMN))
     by_output = outputs.group_by("point", _class_of("index")).agg(value=pl.col("mean").mean())
-    # A look that finds no packet in the whole network leaves no row, but there is none in saturation.
+    # An observation of an empty network leaves no row, but a saturated network is never empty.
     inputs = inputs.with_columns(looks=pl.col("cycle").n_unique().over("point"))
     counted = inputs.group_by("point", _class_of("port")).agg(
         pl.col("p", "local", "global", "routers", "looks").first(), rows=pl.len()
@@ -124,7 +124,7 @@ def _with_heads(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
 
 
 def _class_of(column: str) -> pl.Expr:
-    """The class of the links at a port: those of endpoints come first, then local, then global ones."""
+    """The class of the links at a port: links of endpoints come first, then local, then global links."""
     place = pl.col(column) - pl.col("p")
     local = pl.when(place < pl.col("local")).then(pl.lit("local")).otherwise(pl.lit("global"))
     return pl.when(place < 0).then(pl.lit("endpoint")).otherwise(local).alias("class")
@@ -163,7 +163,7 @@ def counters(setting: Setting, seeds: int | None) -> list[Case]:
 
 
 def mean_counter(table: pl.DataFrame | None, mechanism: str = "Base", column: str = COLUMN) -> Value | None:
-    """The mean contention counter over all output ports, mean over runs; `None` if it was not recorded."""
+    """The mean contention counter over all output ports, averaged over runs; `None` if it was not recorded."""
     if table is None or column not in table.columns or "mechanism" not in table.columns:
         return None
     rows = table.filter(pl.col("mechanism") == mechanism).drop_nulls(column)
@@ -175,24 +175,27 @@ def mean_counter(table: pl.DataFrame | None, mechanism: str = "Base", column: st
 
 @dataclass(frozen=True)
 class Heads:
-    """Where the heads of a router stand, on average."""
+    """The mean numbers of heads in a router."""
 
     counted: float
-    """All of them: what the counters of its outputs add up to."""
+    """All heads, which is the sum of the counters of its outputs."""
     injecting: float
-    """In injection queues."""
+    """Heads in injection queues."""
     brought: float
-    """Phits that its links bring in a cycle, which is how many heads there would be if none ever waited: a head stays
-    at least as long as the phits of its packet come in, one by one."""
+    """Phits per cycle that its links bring.
+
+    This is the number of heads if none ever waited, because a head stays at least until the phits of its packet have
+    arrived, one per cycle.
+    """
 
     @property
     def crossing(self) -> float:
-        """In the channels of links."""
+        """Heads in the channels of links."""
         return self.counted - self.injecting
 
     @property
     def stay(self) -> float:
-        """How long one of them stays, in units of the time in which its packet comes in."""
+        """Stay of a head, in units of the arrival time of its packet."""
         return self.crossing / self.brought
 
 
@@ -202,7 +205,7 @@ def _heads(table: pl.DataFrame, mechanism: str, setting: Setting) -> Heads | Non
     around, across = (mean_counter(table, mechanism, f"link_utilisation.{each}.mean") for each in ("local", "global"))
     if counter is None or seen is None or around is None or across is None:
         return None
-    # An endpoint that has any packets has them for all its queues, at this load.
+    # At this load, an endpoint with any packets has packets for all its queues.
     injecting = nominal(seen) * shape.p * shape.injection_vcs
     brought = nominal(around) * (shape.a - 1) + nominal(across) * shape.h
     return Heads(nominal(counter) * shape.ports, injecting, brought)
@@ -210,7 +213,7 @@ def _heads(table: pl.DataFrame, mechanism: str, setting: Setting) -> Heads | Non
 
 @counters.text
 def _counted(table: pl.DataFrame, setting: Setting) -> str:
-    """Where the heads stand, and which outputs they want."""
+    """The places of the heads, and the outputs that they want."""
     ports = ("endpoint", "local", "global")
     rows = []
     for name, words in (("Base", "Base"), ("minimal", "minimal routes alone")):
@@ -232,7 +235,7 @@ def _counted(table: pl.DataFrame, setting: Setting) -> str:
 
 
 def _count_words(table: pl.DataFrame, setting: Setting) -> str:
-    """The mean counter, as what is counted."""
+    """The mean counter explained by the heads that are counted."""
     shape, minimal, base = _shape(setting), _heads(table, "minimal", setting), _heads(table, "Base", setting)
     if minimal is None or base is None:
         return ""
@@ -262,35 +265,35 @@ THRESHOLD_LOAD = 0.3
 """Load of ADV+1 at which C17 compares latencies."""
 
 PART = 0.15
-"""By how much the mean counter may be off the number of channels."""
+"""Relative tolerance between the mean counter and the number of channels."""
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """What thresholds from low to high do."""
+    """The effect of thresholds from low to high."""
 
     values: list[int]
     lowest: int
-    """The lowest that should not hurt: twice the mean number of channels."""
+    """The lowest threshold that should not hurt: twice the mean number of channels."""
     highest: int
-    """The highest that should not: the endpoints of a router."""
+    """The highest threshold that should not hurt: the endpoints of a router."""
     load: float
-    """Of UN, in saturation."""
+    """The load of UN, in saturation."""
     accepted: list[Value]
-    """Under UN."""
+    """Accepted loads under UN."""
     latency: list[Value | None]
-    """Under ADV+1; `None` where the network is saturated, which hurts more than any latency."""
+    """Latencies under ADV+1; `None` if the network is saturated, which is worse than any latency."""
     gone: list[int]
-    """Thresholds with which it is."""
+    """Thresholds with which the network is saturated."""
 
     @property
     def low(self) -> int:
-        """Place of the lowest threshold that should not hurt."""
+        """Position of the lowest threshold that should not hurt."""
         return self.values.index(_nearest(self.values, self.lowest))
 
     @property
     def high(self) -> int:
-        """Place of the highest that should not."""
+        """Position of the highest threshold that should not hurt."""
         return self.values.index(_nearest(self.values, self.highest))
 
 
@@ -358,7 +361,7 @@ def _in_words(of: Sweep, counter: Value, expected: float) -> str:
 
 
 def _too_many_channels(evidence: Evidence) -> Fact | None:
-    """That the counters of minimal packets cannot reach the paper's estimate, if that is all that fails."""
+    """The fact that the counters of minimal packets cannot reach the paper's estimate, if nothing else fails."""
     of, expected = _sweep(evidence), _counter(evidence)[1]
     shape = _shape(evidence.setting)
     most = shape.minimal_vcs / shape.ports
@@ -410,7 +413,7 @@ def _nearest(values: list[int], wanted: int) -> int:
 
 
 def _grows(values: Sequence[Value | None], by: float = -NOISE) -> Check:
-    """Every value is above the one before by a share, or not below it but for noise; `None` is above all others."""
+    """Whether every value exceeds the one before by a share, or stays above it but for noise. `None` exceeds all."""
 
     def grows(x: Value | None, y: Value | None) -> Check:
         return exact(y is None) if x is None or y is None else above(y, (1 + by) * x, strict=by > 0)

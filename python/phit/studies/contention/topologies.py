@@ -1,6 +1,6 @@
-"""Contention counters on other networks, which section VI-D leaves open: a HyperX, a torus and a folded Clos.
+"""Contention counters on a HyperX, a torus and a folded Clos, which section VI-D leaves open.
 
-Networks of 256 endpoints with the router of Table I and links of 10 cycles everywhere.
+The networks have 256 endpoints, the router of Table I, and links of 10 cycles everywhere.
 """
 
 import math
@@ -27,12 +27,12 @@ LOADS = (0.2, 0.4, 0.6, 0.8, 1.0)
 """Offered loads."""
 
 FEW = (0.2, 1.0)
-"""The same at the scale that shows that everything runs."""
+"""Offered loads at the smoke scale, which only shows that everything runs."""
 
 
 @dataclass(frozen=True)
 class Network:
-    """A network, the traffic that is hard on it, and the mechanisms that are compared."""
+    """A network, its adversarial traffic, and the mechanisms that are compared."""
 
     words: str
     topology: Document
@@ -40,7 +40,7 @@ class Network:
     """Virtual channels of its links."""
     patterns: dict[str, Document]
     mechanisms: dict[str, Document]
-    """Counters first, then what they are compared with, from the simplest on."""
+    """Counters first, then the mechanisms to compare with, from the simplest on."""
 
     def scenario(self, setting: Setting, mechanism: str, pattern: str, load: float, seed: int) -> Document:
         """One steady state."""
@@ -62,10 +62,10 @@ class Network:
 
 
 COUNTERS = "counters"
-"""What the mechanism with contention counters is called on each network."""
+"""Name of the mechanism with contention counters on each network."""
 
 HYPERX_PORTS = 4
-"""Endpoints of a router of the HyperX: its threshold is theirs, as p is for a Dragonfly (section VI-A)."""
+"""Endpoints of a router of the HyperX, which are also its threshold, as p is for a Dragonfly (section VI-A)."""
 
 NETWORKS = {
     "hyperx": Network(
@@ -127,7 +127,7 @@ NETWORKS = {
     parts=tuple(NETWORKS),
 )
 def topologies(setting: Setting, seeds: int | None) -> list[Case]:
-    """Section VI-D: counters where they choose among several minimal or nonminimal routes."""
+    """Section VI-D: counters that choose among several minimal or nonminimal routes."""
     of = of_beyond(setting)
     loads = FEW if setting.scale is Scale.SMOKE else LOADS
     return [
@@ -181,7 +181,7 @@ def _carried(row: Mapping[str, Any] | None) -> str:
 
 
 def _accepted(rows: pl.DataFrame, network: Network) -> str:
-    """What each mechanism accepts under each pattern."""
+    """Accepted load of each mechanism under each pattern."""
     cells = [
         (mechanism, *(_carried(_row(rows, mechanism, pattern)) for pattern in network.patterns))
         for mechanism in network.mechanisms
@@ -190,7 +190,7 @@ def _accepted(rows: pl.DataFrame, network: Network) -> str:
 
 
 def _finding(rows: pl.DataFrame, network: Network) -> str:
-    """What counters accept, beside the best of the others."""
+    """Accepted load of counters compared with the best other mechanism."""
     parts = []
     for pattern in network.patterns:
         own = _row(rows, COUNTERS, pattern)
@@ -202,7 +202,7 @@ def _finding(rows: pl.DataFrame, network: Network) -> str:
 
 
 def _beside(own: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> str:
-    """More or less than the best of the others, beyond what chance may do."""
+    """Whether the accepted load is more or less than the best of the others, beyond the effect of chance."""
     best = max(others, key=lambda row: float(row["accepted_load"]))
     mine, theirs = own["accepted_load"], best["accepted_load"]
     chance = math.hypot(own["accepted_load_half"] or 0.0, best["accepted_load_half"] or 0.0)

@@ -1,4 +1,4 @@
-"""What happens after UN becomes ADV+1 at a load of 0.2: figures 7 to 9, claims C12 to C16 (sections V-B and V-C)."""
+"""Responses after UN becomes ADV+1 at a load of 0.2: figures 7 to 9, claims C12 to C16 (sections V-B and V-C)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -40,7 +40,7 @@ LARGE = {"local": 256, "global": 2048}
 
 
 def change_of_traffic(setting: Setting, mechanism: str, seed: int, *, large: bool = False) -> Document:
-    """UN that becomes ADV+1, with a time series by the cycle of generation."""
+    """UN that becomes ADV+1, with a time series by cycle of generation."""
     changes = MECHANISMS[mechanism].large_buffers if large else {}
     document = scenario(setting, mechanism, UNIFORM, TRANSIENT_LOAD, seed, **changes)
     if large:
@@ -89,7 +89,7 @@ def time_panel(
     title: str = "",
     legend: Sequence[str] = (),
 ) -> Chart:
-    """A quantity over the time from the change of traffic, which is marked by a line; see `panel`."""
+    """A quantity over the time from the change of traffic, with a line at the change; see `panel`."""
     shown = table.filter(pl.col("t").is_between(-100, until))
     lines = panel(
         shown,
@@ -125,10 +125,10 @@ def _notes(table: pl.DataFrame, setting: Setting, buffers: str) -> tuple[str, st
 
 
 FIRST_TOLERANCE = 0.1
-"""Share of the final latency within which a response had settled by the first rule."""
+"""Share of the final latency within which a response counted as settled by the first rule."""
 
 UPDATE_SPAN = (PERIOD + 20, 5 * PERIOD)
-"""C13: cycles from the change, when the counters sent at 100 have arrived; local links take 10."""
+"""C13: cycles from the change in which the counters sent at 100 have arrived; local links take 10."""
 
 
 def _first_settling(responses: Responses, names: Iterable[str]) -> Times:
@@ -168,7 +168,7 @@ def _small_buffers_charts(table: pl.DataFrame, setting: Setting) -> Charts:
 
 
 TOLERANCES = (0.1, 0.05)
-"""A response has settled when it stays within this share of the step, the new steady latency less the old one."""
+"""Shares of the step (new minus old steady latency) within which a response must stay to count as settled."""
 
 REACTING = ("Base", "Hybrid", "OLM", "PB")
 """The mechanisms of C12."""
@@ -244,7 +244,7 @@ def _shares(evidence: Evidence) -> Judgement:
 
 
 def _hybrid_misroutes(evidence: Evidence) -> Fact | None:
-    """FOGSim's Hybrid misroutes under UN as well, if that is what fails."""
+    """The fact that FOGSim's Hybrid misroutes under UN as well, if nothing else fails."""
     column = "misrouted_percent"
     theirs, ours = authors.evidence().responses("7"), evidence.responses("7")
     there, here = (nominal(of.mean("Hybrid", *UNIFORM_SPAN, column)) for of in (theirs, ours))
@@ -303,7 +303,7 @@ def _delay(large: Responses, before: Times, after: Times) -> Check:
 
     def slower(name: str) -> Check:
         first, second = before[name], after[name]
-        # What has not settled in the recorded time takes longer than that.
+        # A mechanism that has not settled takes longer than the recorded time.
         beyond = large.series(name)[0][-1] if second is None else second
         return exact(False) if first is None else above(beyond, 4 * first)
 
@@ -321,19 +321,19 @@ def _first_delay(evidence: Evidence) -> Judgement:
 
 
 MARGIN = 24
-"""Phits that PB's flags allow a link above the mean: T = 3 packets."""
+"""Phits above the mean from which PB flags a link: T = 3 packets."""
 
 SMALL_GLOBAL = 256
 """Phits of a virtual channel of a global link (Table I)."""
 
 CREDIT_LOOP = 210
-"""Cycles from the allocation of a packet to a global link until its credit is back: two routers and two links."""
+"""Cycles from the allocation of a packet to a global link until its credit returns: two routers and two links."""
 
 
 def flag_limit(setting: Setting) -> float:
-    """Phits charged against a global link at which PB flags it, while its router's links carry UN.
+    """Phits charged to a global link at which PB flags it, while its router's links carry UN.
 
-    The mean is what a link carries in a cycle, times the cycles for which it is charged.
+    The mean is the number of phits that a link carries per cycle, times the cycles for which each is charged.
     """
     groups = setting.a * setting.h + 1
     carried = TRANSIENT_LOAD * setting.p / setting.h * (1 - 1 / groups)
@@ -341,7 +341,7 @@ def flag_limit(setting: Setting) -> float:
 
 
 def _reach(evidence: Evidence) -> Fact | None:
-    """That what raises PB's flags fits into the smaller buffers, so that larger ones cannot delay it."""
+    """The fact that small buffers can hold the phits that raise PB's flags, so that larger buffers cannot delay it."""
     small, large = evidence.responses("7"), evidence.responses("8")
     before, after = (settling(of, ("PB",), TOLERANCES[0])["PB"] for of in (small, large))
     limit = flag_limit(evidence.setting)
@@ -406,7 +406,7 @@ def _oscillation_charts(table: pl.DataFrame, setting: Setting) -> Charts:
 
 
 AMPLITUDE = 0.5
-"""Per cent of the mean latency from which on an oscillation is one: of less, the period says nothing."""
+"""Smallest standard deviation of an oscillation in percent of the mean; below it, the period says nothing."""
 
 
 def _flatness(swings: Mapping[str, Swing]) -> Check:
@@ -431,7 +431,7 @@ def _first_oscillation(evidence: Evidence) -> Judgement:
 
 
 def _no_coefficient(evidence: Evidence) -> Fact | None:
-    """That PB swings with no coefficient with which it is near VAL, as far as coefficients were tried."""
+    """The fact that PB does not swing with any tested coefficient with which it is near VAL."""
     near = [piggyback_behind_valiant(evidence).holds]
     swings = [nominal(swing(evidence.responses("9"), "PB").percent)]
     for coefficient in COEFFICIENTS:
@@ -483,7 +483,10 @@ PARAMETERS: dict[str, tuple[Document, tuple[str, ...]]] = {
     "T = 24": ({"global_threshold": 24}, ("large",)),
     "coefficient 2, T = 24": ({"coefficient": 2.0, "global_threshold": 24}, ("large",)),
 }
-"""Other parameters of PB's flags, and buffers to try them with. T = 24 is 8 times T, as the large buffers are."""
+"""Other parameters of PB's flags, and the buffers to try them with.
+
+T = 24 is 8 times T, in proportion to the large buffers.
+"""
 
 
 @study.figure(
@@ -543,7 +546,7 @@ def _parameter_text(table: pl.DataFrame, setting: Setting) -> str:  # noqa: ARG0
 
 
 def parameters_beside(evidence: Evidence) -> str:
-    """How PB swings with other parameters and the small buffers, where these were run."""
+    """The swings of PB with other parameters and the small buffers, if these were run."""
     found = []
     for name, (_, sizes) in PARAMETERS.items():
         if "small" in sizes:

@@ -1,12 +1,13 @@
 """All mechanisms on one network: a study of our own.
 
-`question` says what is asked, `networks` holds the networks with all that runs on them, `setting` what is run at which
-scale, `storage` what mechanisms keep. The figures, each with its runs, its drawing and the claims about it:
+`question` asks the question, `networks` defines the networks and the mechanisms that run on each, `setting` defines the
+scales, and `storage` counts the mechanisms' state. The figures, each with its runs, its drawing and the claims about
+it:
 
 * `standings`: one table for each network
 * `load`: latency and throughput over the load
-* `change`: how long mechanisms take to adapt
-* `findings`: what the tables say across papers
+* `change`: adaptation times of mechanisms
+* `findings`: comparisons of mechanisms from different papers
 """
 
 from phit.studies.contest import change, findings, load, standings

@@ -1,4 +1,4 @@
-"""Changes of traffic: uniform traffic becomes the network's adversary, and how long every mechanism takes to adapt."""
+"""Changes of traffic: uniform traffic becomes the network's adversary, and every mechanism adapts."""
 
 import polars as pl
 
@@ -10,7 +10,7 @@ from phit.studies.kit.charts import LATENCY, Charts, finished, panel, rule
 from phit.studies.kit.plan import Case, seeds_of
 
 SEEN = 16
-"""The rule of adaptation times was settled on runs of the seeds 1 to 16: what is judged by it has other seeds."""
+"""The rule for adaptation times was settled on runs with seeds 1 to 16; the runs that it judges have other seeds."""
 
 
 def cases(name: str, setting: Setting, seeds: int | None) -> list[Case]:
@@ -22,7 +22,7 @@ def cases(name: str, setting: Setting, seeds: int | None) -> list[Case]:
         "warmup": setting.settle,
         "cycles": setting.before + setting.after,
         "count": "generated",
-        # What does not adapt keeps its packets; what has been generated before the end of the recording is enough.
+        # A mechanism that does not adapt never delivers all packets; those generated before the recording ends suffice.
         "max_drain": setting.after,
         "series": {"by": "generation", "bin": setting.bin},
     }
@@ -37,7 +37,7 @@ def cases(name: str, setting: Setting, seeds: int | None) -> list[Case]:
 
 
 SHOWN = 2000
-"""Cycles after the change that are drawn."""
+"""Cycles after the change that charts show."""
 
 
 def _charts(name: str, table: pl.DataFrame, setting: Setting) -> Charts:

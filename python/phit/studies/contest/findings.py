@@ -1,4 +1,4 @@
-"""What the tables say across papers: claims X1 to X7, rules of our own."""
+"""Comparisons of mechanisms from different papers: claims X1 to X7, with rules of our own."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,16 +12,16 @@ from phit.studies.kit.response import adaptation_time
 from phit.studies.kit.uncertain import Value, greatest, least, nominal
 
 COUNTERS = ("Base", "Hybrid", "ECtN")
-"""Mechanisms with contention counters on a Dragonfly; ECtN waits for the next update of its group's."""
+"""Mechanisms with contention counters on a Dragonfly; ECtN waits for the next update of its group's counters."""
 
 SOURCE_ROUTED = ("UGAL-L", "UGAL-G", "TPR", "PB")
-"""What decides at the source alone."""
+"""Mechanisms that decide at the source only."""
 
 IN_TRANSIT = ("OLM", *COUNTERS)
-"""What decides again on the way."""
+"""Mechanisms that decide again on the way."""
 
 QUEUES = ("DBBM", "VOQsw", "FBICM")
-"""Queue organisations over tables."""
+"""Queue organisations that use routing tables."""
 
 
 def _on(evidence: Evidence, name: str) -> Network:
@@ -33,7 +33,7 @@ def _curves(evidence: Evidence, name: str) -> Curves:
 
 
 def _peak(evidence: Evidence, name: str, mechanism: str, pattern: str) -> Value:
-    """The most that a mechanism accepts."""
+    """The largest accepted load of a mechanism."""
     return _curves(evidence, name).peak(mechanism=mechanism, pattern=pattern)
 
 
@@ -80,7 +80,7 @@ def counters_adapt_faster(evidence: Evidence) -> Judgement:
     paper="under the adversary OLM, Base, Hybrid and ECtN each accept more than UGAL-L, UGAL-G, TPR and PB",
 )
 def on_the_way(evidence: Evidence) -> Judgement:
-    """The least that mechanisms in transit accept against the most that source routing accepts."""
+    """The smallest accepted load of in-transit mechanisms against the largest of source routing."""
     transit = _peaks(evidence, DRAGONFLY, IN_TRANSIT, ADV)
     source = _peaks(evidence, DRAGONFLY, SOURCE_ROUTED, ADV)
     check = above(least(transit.values()), greatest(source.values()), strict=True)
@@ -143,7 +143,7 @@ def outflanking(evidence: Evidence) -> Judgement:
 
 
 def _counted_to_filled(evidence: Evidence) -> dict[str, Value]:
-    """By pattern: what sequential allocation accepts by contention counters, as a part of what it accepts by fill."""
+    """Accepted load of sequential allocation by contention counters, relative to that by fill, for each pattern."""
     return {
         pattern: _peak(evidence, CLOS, "counters", pattern) / _peak(evidence, CLOS, "sequential", pattern)
         for pattern in PATTERNS
@@ -172,7 +172,7 @@ def _first_counting(evidence: Evidence) -> Judgement:
     ),
 )
 def counting(evidence: Evidence) -> Judgement:
-    """Contention counters in place of fills, in the same allocation: a measure that is better is as good."""
+    """Contention counters against fills in one allocation: a better measure satisfies the claim, too."""
     ratios = _counted_to_filled(evidence)
     return Judgement(all_of(above(ratio, 0.97) for ratio in ratios.values()), _counted_words(ratios))
 

@@ -1,4 +1,4 @@
-"""Steady states: what every mechanism accepts and how long packets take, on each network under each pattern."""
+"""Steady states: accepted load and latency of every mechanism, on each network under each pattern."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ from phit.studies.kit.plan import Case, Done, seeds_of
 
 
 def steady(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
-    """The table of steady states, with what control messages take of the links."""
+    """The table of steady states, with the share of links that control messages use."""
     return tables.with_control(tables.steady(labels, done), labels, done)
 
 
@@ -35,7 +35,7 @@ def cases(name: str, setting: Setting, seeds: int | None) -> list[Case]:
 
 
 def _charts(name: str, table: pl.DataFrame, setting: Setting) -> Charts:
-    """A column for each pattern whose curve was run, and the hot spot in the table alone."""
+    """A column for each pattern with a curve; the hot spot is only in the table."""
     on = network(name, setting)
     columns = _columns(on, table, PATTERNS)
     stem = f"{SLUGS[name]}-load"

@@ -1,7 +1,7 @@
-"""The three networks, and the mechanisms that each of them can carry: free of deadlock, as `phit verify` proves.
+"""The three networks, and the mechanisms that are free of deadlock on each, as `phit verify` proves.
 
-On one network everything is the same for all: graph, links, memory of an input port, crossbar, packets, sources. What a
-mechanism does with the memory of a port is its own: as many virtual channels as it asks for, or queues.
+All mechanisms on one network have equal links, memory of input ports, crossbar, packets and sources. Each mechanism
+divides the memory of a port by itself: into as many virtual channels as it needs, or into queues.
 """
 
 import math
@@ -15,7 +15,7 @@ PHITS = 8
 """Phits of a packet."""
 
 LOCAL, GLOBAL = 10, 100
-"""Cycles that a link takes, and a global link of the Dragonfly."""
+"""Latencies of links in cycles: most links, and global links of the Dragonfly."""
 
 CONTENTION, CASCADE, ALLOCATION, OUTFLANK, ISOLATION = (
     "contention counters (IPDPS 2015)",
@@ -24,28 +24,28 @@ CONTENTION, CASCADE, ALLOCATION, OUTFLANK, ISOLATION = (
     "OutFlank (ICPADS 2013)",
     "FBICM (DIAB-10-04-1)",
 )
-"""Where a mechanism comes from, or what compares itself with it."""
+"""The source of a mechanism, or the paper that compares itself with it."""
 
 
 @dataclass(frozen=True)
 class Contestant:
-    """A mechanism as it runs on one network."""
+    """A mechanism in the form in which it runs on one network."""
 
     name: str
     paper: str
     routing: Document = field(repr=False)
     channels: Mapping[str, int]
-    """Virtual channels of an input port by class of link; those of endpoints have one."""
+    """Virtual channels of an input port by class of link; ports of endpoints have one."""
     queueing: Document = field(default_factory=lambda: {"kind": "virtual_channels"}, repr=False)
     queues: int = 1
     """Queues of a virtual channel."""
     credits: bool = False
-    """Adapts, and by credits or occupancies alone."""
+    """Whether it adapts by credits or occupancies only."""
 
 
 @dataclass(frozen=True)
 class Network:
-    """A network with all that runs on it."""
+    """A network with its mechanisms."""
 
     name: str
     words: str
@@ -53,15 +53,15 @@ class Network:
     endpoints: int
     routers: int
     ports: int
-    """Ports of a router, those of endpoints included."""
+    """Ports of a router, including those of endpoints."""
     links: Mapping[str, tuple[int, int]]
-    """By class: cycles of a link, and phits of the memory of the input port behind it."""
+    """Latency of a link in cycles and phits of memory of the input port behind it, by class."""
     adversary: Document
     adversary_words: str
     contestants: tuple[Contestant, ...]
 
     def router(self, of: Contestant) -> Document:
-        """`[router]`: the same but for the division of an input port's memory."""
+        """`[router]` for a mechanism: only the division of an input port's memory depends on the mechanism."""
         endpoint = next(iter(self.links.values()))[1]
         links: Document = {"endpoint": {"latency": 1, "vcs": 1, "buffer": endpoint}}
         for name, (latency, memory) in self.links.items():
@@ -77,7 +77,7 @@ class Network:
         }
 
     def contestant(self, name: str) -> Contestant:
-        """The contestant of that name."""
+        """The contestant with this name."""
         return next(of for of in self.contestants if of.name == name)
 
 
@@ -93,7 +93,7 @@ def contention_threshold(h: int) -> int:
 
 
 def combined_threshold(h: int) -> int:
-    """Of ECtN's combined counters: 10 at h = 8 (table I), and as much for each global link at other sizes."""
+    """Threshold of ECtN's combined counters: 10 at h = 8 (table I), else in proportion to the global links."""
     return max(2, round(1.25 * h))
 
 
@@ -101,20 +101,20 @@ IN_TRANSIT = {"local": 3, "global": 2}
 """Virtual channels of the in-transit mechanisms (table I of the contention paper)."""
 
 SOURCE = {"local": 4, "global": 2}
-"""Those of Valiant routes through a router."""
+"""Virtual channels for Valiant routes through a router."""
 
 DIRECT = {"local": 2, "global": 1}
-"""Those of minimal routes."""
+"""Virtual channels for minimal routes."""
 
 CANDIDATES: Document = {"queue": "port", "minimal_candidates": 2, "valiant_candidates": 2, "threshold": 0}
-"""What both UGALs look at in TPR's paper."""
+"""The candidates that both UGALs compare in TPR's paper."""
 
 PACKET_TIME = PHITS
-"""Cycles of a packet at its source: the unit of time of TPR's counters, whose paper has packets of one phit."""
+"""Cycles of a packet at its source: the unit of time of TPR's counters, because its paper has packets of one phit."""
 
 
 def tpr(endpoints_per_router: int) -> Document:
-    """TPR with table III's thresholds, which are for 18 endpoints with packets of one phit, for another router."""
+    """TPR with table III's thresholds, converted from 18 endpoints and packets of one phit to another router."""
     share = endpoints_per_router / 18 / PACKET_TIME
     return {
         "kind": "tpr",
@@ -129,7 +129,7 @@ def tpr(endpoints_per_router: int) -> Document:
 
 
 def isolation(memory: int) -> Document:
-    """FBICM with the thresholds of its study, as parts of a port's memory: 1/16, 1/32 and 1/64, in whole packets."""
+    """FBICM with the thresholds of its study as shares of a port's memory: 1/16, 1/32 and 1/64, in whole packets."""
 
     def packets(part: int) -> int:
         return max(1, round(memory / part / PHITS)) * PHITS
@@ -139,9 +139,9 @@ def isolation(memory: int) -> Document:
 
 
 def queued(channels: Mapping[str, int], ports: int, memory: int) -> list[Contestant]:
-    """The queue organisations of the FBICM report, over deterministic tables.
+    """The queue organisations of the FBICM report, with deterministic tables.
 
-    VOQnet is not among them: a queue of two packets for each endpoint is more than the memory of a port.
+    VOQnet is left out: a queue of two packets for each endpoint exceeds the memory of a port.
     """
     table: Document = {"kind": "table"}
     rows: list[tuple[str, Document, int]] = [
@@ -261,5 +261,5 @@ MAKERS = {DRAGONFLY: dragonfly, CLOS: folded_clos, TORUS: torus}
 
 
 def network(name: str, of: Setting) -> Network:
-    """The network of that name at a scale."""
+    """The network with this name at a scale."""
     return MAKERS[name](of)

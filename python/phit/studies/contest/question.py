@@ -1,4 +1,4 @@
-"""The question: which mechanism is best at what, if all run on the same network; and what all its figures share."""
+"""The question which mechanism is best at what if all run on one network, and common parts of its figures."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -18,7 +18,7 @@ from phit.studies.kit.plan import Case
 from phit.studies.kit.study import Question, Study, Table
 
 Evidence = AnyEvidence[Setting]
-"""What the rules of the claims look at."""
+"""The evidence for the rules of the claims."""
 
 UNIFORM: Document = {"kind": "uniform"}
 
@@ -36,7 +36,7 @@ def hot_endpoint(endpoints: int) -> int:
 
 
 def pattern(of: Network, name: str) -> Document:
-    """The pattern of that name on a network."""
+    """The pattern with this name on a network."""
     hot: Document = {
         "kind": "by_endpoint",
         "background": UNIFORM,
@@ -51,7 +51,7 @@ def pattern(of: Network, name: str) -> Document:
 
 
 def scenario(on: Network, of: Contestant, traffic: Document, measure: Document, seed: int) -> Document:
-    """One run: on a network all but routing, queues and virtual channels is the same."""
+    """One run: on one network, only routing, queues and virtual channels depend on the mechanism."""
     return {
         "seed": seed,
         "topology": on.topology,
@@ -64,16 +64,16 @@ def scenario(on: Network, of: Contestant, traffic: Document, measure: Document, 
 
 
 def shared(of: Setting) -> Document:
-    """What the runs on the first network share: a folder of results has one base."""
+    """The scenario part that runs on the first network share: a results folder has one base."""
     return {"topology": network(DRAGONFLY, of).topology}
 
 
 MORE_COLOURS = ("#999999", "#7B3294", "#882255", "#44AA99", "#999933", "#AA4499", "#332288", "#661100")
-"""Of what comes after the palette's colours are used up."""
+"""Colours for contestants after the palette is exhausted."""
 
 
 def look(on: Network) -> Look:
-    """Colours and marks of the contestants of a network; with a second colour a mark is used again."""
+    """Colours and marks of the contestants of a network; marks repeat with other colours."""
     names = [of.name for of in on.contestants]
     shapes = [SHAPES[(i + i // len(COLOURS)) % len(SHAPES)] for i in range(len(names))]
     return Look(dict(zip(names, (*COLOURS, *MORE_COLOURS), strict=False)), dict(zip(names, shapes, strict=True)))
@@ -85,7 +85,7 @@ def by_network(of: Setting) -> list[Network]:
 
 
 def size(of: Setting) -> str:
-    """How large the networks are."""
+    """The size of the networks."""
     return f"{', '.join(f'{on.endpoints:,}' for on in by_network(of))} endpoints"
 
 
@@ -95,7 +95,7 @@ def describe(of: Setting) -> str:
 
 
 def options(of: Setting) -> str:
-    """What is run, in Markdown."""
+    """The runs in Markdown."""
     fair = (
         "On one network all mechanisms have the same links, the same memory at every input port and the same "
         f"crossbar (twice as fast as the links, 5 cycles, 32 phits of output buffer). Packets have {PHITS} phits "
@@ -165,7 +165,7 @@ study = Study[Setting, Evidence](
 )
 
 SLUGS = {DRAGONFLY: "dragonfly", CLOS: "clos", TORUS: "torus"}
-"""What the figures of a network are called."""
+"""Names of networks in the names of figures."""
 
 
 def for_each_network(
@@ -178,16 +178,16 @@ def for_each_network(
     draw: Callable[[str, pl.DataFrame, Setting], Charts] | None = None,
     text: Callable[[str, pl.DataFrame, Setting], str] | None = None,
 ) -> None:
-    """Makes a figure for every network, or a table if it is not drawn.
+    """Makes a figure for every network, or a table if `draw` is missing.
 
     Args:
-        suffix: what follows the network in the figure's name.
-        title: with `{}` for the network.
-        caption: likewise.
-        cases: lists the runs on a network.
-        table: what makes its table.
-        draw: what draws it.
-        text: what writes its text.
+        suffix: text after the network in the figure's name.
+        title: title, with `{}` for the network.
+        caption: caption, with `{}` for the network.
+        cases: function that lists the runs on a network.
+        table: function that makes its table.
+        draw: function that draws it.
+        text: function that writes its text.
     """
     for name in SLUGS:
         _for_network(name, suffix, title.format(name), caption.format(name), cases, table, draw, text)
@@ -203,7 +203,7 @@ def _for_network(
     draw: Callable[[str, pl.DataFrame, Setting], Charts] | None,
     text: Callable[[str, pl.DataFrame, Setting], str] | None,
 ) -> None:
-    # The module of a figure is that of the function which lists its runs.
+    # The module of a figure is the module of the function that lists its runs.
     @wraps(cases)
     def runs(setting: Setting, seeds: int | None) -> list[Case]:
         return cases(name, setting, seeds)

@@ -16,7 +16,7 @@ UN, ADV, PERM, HOT = "UN", "ADV", "permutation", "hot spot"
 """Uniform traffic; the network's adversary; a permutation drawn at random; a hot spot beside uniform traffic."""
 
 PATTERNS = (UN, ADV, PERM)
-"""Those of which the whole curve is run."""
+"""Patterns for which the whole curve is run."""
 
 
 @dataclass(frozen=True)
@@ -28,11 +28,11 @@ class Setting:
     """Global links of a router of the Dragonfly, which is balanced: p = h endpoints and a = 2h routers in a group."""
     arity: int
     levels: int
-    """Of the k-ary n-tree, which is the folded Clos network."""
+    """Levels of the k-ary n-tree, which is the folded Clos network."""
     sides: tuple[int, ...]
-    """Of the torus."""
+    """Sides of the torus."""
     memory: Mapping[str, int]
-    """Phits of an input port by network; of one behind a global link of the Dragonfly `global_memory`."""
+    """Phits of an input port by network; `global_memory` is for ports behind global links of the Dragonfly."""
     global_memory: int
     warmup: int
     """Cycles before the measurement of a steady state."""
@@ -44,16 +44,16 @@ class Setting:
     """Seeds of changes of traffic."""
     uniform_loads: Loads
     adversarial_loads: Mapping[str, Loads]
-    """By network."""
+    """Offered loads under the adversary, by network."""
     permutation_loads: Loads
     change_load: Mapping[str, float]
-    """Offered load of the change of traffic by network: more than minimal routing carries afterwards."""
+    """Offered load of the change of traffic by network: more than minimal routing can carry afterwards."""
     settle: int
     """Cycles of uniform traffic before a change is recorded."""
     before: int
     """Recorded cycles before the change."""
     after: int
-    """Recorded cycles after it."""
+    """Recorded cycles after the change."""
     bin: int
     """Cycles of a bin of the recording."""
 
@@ -68,7 +68,7 @@ class Setting:
 
 
 HALF = 0.5
-"""Half load: half of what an endpoint can send, at which latencies are compared, and of the hot spot's background."""
+"""Half of the load that an endpoint can send: for comparing latencies, and for the background of the hot spot."""
 
 _SMALL: dict[str, Any] = {
     "scale": Scale.SMALL,
@@ -138,5 +138,5 @@ _PAPER: dict[str, Any] = {
 
 
 def setting(scale: Scale) -> Setting:
-    """What a scale stands for."""
+    """The setting of a scale."""
     return Setting(**{Scale.SMOKE: _SMOKE, Scale.SMALL: _SMALL, Scale.PAPER: _PAPER}[scale])

@@ -28,16 +28,16 @@ MISSING = "–"
 
 
 def background(endpoints: int) -> float:
-    """What the endpoints beside the hot spot offer, in phits/(endpoint·cycle) of all endpoints."""
+    """Load offered by the endpoints beside the hot spot, in phits/(endpoint·cycle) of all endpoints."""
     return HALF * (1 - len(hot_sources(endpoints)) / endpoints)
 
 
 def standings(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
-    """One row for each mechanism, `_half` the half width of the 95 % interval over seeds.
+    """One row for each mechanism; `_half` is half the width of the 95 % interval over seeds.
 
-    `latency` at half load under uniform traffic, in cycles; by pattern the most that is accepted, in
-    phits/(endpoint·cycle), and the load at which it is; `hot`: what is accepted beside the hot spot; `control`: the
-    largest share of a class of links that control messages took in any steady state; `adaptation` in cycles.
+    `latency`: at half load under uniform traffic, in cycles. By pattern: the largest accepted load in
+    phits/(endpoint·cycle), and its offered load. `hot`: accepted load beside the hot spot. `control`: the largest share
+    of a link class that control messages used in any steady state. `adaptation`: adaptation time in cycles.
     """
     steady = load.steady(labels.filter(pl.col("pattern") != CHANGE).drop("change"), done)
     if steady.is_empty():
@@ -67,7 +67,7 @@ def _steady(own: pl.DataFrame) -> dict[str, float | None]:
 
 
 def _adapting(changes: pl.DataFrame, name: str) -> dict[str, float | None]:
-    """The adaptation time of the mean over seeds, with its half width by the jackknife."""
+    """The adaptation time of the mean over seeds, with half the width of its jackknife interval."""
     try:
         found = adaptation_time(Responses(changes, CHANGE), name)
     except NotRunError:
@@ -99,7 +99,7 @@ def _bits(bits: float) -> str:
 
 
 def kept(accepted: float, endpoints: int) -> float:
-    """The share of the traffic beside the hot spot that is delivered; its endpoint takes a phit in a cycle."""
+    """The delivered share of the traffic beside the hot spot, whose endpoint accepts one phit per cycle."""
     return (accepted - 1 / endpoints) / background(endpoints)
 
 
@@ -123,7 +123,7 @@ def _row(row: Mapping[str, float | None], of: Contestant, on: Network) -> list[s
 
 
 def heads(setting: Setting, name: str) -> list[str]:
-    """Headings of the table of a network, with units."""
+    """Headings of a network's table, with units."""
     return [
         "mechanism",
         f"latency, {UN} at {HALF:g} (cycles)",
@@ -152,7 +152,7 @@ def _text(name: str, table: pl.DataFrame, setting: Setting) -> str:
 
 
 def _allowed(on: Network) -> str:
-    """What links allow of the adversary."""
+    """The loads that links allow under the adversary."""
     limits = bound_of(on.topology, on.adversary)
     minimal = "" if limits.minimal_load is None else f", with minimal routes no more than {_load(limits.minimal_load)}"
     return f"Under {ADV} links allow no more than {_load(limits.load)}{minimal} (`phit bound`)."
@@ -163,7 +163,7 @@ def _load(of: Fraction) -> str:
 
 
 def _seeds(table: pl.DataFrame) -> str:
-    """What the intervals are of, in words."""
+    """The source of the intervals in words."""
     low, high = int(min(table["seeds"])), int(max(table["seeds"]))
     own = "from the batches of one seed" if high == 1 else f"of {low if low == high else f'{low} to {high}'} seeds"
     changes = max(table["change_seeds"].drop_nulls(), default=0) if "change_seeds" in table.columns else 0
@@ -171,7 +171,7 @@ def _seeds(table: pl.DataFrame) -> str:
 
 
 def _leaders(table: pl.DataFrame, on: Network) -> str:
-    """Who is best at what, in sentences: with all whose difference from the best is within the error of both."""
+    """Sentences that name the best mechanisms, with all whose difference from the best is within the error of both."""
     parts = [
         (f"Least latency under {UN} at {HALF:g}", "latency", False),
         *((f"Most accepted under {pattern}", pattern, True) for pattern in PATTERNS),
@@ -186,7 +186,7 @@ def _leaders(table: pl.DataFrame, on: Network) -> str:
 
 
 def _best(table: pl.DataFrame, column: str, *, most: bool) -> list[str]:
-    """The best of a column, and what two standard errors do not tell from it."""
+    """The best of a column, and all that two standard errors do not distinguish from it."""
     rows = table.drop_nulls(column).sort(column, descending=most)
     if rows.is_empty():
         return []

@@ -1,4 +1,4 @@
-"""What the mechanisms keep in a router besides packets, by the cost models of their studies."""
+"""State of the mechanisms in a router besides packets, by the cost models of their studies."""
 
 import math
 from collections.abc import Mapping
@@ -10,19 +10,19 @@ from phit.studies.contest.networks import PHITS, Contestant, Network
 from phit.studies.contest.question import UNIFORM, scenario
 
 COUNTED = {"piggyback": "PB", "contention_base": "Base", "contention_hybrid": "Hybrid", "ectn": "ECtN"}
-"""By kind of routing, what the cost model of the contention study calls it."""
+"""Names of routing kinds in the cost model of the contention study."""
 
 ALLOCATIONS = {"sequential", "greedy", "sequential_r", "greedy_r"}
 
 WHOLE_NETWORK = {"ugal_g"}
-"""Routings that know the state of other routers at once, which no storage buys."""
+"""Routings that know the state of other routers at once, which no storage provides."""
 
 
 def state_bits(on: Network, of: Contestant) -> float:
-    """Bits of state of a router besides packets, credits and tables; infinite for what no router can know.
+    """Bits of state of a router besides packets, credits and tables; infinite if it needs knowledge that no router has.
 
-    Contention counters and PB's flags, the state of outputs that is brought to the inputs of a Clos network's router,
-    and FBICM's memories are those of the cost models `contention`, `clos` and `fbicm`.
+    Contention counters and PB's flags are counted by the cost model `contention`. The state of outputs that a Clos
+    router brings to its inputs is counted by `clos`, and FBICM's memories by `fbicm`.
     """
     kind = of.routing["kind"]
     if kind in WHOLE_NETWORK:
@@ -60,7 +60,8 @@ def _inputs(on: Network) -> dict[str, int]:
         return {"local": on.topology["a"] - 1, "global": on.topology["h"]}
     if on.topology["kind"] == "torus":
         return dict.fromkeys(on.links, 2)
-    # The routers at the top have no ports upwards, those at the bottom have endpoints below: a router in the middle.
+    # Routers at the top have no upward ports, and routers at the bottom have endpoints below, so a middle router is
+    # counted.
     return {next(iter(on.links)): 2 * on.topology["arity"]}
 
 
@@ -69,7 +70,7 @@ def _endpoint_ports(on: Network) -> int:
 
 
 def _allocation(on: Network, of: Contestant, document: Document) -> float:
-    """The state of the outputs upwards that is brought to where decisions are made; counters instead of fills."""
+    """The state of upward outputs that is brought to the deciding inputs; counters instead of fills."""
     arity = on.topology["arity"]
     graph = {"kind": "clos", "down": [arity] * on.topology["levels"], "up": [arity] * (on.topology["levels"] - 1)}
     name = of.routing["allocation"] + ("(2)" if "samples" in of.routing else "")
@@ -80,7 +81,7 @@ def _allocation(on: Network, of: Contestant, document: Document) -> float:
 
 
 def _windows(on: Network, of: Contestant) -> float:
-    """A counter for every destination and for every port to a router, each for as many packets as a window can hold."""
+    """A counter for every destination and for every port to a router, each large enough for the packets of a window."""
     p, a, h = (on.topology[key] for key in ("p", "a", "h"))
     window = of.routing["window"] // PHITS
     sent, through = (math.ceil(math.log2(most + 1)) for most in (p * window, window))

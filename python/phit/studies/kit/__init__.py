@@ -1,6 +1,5 @@
-"""What studies are made of: nothing here knows a paper.
+"""The parts of studies that belong to no paper.
 
-`study` says what a study is and how its figures and claims are registered. `scale` and `plan` are about the runs,
-`tables`, `charts` and `evidence` about what is made of them, `claim` about verdicts. `reproduce` runs a study, and
-`page` writes what came out.
+`study` defines a study, and registers its figures and claims. `scale` and `plan` determine the runs. `tables`, `charts`
+and `evidence` use their results, and `claim` gives verdicts. `reproduce` runs a study, and `page` writes its page.
 """

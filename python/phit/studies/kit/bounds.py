@@ -1,4 +1,4 @@
-"""What links allow of a pattern: `phit bound`, once for each network and pattern however often a study asks."""
+"""Throughput bounds of patterns, computed once for each network and pattern."""
 
 import json
 from functools import cache
@@ -10,7 +10,7 @@ from phit.throughput import Bounds, bound
 
 
 def bound_of(topology: Document, pattern: Any, *, minimal: bool = True) -> Bounds:
-    """The throughput of a pattern that no routing can exceed, and no minimal routing, if that is asked for."""
+    """The load of a pattern that no routing can exceed, and, if requested, that of minimal routing."""
     return _bound(canonical(topology), canonical(pattern), minimal)
 
 

@@ -1,4 +1,4 @@
-"""More seeds for exactly those runs that decide claims which are undecided, until they are decided or time is up."""
+"""Adds seeds to the runs on which undecided claims depend, until the claims are decided or time is up."""
 
 import math
 import time
@@ -17,49 +17,49 @@ from phit.studies.kit.study import Study
 from phit.studies.kit.uncertain import Source
 
 Say = Callable[[str], None]
-"""Tells a person something."""
+"""Receives a message for a person."""
 
 
 def seconds(text: str) -> float:
-    """The seconds of a budget as `2h`, `90m` or `1h30m`."""
+    """The seconds of a budget such as `2h`, `90m` or `1h30m`."""
     return durations.seconds(text, "--budget")
 
 
 LARGE = 0.5
-"""Share of the largest part of an error from which on another part is worth more seeds, too."""
+"""A part of an error gets more seeds, too, if it is at least this share of the largest part."""
 
 AIM = 1.1 * DECIDED
-"""Standard errors that are aimed at: with just two the next seeds may undo what was decided."""
+"""Margin to reach in standard errors. With exactly two, further seeds could reverse the decision."""
 
 FIRST = 3
-"""Seeds of a run whose error is not known: with two, Student's t would make next to nothing of them."""
+"""Seeds of a run whose error is unknown; with two, Student's t would make the interval useless."""
 
 
 @dataclass(frozen=True)
 class Step(Generic[E]):
-    """What is run next for a claim."""
+    """The next runs for a claim."""
 
     judged: Judged[E]
     words: str
-    """Of which runs, in words."""
+    """The runs in words."""
     points: list[Point]
 
     @property
     def work(self) -> float:
-        """Of all its runs, by which steps are ordered: it does not depend on the machine."""
+        """Work of all its runs, which orders steps independently of the machine."""
         return sum(point.work for point in self.points)
 
 
 @dataclass
 class Seeds(Generic[S, E]):
-    """Finds the runs of further seeds."""
+    """Finds runs with further seeds."""
 
     study: Study[S, E]
     setting: S
     _cases: dict[tuple[str, int], list[Case]] = field(default_factory=dict)
 
     def more(self, runs: Sequence[str], plan: Plan, seeds: int) -> list[Point]:
-        """The runs of further seeds, so many, of the case whose runs these are; none if it has but these."""
+        """The runs with `seeds` further seeds of the case to which these runs belong; empty if there are no others."""
         seeded = (
             (name, [case for case, point in those if point.hash in runs and "seed" in case.labels])
             for name, those in plan.cases.items()
@@ -88,7 +88,7 @@ def undecided(found: Iterable[Judged[E]]) -> list[Judged[E]]:
 
 
 def steps(found: Iterable[Judged[E]], plan: Plan, seeds: Seeds[S, E]) -> list[Step[E]]:
-    """What to run for each undecided claim, that first which costs least; claims that no seeds can decide have none."""
+    """The step for each undecided claim, cheapest first. A claim that no seeds can decide has no step."""
     every = (_step(each, plan, seeds) for each in undecided(found))
     return sorted((step for step in every if step.points), key=lambda step: step.work)
 
@@ -106,7 +106,7 @@ def _step(of: Judged[E], plan: Plan, seeds: Seeds[S, E]) -> Step[E]:
 
 
 def _decisive(of: Judged[E]) -> list[Source]:
-    """Where the error of what decides comes from: what is not known, or the largest parts."""
+    """The sources of the deciding value's error: those with unknown error, or else the largest parts."""
     parts = [(source, size) for source, size in of.check.sources if not source.step] if of.check else []
     unknown = [source for source, size in parts if math.isnan(size)]
     if unknown or not parts:
@@ -116,7 +116,7 @@ def _decisive(of: Judged[E]) -> list[Source]:
 
 
 def _missing(of: Judged[E], seeds: int) -> int:
-    """Seeds that are missing until it is decided, at most as many as there are: the estimates may change."""
+    """Seeds needed to decide the claim, at most as many as exist already, because the estimates may change."""
     margin = of.finding.margin
     if margin is None:
         return max(1, FIRST - seeds)
@@ -126,19 +126,19 @@ def _missing(of: Judged[E], seeds: int) -> int:
 
 @dataclass
 class Budget:
-    """Wall time that may be spent."""
+    """An allowance of wall time."""
 
     seconds: float
     start: float = field(default_factory=time.monotonic)
 
     @property
     def left(self) -> float:
-        """Seconds that are left."""
+        """Remaining seconds."""
         return self.seconds - (time.monotonic() - self.start)
 
 
 def name(of: Judged[E]) -> str:
-    """A claim with its margin, and its reading if there are several."""
+    """The claim with its margin, and its reading if there are several."""
     reading = f", {of.finding.reading}" if of.finding.reading else ""
     return f"{of.finding.id}{reading} ({margin_sign(of.finding.margin)})"
 
@@ -152,16 +152,16 @@ def spend(
     workers: int,
     say: Say,
 ) -> None:
-    """Runs what decides until nothing is undecided that seeds could decide, or the next runs do not fit.
+    """Runs deciding runs until seeds can decide no further claim, or the next runs do not fit into the budget.
 
     Args:
-        budget: what may be spent.
-        judge: judges all claims on what is there, with the plan of all that is there.
-        run: runs some points and keeps them.
-        cost: the wall time in seconds that points would take.
+        budget: the allowance of time.
+        judge: judges all claims on the finished runs, and returns the plan of all of them.
+        run: runs some points and stores them.
+        cost: estimates the wall time of points in seconds.
         seeds: finds further runs.
-        workers: points that are run at a time; between two times the clock is looked at.
-        say: told what is run, and what is left undecided.
+        workers: points that run at a time; the clock is checked after each such batch.
+        say: receives messages about runs, and about claims that stay undecided.
     """
     while True:
         found, plan = judge()
@@ -187,6 +187,6 @@ def _report(found: Sequence[Judged[E]], plan: Plan, seeds: Seeds[S, E], say: Say
     late = [name(each) for each in left if id(each) in possible]
     never = [name(each) for each in left if id(each) not in possible]
     if late:
-        say(f"undecided when the budget was spent: {', '.join(late)}; the same command goes on from there")
+        say(f"undecided when the budget was spent: {', '.join(late)}; the same command continues")
     if never:
         say(f"undecided whatever the seeds: {', '.join(never)}")

@@ -1,4 +1,4 @@
-"""Charts that look alike in every study: lines with confidence bands, the same colour for a curve in every panel."""
+"""Charts with a uniform look: lines with confidence bands, one colour for a curve in all panels."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,11 +18,11 @@ else:
 FORMATS = ("png", "svg", "html")
 
 LEVEL = "95 %"
-"""Confidence of bands, if a study does not say otherwise."""
+"""Default confidence level of bands."""
 
 
 Charts = dict[str, Chart]
-"""Charts of a figure by the stem of their files."""
+"""Charts of a figure by file name without suffix."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Look:
 
     @classmethod
     def of(cls, names: Sequence[str], order: Sequence[str] = ()) -> "Look":
-        """The palette's colours and marks, given out in an order that need not be the legend's."""
+        """The palette's colours and marks, assigned in an order that may differ from the legend's."""
         place = {name: i for i, name in enumerate(order or names)}
         return cls(
             {name: COLOURS[place[name] % len(COLOURS)] for name in names},
@@ -42,7 +42,7 @@ class Look:
         )
 
     def legend(self, names: Sequence[str], *, dots: bool) -> dict[str, Any]:
-        """Encodings of colour and mark; the legend lists the curves that are there."""
+        """Encodings of colour and mark; the legend lists the curves that are present."""
         shown = [name for name in self.colours if name in names]
         legend = alt.Legend(title=None, symbolSize=90, symbolStrokeWidth=2, symbolOpacity=1)
         scale = alt.Scale(domain=shown, range=[self.colours[name] for name in shown])
@@ -79,30 +79,30 @@ def panel(
 
     Args:
         table: means with half widths.
-        curve: column that tells curves apart.
+        curve: column that distinguishes curves.
         x: column of the horizontal axis.
         y: column of the vertical axis.
         look: colours and marks.
         x_title: title with unit.
         y_title: title with unit.
-        title: of the panel.
-        clip: end the vertical axis above the curves that are not `saturated`; triangles mark the others, which have no
-            band.
-        diagonal: draw y = x, dashed.
-        dots: mark the points.
-        width: in pixels.
-        height: in pixels.
-        domain: of the horizontal axis.
-        level: confidence of the bands.
-        legend: curves of the legend, if not those of the table: panels side by side share one legend only if it is
-        the same.
-        ticks: of the horizontal axis, or so.
-        step: of the grid of `x`: a line breaks where a point of the grid is missing.
-        top: where the vertical axis ends, if `clip`; chosen by the curves otherwise.
+        title: title of the panel.
+        clip: whether to end the vertical axis above the curves that are not `saturated`. Triangles mark saturated
+            curves, which have no band.
+        diagonal: whether to draw y = x, dashed.
+        dots: whether to mark the points.
+        width: width in pixels.
+        height: height in pixels.
+        domain: range of the horizontal axis.
+        level: confidence level of the bands.
+        legend: curves of the legend; by default those of the table. Panels side by side share a legend only if their
+            legends are equal.
+        ticks: approximate number of ticks of the horizontal axis.
+        step: step of the grid of `x`: a line breaks where a grid point is missing.
+        top: end of the vertical axis, with `clip`; by default the curves determine it.
     """
     half = pl.col(f"{y}_half").fill_null(0.0) if f"{y}_half" in table.columns else pl.lit(0.0)
     if clip and "saturated" in table.columns:
-        # Beyond saturation there is no steady latency, and so no interval of it.
+        # Beyond saturation there is no steady latency, and so no interval.
         half = pl.when(pl.col("saturated")).then(0.0).otherwise(half)
     rows = table.drop_nulls(y).select(
         pl.col(curve).alias("series"),
@@ -165,14 +165,14 @@ LATENCY = "Mean packet latency (cycles)"
 
 
 def load_axis(unit: str) -> str:
-    """The title of an axis of offered loads, as of `phits/(node·cycle)`."""
+    """The title of an axis of offered loads, with a unit such as `phits/(node·cycle)`."""
     return f"Offered load ({unit})"
 
 
 def latency_and_load(
     table: pl.DataFrame, curve: str, look: Look, unit: str, *, title: str = "", width: int = 400, level: str = LEVEL
 ) -> Chart:
-    """Mean latency over accepted load, both against the offered load in a `unit` as `phits/(node·cycle)`."""
+    """Mean latency over accepted load, both against the offered load, in a unit such as `phits/(node·cycle)`."""
     x_title = load_axis(unit)
     return over(
         panel(
@@ -204,11 +204,11 @@ def latency_and_load(
 
 
 LOAD_MARKS = "▲ the curve goes on above; dashed: accepted = offered"
-"""What marks and lines of `latency_and_load` mean."""
+"""Meaning of marks and lines in `latency_and_load`."""
 
 
 def _in_parts(rows: pl.DataFrame, step: float | None) -> pl.DataFrame:
-    """The rows of every series with the `part` of its line that they belong to."""
+    """The rows of every series, with the `part` of the line to which they belong."""
     if step is None:
         return rows.with_columns(part=pl.lit(0))
     ordered = rows.sort("series", "x", maintain_order=True)
@@ -217,7 +217,7 @@ def _in_parts(rows: pl.DataFrame, step: float | None) -> pl.DataFrame:
 
 
 def blank(x_title: str, y_title: str, domain: tuple[float, float], title: str, width: int, height: int) -> Chart:
-    """The panel of curves none of which has been run."""
+    """An empty panel for curves without runs."""
     x = alt.X("x:Q", title=x_title, scale=alt.Scale(domain=list(domain), nice=False), axis=alt.Axis(tickCount=8))
     y = alt.Y(
         "y:Q", title=y_title, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(minExtent=38, labels=False, ticks=False)
@@ -228,12 +228,12 @@ def blank(x_title: str, y_title: str, domain: tuple[float, float], title: str, w
 
 
 def _axis_y() -> "alt.Axis":
-    """Labels of the same width, so that panels on top of one another are in line."""
+    """Axis labels of constant width, so that panels above each other are aligned."""
     return alt.Axis(minExtent=38, tickCount=6)
 
 
 def _top(rows: pl.DataFrame) -> float:
-    """Where a vertical axis ends: above the bands, but a wide band does not flatten the lines."""
+    """The end of a vertical axis: above the bands, except that a wide band does not flatten the lines."""
     tops = (min(high, 1.3 * y) for high, y in rows.select("high", "y").iter_rows())
     return 1.05 * max(tops, default=0.0) or 1.0
 
@@ -245,9 +245,9 @@ def rule(chart: Chart, x: float) -> Chart:
 
 
 def seeds_note(table: pl.DataFrame, level: str = LEVEL, *, batches: bool = True) -> str:
-    """What the bands of a table of means over seeds are.
+    """The meaning of the bands in a table of means over seeds.
 
-    `level` is the confidence of a single run's own interval; without `batches` a single run has none.
+    `level` is the confidence level of a single run's own interval. Without `batches`, a single run has no interval.
     """
     low, high = min(table["seeds"]), max(table["seeds"])
     if high == 1:
@@ -256,7 +256,7 @@ def seeds_note(table: pl.DataFrame, level: str = LEVEL, *, batches: bool = True)
 
 
 def over(*charts: Chart) -> Chart:
-    """Panels on top of one another."""
+    """Panels above each other."""
     return alt.vconcat(*charts, spacing=12)
 
 
@@ -266,12 +266,12 @@ def beside(*charts: Chart) -> Chart:
 
 
 def in_rows(panels: Sequence[Chart], each: int = 2) -> Chart:
-    """Panels in rows, so many in each."""
+    """Panels in rows of `each`."""
     return over(*(beside(*panels[i : i + each]) for i in range(0, len(panels), each)))
 
 
 def finished(chart: Chart, title: str, notes: Sequence[str]) -> Chart:
-    """The chart with its title and the lines below it."""
+    """The chart with its title and notes below it."""
     return styled(chart, title, list(notes))
 
 

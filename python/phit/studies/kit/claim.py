@@ -1,4 +1,4 @@
-"""What a paper says, as rules that tables fulfil or not, and by how much."""
+"""Claims of a paper as rules on tables, with verdicts and margins."""
 
 import json
 import math
@@ -24,26 +24,26 @@ E = TypeVar("E")
 
 
 class Verdict(StrEnum):
-    """What became of a claim."""
+    """The outcome of a claim."""
 
     HOLDS = "holds"
     DIFFERS = "differs"
     UNDECIDED = "undecided"
-    """It holds or differs by less than two standard errors, or by an error that is not known."""
+    """The margin is less than two standard errors, or the error is unknown."""
     NOT_RUN = "not run"
 
 
 class NotRunError(LookupError):
-    """Runs that a claim is about are not there."""
+    """Runs that a claim needs are missing."""
 
 
 class SaturatedError(ValueError):
-    """A mean latency is asked for where the network is saturated, so that there is no steady one."""
+    """A rule needs a mean latency where the network is saturated and has no steady one."""
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """What a rule found."""
+    """The findings of a rule."""
 
     check: Check
     """Whether the claim holds, and by what margin."""
@@ -52,7 +52,7 @@ class Judgement:
 
     @property
     def holds(self) -> bool:
-        """True if the estimates fulfil the rule, by whatever margin."""
+        """True if the estimates fulfil the rule, by any margin."""
         return self.check.holds
 
     @property
@@ -66,33 +66,33 @@ class Judgement:
 Rule = Callable[[E], Judgement]
 """Decides a claim: a function of the study's evidence.
 
-`NotRunError` says that runs are missing, `SaturatedError` that a latency is asked for where there is no steady one.
+It raises `NotRunError` if runs are missing, and `SaturatedError` if it needs a latency where there is no steady one.
 """
 
 
 @dataclass(frozen=True)
 class Fact:
-    """Why a claim cannot hold, independently of how it was run here.
+    """A reason why a claim cannot hold, independent of our runs.
 
-    Such are a bound that is proved, numbers of the paper that contradict each other, and runs of its authors' own
-    simulator that the same rule judges in the same way.
+    Examples are a proven bound, contradictory numbers in the paper, or runs of the authors' own simulator on which the
+    rule gives the same verdict.
     """
 
     text: str
-    """A sentence, with numbers that were computed."""
+    """A sentence with computed numbers."""
     shown: str
-    """Where it is shown, as `page on agreement, UN`."""
+    """The place of the evidence, such as `page on agreement, UN`."""
 
 
 @dataclass(frozen=True)
 class Revision(Generic[E]):
-    """The rule that a claim had before it was revised."""
+    """The rule of a claim before its revision."""
 
     check: Rule[E]
     paper: str
-    """The paper's value, as that rule takes it."""
+    """The paper's value as this rule interprets it."""
     weaker: bool = False
-    """True if what it asks for is more than the revised rule does."""
+    """True if the revised rule asks for less than this one."""
 
 
 @dataclass(frozen=True)
@@ -104,19 +104,19 @@ class Claim(Generic[E]):
     """Figure or section of the paper."""
     statement: str
     paper: str
-    """What the paper's value is, as the rule takes it."""
+    """The paper's value as the rule interprets it."""
     check: Rule[E]
     remark: str = ""
-    """Why it differs at the paper's scale, under one reading or the other, as far as that is known: in Markdown."""
+    """Why the claim differs at the paper's scale, under a reading, as far as it is known: in Markdown."""
     first: Revision[E] | None = None
-    """The rule before its revision, if it has been revised."""
+    """The rule before its revision, if it was revised."""
     fact: Callable[[E], Fact | None] | None = None
-    """What says that the claim cannot hold, if anything does: asked for where it differs, or was not run."""
+    """Finds a fact why the claim cannot hold, if there is one. It is called if the claim differs or was not run."""
 
 
 @dataclass(frozen=True)
 class First:
-    """What a rule said before it was revised."""
+    """The verdict of a rule before its revision."""
 
     paper: str
     measured: str
@@ -128,7 +128,7 @@ class First:
 
 @dataclass(frozen=True)
 class Finding:
-    """A claim with what was measured."""
+    """A claim with its measurements."""
 
     id: str
     figure: str
@@ -138,24 +138,24 @@ class Finding:
     verdict: Verdict
     note: str
     reading: str = ""
-    """Under which reading of the paper, if it has several."""
+    """The reading of the paper, if it has several."""
     margin: float | None = None
-    """Standard errors by which it holds, less than 0 if it differs; infinite if no chance is involved, `None` if that
-    is not known."""
+    """Standard errors by which the claim holds, negative if it differs; infinite if no chance is involved, `None` if
+    unknown."""
     because: str = ""
-    """Why it is settled: what it rests on, and where that is shown; empty if it is not."""
+    """The fact that settles the claim, and the place of its evidence; empty if it is not settled."""
     first: First | None = None
-    """What the rule said before it was revised."""
+    """The verdict of the rule before its revision."""
 
     @property
     def settled(self) -> bool:
-        """It holds with a margin, or an independent fact says why it cannot, where it differs or was not run."""
+        """Whether it holds with a margin, or an independent fact says why it cannot hold."""
         return bool(self.because)
 
 
 @dataclass(frozen=True)
 class Judged(Generic[E]):
-    """A claim with the check that decides it, where one does."""
+    """A claim with the check that decides it, if there is one."""
 
     claim: Claim[E]
     finding: Finding
@@ -163,12 +163,12 @@ class Judged(Generic[E]):
 
 
 def judge(claim: Claim[E], evidence: E) -> Finding:
-    """Applies the rule, and the one before its revision if there is one."""
+    """Applies the rule, and the rule before its revision if there is one."""
     return judged(claim, evidence).finding
 
 
 def judged(claim: Claim[E], evidence: E) -> Judged[E]:
-    """The same, with the check that decides."""
+    """Applies the rule as `judge` does, and returns the deciding check, too."""
     measured, verdict, note, check = _apply(claim.check, evidence)
     margin = None if check is None else _margin(check)
     first = None
@@ -191,7 +191,7 @@ def judged(claim: Claim[E], evidence: E) -> Judged[E]:
 
 
 def _apply(rule: Rule[E], evidence: E) -> tuple[str, Verdict, str, Check | None]:
-    """`not run` if runs are missing, `differs` where a latency is needed beyond saturation."""
+    """Applies a rule: `not run` if runs are missing, `differs` if it needs a latency beyond saturation."""
     try:
         found = rule(evidence)
     except NotRunError as error:
@@ -208,7 +208,7 @@ def _margin(check: Check) -> float | None:
 def _because(claim: Claim[E], evidence: E, verdict: Verdict, margin: float | None) -> str:
     if verdict is Verdict.HOLDS:
         return f"holds, {margin_words(margin)}"
-    # What cannot hold cannot, whether it was run or not; runs that are undecided may yet decide.
+    # A claim that cannot hold is settled whether it was run or not. Further runs may still decide an undecided claim.
     if verdict is Verdict.UNDECIDED or claim.fact is None:
         return ""
     try:
@@ -233,7 +233,7 @@ def margin_sign(margin: float | None) -> str:
 
 
 FAR = 100.0
-"""Standard errors beyond which no more digits are shown."""
+"""Standard errors beyond which a margin has no decimals."""
 
 
 def _shown(size: float) -> str:
@@ -247,7 +247,7 @@ MARGINS = (
     "standard errors are a 95 % interval. `exact` means that no chance is involved. `?` means that the error is "
     "unknown, as for a single run's share of packets."
 )
-"""What margins are, in Markdown."""
+"""The meaning of margins, in Markdown."""
 
 
 def write(findings: Sequence[Finding], path: Path) -> Path:
@@ -258,7 +258,7 @@ def write(findings: Sequence[Finding], path: Path) -> Path:
 
 
 def _row(finding: Finding) -> dict[str, Any]:
-    """The finding; a paper with one reading names none, a rule that was not revised has no first one.
+    """The finding for JSON. It has no reading if the paper has only one, and no first rule if it was not revised.
 
     Where no chance is involved, `margin` is null and `exact` is true.
     """
@@ -281,7 +281,7 @@ def _finding(row: dict[str, Any]) -> Finding:
 
 
 def _read(row: dict[str, Any], *without: str) -> dict[str, Any]:
-    """The row with its verdict and its margin as they were."""
+    """A row with its verdict and its margin as objects."""
     verdict = Verdict(row["verdict"])
     exact = math.inf if verdict is Verdict.HOLDS else -math.inf
     found = {key: value for key, value in row.items() if key not in (*without, "exact")}
@@ -321,7 +321,7 @@ def rich_table(findings: Sequence[Finding]) -> Table:
 
 
 def about(findings: Sequence[Finding], figures: Sequence[str]) -> list[Finding]:
-    """The findings that runs have shown anything of, and those about these figures; all of them without any."""
+    """The findings about runs that exist, and about these figures; all findings without figures."""
     run = {finding.id for finding in findings if finding.verdict is not Verdict.NOT_RUN}
     named = set() if "all" in figures else {name.lower() for name in figures}
     return [
@@ -340,21 +340,21 @@ def by_reading(findings: Sequence[Finding]) -> dict[str, list[Finding]]:
 
 
 def tally(findings: Sequence[Finding]) -> str:
-    """How many findings there are of each verdict."""
+    """The number of findings with each verdict."""
     count = Counter(finding.verdict for finding in findings)
     return ", ".join(f"{count[verdict]} {verdict}" for verdict in Verdict)
 
 
 def settled(findings: Sequence[Finding]) -> str:
-    """How many findings are settled."""
+    """The number of settled findings."""
     return f"{sum(finding.settled for finding in findings)} of {len(findings)} settled"
 
 
 def markdown(findings: Sequence[Finding], rule: str = "paper") -> str:
-    """The claims in Markdown, each under the reading that decides it, its verdict in the second column.
+    """The claims in Markdown. Each is shown under the reading that decides it, with its verdict in the second column.
 
-    `rule` is the heading of the column with the paper's values, as the rules take them.
-    If rules were revised, a further column has what the first ones said, under the same reading.
+    `rule` is the heading of the column with the paper's values as the rules interpret them. If rules were revised, a
+    further column has the first rules and their verdicts, under the same reading.
     """
     revised = any(finding.first for finding in findings)
     rows = []
@@ -368,30 +368,30 @@ def markdown(findings: Sequence[Finding], rule: str = "paper") -> str:
 
 
 _TELLING = (Verdict.HOLDS, Verdict.UNDECIDED, Verdict.DIFFERS, Verdict.NOT_RUN)
-"""Verdicts, the most telling first."""
+"""Verdicts, in order of how much they tell."""
 
 
 def _rank(finding: Finding) -> tuple[bool, int]:
-    """The finding that decides a claim comes first: one that is settled, then the most telling verdict."""
+    """Sort key that puts the deciding finding of a claim first: a settled one, then the most telling verdict."""
     return not finding.settled, _TELLING.index(finding.verdict)
 
 
 def matrix(findings: Sequence[Finding]) -> str:
-    """The verdicts under each reading, in Markdown; nothing if there is one."""
+    """The verdicts under each reading, in Markdown; empty if there is only one reading."""
     readings = by_reading(findings)
     rows = [(same[0].id, *map(_verdict, same)) for same in zip(*readings.values(), strict=True)]
     return markdown_table(("claim", *(f"`{name}`" for name in readings)), rows) if len(readings) > 1 else ""
 
 
 def measured(findings: Sequence[Finding]) -> str:
-    """What was measured under one reading, in Markdown."""
+    """The measurements under one reading, in Markdown."""
     return markdown_table(
         ("claim", "paper", "measured", "verdict"), [(f.id, f.paper, _measured(f), _verdict(f)) for f in findings]
     )
 
 
 def reasons(findings: Sequence[Finding]) -> list[str]:
-    """The facts by which claims cannot hold, in Markdown, each once for all readings that it speaks of."""
+    """The facts why claims cannot hold, in Markdown, each once for all of its readings."""
     found: dict[tuple[str, str], list[str]] = {}
     for finding in findings:
         if finding.settled and finding.verdict is not Verdict.HOLDS:
@@ -409,7 +409,7 @@ def _measured(finding: Finding) -> str:
 
 
 def _in_short(finding: Finding | First) -> str:
-    """The margin, where there is one."""
+    """The margin in short, if there is one."""
     if finding.verdict is Verdict.NOT_RUN or (finding.verdict is Verdict.DIFFERS and finding.margin is None):
         return ""
     return margin_sign(finding.margin)
@@ -422,7 +422,7 @@ def _verdict(finding: Finding | First) -> str:
 
 
 def _first(finding: Finding) -> str:
-    """What the first rule asked for, and said."""
+    """The first rule and its verdict."""
     if finding.first is None:
         return ""
     weaker = "; the revised rule is weaker" if finding.first.weaker else ""

@@ -1,6 +1,7 @@
-"""What rules of claims look at: the tables of all figures, asked for one value at a time.
+"""Evidence for rules of claims: the tables of all figures, queried one value at a time.
 
-What was not run raises `NotRunError`, a latency beyond saturation `SaturatedError`: a rule need not look for either.
+A query for a missing run raises `NotRunError`, and a query for a latency beyond saturation raises `SaturatedError`, so
+rules need not check either.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,21 +18,21 @@ from phit.studies.kit.tables import EACH, HALF, RUNS, SEEDS
 from phit.studies.kit.uncertain import Source, Value, greatest, jackknife, nominal, over_seeds
 
 Tables = Mapping[str, pl.DataFrame]
-"""The table of every figure, by the figure's name; empty if none of its runs is there."""
+"""The table of every figure, by name; empty if none of its runs exists."""
 
 
 class Curves:
-    """A table of steady states, asked for one value at a time; `where` picks rows by their labels."""
+    """A table of steady states, queried one value at a time; `where` selects rows by their labels."""
 
     def __init__(self, table: pl.DataFrame, name: str) -> None:
-        """`name` is what messages call the table, as `figure 5b`."""
+        """`name` is the name of the table in messages, such as `figure 5b`."""
         self._table = table
         self._name = name
         self._by: dict[tuple[str, ...], dict[tuple[Any, ...], list[int]]] = {}
         self._found: dict[int, dict[str, Any]] = {}
 
     def _numbers(self, where: Mapping[str, Any]) -> Sequence[int]:
-        """Numbers of the rows with these labels. Rules ask thousands of times: it looks them up."""
+        """Numbers of the rows with these labels, from an index, because rules query thousands of times."""
         if self._table.is_empty():
             raise NotRunError(f"{self._name} was not run")
         unknown = [key for key in where if key not in self._table.columns]
@@ -84,7 +85,7 @@ class Curves:
         return uncertain.measured(row[column], row.get(f"{column}{HALF}"), self.source(column, **where))
 
     def source(self, column: str, **where: Any) -> Source:
-        """The runs of the only row with these labels, for a value that is made of them."""
+        """The runs of the only row with these labels, for a value computed from them."""
         return Source(tuple(self._row(**where).get(RUNS) or ()), f"{self._name}, {_words(where)}", column)
 
     def latency(self, **where: Any) -> Value:
@@ -96,7 +97,7 @@ class Curves:
         return self.value("latency_mean", **where)
 
     def latency_ratios(self, upper: str, lower: str, loads: Sequence[float]) -> list[Value]:
-        """Mean latency of one mechanism over that of another at each load."""
+        """Ratios of the mean latencies of two mechanisms, at each load."""
         return [self.latency(mechanism=upper, load=load) / self.latency(mechanism=lower, load=load) for load in loads]
 
     def accepted(self, **where: Any) -> Value:
@@ -104,20 +105,20 @@ class Curves:
         return self.value("accepted_load", **where)
 
     def saturated(self, **where: Any) -> bool:
-        """True if the run accepts less than is offered."""
+        """True if the run accepts less than the offered load."""
         return bool(self._row(**where)["saturated"])
 
     def top(self, **where: Any) -> tuple[float, Value]:
-        """The highest offered load of a curve and the load that is accepted there."""
+        """The highest offered load of a curve, and the accepted load there."""
         load = self.loads(**where)[-1]
         return load, self.accepted(**where, load=load)
 
     def peak(self, **where: Any) -> Value:
-        """The most that a curve accepts."""
+        """The largest accepted load of a curve."""
         return greatest(self.accepted(**where, load=load) for load in self.loads(**where))
 
     def saturation(self, **where: Any) -> Value:
-        """The most that a curve accepts, of a curve that goes on into saturation."""
+        """The largest accepted load of a curve that continues into saturation."""
         load = self.loads(**where)[-1]
         if not self.saturated(**where, load=load):
             raise NotRunError(f"{self._name}: {_words(where)} is not saturated at its highest load {load:g}")
@@ -129,10 +130,10 @@ Series = tuple[list[float], list[float]]
 
 
 class Responses:
-    """A table of transients, asked for one mechanism at a time."""
+    """A table of transients, queried one mechanism at a time."""
 
     def __init__(self, table: pl.DataFrame, name: str) -> None:
-        """`name` is what messages call the table, as `figure 7`."""
+        """`name` is the name of the table in messages, such as `figure 7`."""
         self._table = table
         self._name = name
 
@@ -145,12 +146,12 @@ class Responses:
         return rows
 
     def series(self, mechanism: str, column: str = "latency_mean") -> Series:
-        """The mean over seeds of every bin."""
+        """The mean over seeds in every bin."""
         rows = self._rows(mechanism, column)
         return rows["t"].to_list(), rows[column].to_list()
 
     def by_seed(self, mechanism: str, column: str = "latency_mean") -> list[Series]:
-        """The series of each seed, for what is no mean over bins: see `uncertain.jackknife`."""
+        """The series of each seed, for values that are no means over bins: see `uncertain.jackknife`."""
         rows = self._rows(mechanism, column)
         found: dict[int, Series] = {}
         for t, seeds, values in rows.select("t", SEEDS, f"{column}{EACH}").iter_rows():
@@ -192,13 +193,14 @@ class Responses:
         what: str = "",
         resolution: float = 0.0,
     ) -> Value | None:
-        """A number that is read off the mean over seeds of a series, with the error that the jackknife gives it.
+        """A number computed from the mean series over seeds, with its jackknife error.
 
         Args:
-            function: of times and values, `None` where it finds nothing; what `uncertain.jackknife` asks of it.
-            mechanism: whose series.
+            function: computes the number from times and values, or `None`; see the requirements of
+                `uncertain.jackknife`.
+            mechanism: the mechanism of the series.
             column: the quantity.
-            what: tells numbers of one column apart.
+            what: distinguishes numbers of one column.
             resolution: steps in which the function varies.
         """
         source = self.source(mechanism, column, what)
@@ -206,7 +208,7 @@ class Responses:
         return jackknife(lambda some: function(*_mean_series(some)), of_seeds, source, resolution=resolution)
 
     def source(self, mechanism: str, column: str = "latency_mean", what: str = "") -> Source:
-        """The runs of a mechanism, for a value that is made of them; `what` tells values of one column apart."""
+        """The runs of a mechanism, for a value computed from them; `what` distinguishes values of one column."""
         rows = self._rows(mechanism, column)
         runs = sorted({run for of_bin in rows[RUNS] for run in of_bin}) if RUNS in rows.columns else []
         return Source(tuple(runs), f"{self._name}, {mechanism}", f"{column} {what}".strip())
@@ -214,8 +216,8 @@ class Responses:
     def mean(self, mechanism: str, begin: float, end: float, column: str = "latency_mean") -> Value:
         """Mean over the bins that start in `begin..end` cycles from the change.
 
-        The bins of a run are not independent of one another, so that the error is that of means over whole windows, one
-        of each seed; that of a single run is not known.
+        The bins of one run are not independent. So the error is computed from one mean per seed over the whole window;
+        the error of a single run is unknown.
         """
         chosen = _within(self.series(mechanism, column), begin, end)
         if not chosen:
@@ -226,7 +228,7 @@ class Responses:
 
 
 def _mean_series(of_seeds: Sequence[Series]) -> Series:
-    """The mean over seeds of every bin that one of them has."""
+    """The mean over seeds in every bin that any seed has."""
     found: dict[float, list[float]] = {}
     for times, values in of_seeds:
         for t, value in zip(times, values, strict=True):
@@ -242,14 +244,14 @@ def _within(series: Series, begin: float, end: float) -> list[float]:
 class Evidence(Generic[S]):
     """The tables of all figures, and the setting that they were run in.
 
-    A study whose rules ask for more has a class of its own that extends this one.
+    A study whose rules need more extends this class.
     """
 
     tables: Tables
     setting: S
 
     def rows(self, figure: str, **where: Any) -> pl.DataFrame:
-        """The rows of a figure with these labels; without any if it was not run."""
+        """The rows of a figure with these labels; an empty table if the figure was not run."""
         found = self.tables.get(figure, pl.DataFrame())
         for key, value in where.items():
             found = found.filter(pl.col(key) == value) if key in found.columns else found.head(0)
@@ -271,13 +273,13 @@ class Evidence(Generic[S]):
         return Responses(self.rows(figure, **where), self.name(figure, **where))
 
     def name(self, figure: str, **where: Any) -> str:
-        """What messages call the rows of a figure; a figure that was not run has no panels."""
+        """The name of a figure's rows in messages. A figure that was not run has no panels."""
         panel = where if self.rows(figure).height else {}
         return f"figure {figure}" + "".join(f", {key} {value}" for key, value in panel.items())
 
 
 def _is(label: Any, value: Any) -> bool:
-    """Whether a label is the one that is asked for; loads are computed, and differ in their last digits."""
+    """Whether a label has the requested value. Loads are computed, so they may differ in their last digits."""
     return label is not None and (abs(label - value) < 1e-9 if isinstance(value, float) else bool(label == value))
 
 
@@ -286,12 +288,12 @@ def _words(where: Mapping[str, Any]) -> str:
 
 
 def span(values: Iterable[Value | float], pattern: str = "{:.3g}") -> str:
-    """The least and the greatest of some values: `1.2 to 3.4`."""
+    """The smallest and the largest value: `1.2 to 3.4`."""
     found = [nominal(value) for value in values]
     low, high = pattern.format(min(found)), pattern.format(max(found))
     return low if low == high else f"{low} to {high}"
 
 
 def percent(ratios: Iterable[Value | float]) -> str:
-    """The span of some ratios as differences from 1 in percent: `-0.1 to +2.3 %`."""
+    """The range of ratios as differences from 1 in percent: `-0.1 to +2.3 %`."""
     return f"{span([100 * (nominal(ratio) - 1) for ratio in ratios], '{:+.1f}')} %"

@@ -17,9 +17,9 @@ class Sustained:
     """The largest sustained load of a curve."""
 
     load: float
-    """0 if not even the first is sustained."""
+    """The load; 0 if even the first load is not sustained."""
     bounded: bool
-    """False if the curve ends there: the true one may be larger."""
+    """False if the curve ends at this load: the true value may be larger."""
 
 
 class Lifetimes(Curves):
@@ -30,14 +30,14 @@ class Lifetimes(Curves):
         self._sustained: dict[tuple[str, str, int], list[tuple[float, Check]]] = {}
 
     def rows(self, **where: Any) -> pl.DataFrame:
-        """The rows with these labels, of which there must be some, by load."""
+        """The rows with these labels, by load; there must be at least one."""
         found = self._rows(**where)
         if found.is_empty():
             raise NotRunError(f"{self._name}: no run of {', '.join(str(value) for value in where.values())}")
         return found.sort("load")
 
     def last(self, rows: pl.DataFrame, good: pl.Series) -> Sustained:
-        """The load before the first of a curve that is not good: the two must be neighbours on the grid."""
+        """The load before the first bad one of a curve; the two must be neighbours on the grid."""
         last = 0.0
         for load, keep in zip(rows["load"], good, strict=True):
             if not keep:
@@ -48,7 +48,7 @@ class Lifetimes(Curves):
         return Sustained(last, bounded=False)
 
     def sustained(self, pattern: str, routing: str, k: int) -> float:
-        """gamma* by `CUT`, of a curve that goes on beyond it."""
+        """gamma* by `CUT`, for a curve that continues beyond it."""
         rows = self.rows(pattern=pattern, k=k, routing=routing)
         found = self.last(rows, rows["lifetime_us"] <= CUT * nominal(self.lowest(pattern, k)))
         if not found.bounded:
@@ -72,16 +72,16 @@ class Lifetimes(Curves):
         return self._sustained[key]
 
     def carries(self, pattern: str, routing: str, k: int, load: float) -> Check:
-        """gamma* by `CUT` is `load` or more: all loads that were run up to it are sustained."""
+        """Check that gamma* by `CUT` is at least `load`: all tested loads up to it are sustained."""
         return all_of(check for of_one, check in self._good(pattern, routing, k) if of_one <= load + 1e-6)
 
     def sustains(self, pattern: str, routing: str, k: int, load: float) -> Check:
-        """gamma* by `CUT` is `load`: it carries that, and not the next of the grid."""
+        """Check that gamma* by `CUT` is `load`: it is sustained, and the next load of the grid is not."""
         carries = self.carries(pattern, routing, k, load)
         return all_of([carries, not_(self.carries(pattern, routing, k, load + STEP))])
 
     def sustains_more(self, pattern: str, routing: str, other: str, k: int) -> Check:
-        """gamma* by `CUT` of a routing is larger than that of another: there is a load that it alone carries."""
+        """Check that a routing has a larger gamma* by `CUT` than another: it alone sustains some load."""
         loads = self.loads(pattern=pattern, k=k, routing=routing)
         return any_of(
             all_of([self.carries(pattern, routing, k, load), not_(self.carries(pattern, other, k, load))])

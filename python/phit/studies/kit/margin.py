@@ -1,4 +1,4 @@
-"""Whether a value keeps a bound, and by how many standard errors: what the rules of claims are made of."""
+"""Checks whether a value satisfies a bound, and by how many standard errors: the parts of claims' rules."""
 
 import math
 from collections.abc import Iterable
@@ -7,19 +7,18 @@ from dataclasses import dataclass
 from phit.studies.kit.uncertain import Source, Value, error, nominal, sources
 
 DECIDED = 2.0
-"""Standard errors from which on a margin decides: with fewer, other seeds might have decided otherwise."""
+"""Smallest margin, in standard errors, that decides. With less, other seeds might have decided otherwise."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """A statement that holds or not by a margin."""
+    """A statement that holds or not, with a margin."""
 
     holds: bool
     margin: float
-    """Standard errors, positive on the side that holds; infinite if no chance is involved, not a number if the error is
-    not known."""
+    """Standard errors, positive if the statement holds; infinite if no chance is involved, NaN if unknown."""
     of: Value | float = 0.0
-    """What decides: the difference of a value and its bound."""
+    """The deciding value: the difference of a value and its bound."""
 
     @property
     def exact(self) -> bool:
@@ -33,17 +32,17 @@ class Check:
 
     @property
     def sources(self) -> list[tuple[Source, float]]:
-        """What the error comes from, the largest part first."""
+        """The sources of the error, with the size of their parts, the largest first."""
         return sources(self.of)
 
 
 def exact(holds: bool) -> Check:
-    """A statement in which no chance is involved, as one about storage or a theorem."""
+    """A statement without chance, for example about storage, or a theorem."""
     return Check(holds, math.inf if holds else -math.inf)
 
 
 def above(value: Value | float, bound: Value | float, *, strict: bool = False) -> Check:
-    """The value is `bound` or more; more, if `strict`. The bound may be a value with an error, too."""
+    """Check that the value is at least `bound`, or more than `bound` if `strict`. The bound may have an error, too."""
     difference = value - bound
     distance, size = nominal(difference), error(difference)
     holds = distance > 0 or (distance == 0 and not strict)
@@ -53,25 +52,25 @@ def above(value: Value | float, bound: Value | float, *, strict: bool = False) -
 
 
 def below(value: Value | float, bound: Value | float, *, strict: bool = False) -> Check:
-    """The value is `bound` or less; less, if `strict`."""
+    """Check that the value is at most `bound`, or less than `bound` if `strict`."""
     return above(bound, value, strict=strict)
 
 
 def between(value: Value | float, low: Value | float, high: Value | float) -> Check:
-    """The value is `low` to `high`, both included."""
+    """Check that the value is between `low` and `high`, both included."""
     return all_of([above(value, low), below(value, high)])
 
 
 def not_(check: Check) -> Check:
-    """The statement does not hold."""
+    """Check that the statement does not hold."""
     return Check(not check.holds, -check.margin, check.of)
 
 
 def at_least(count: int, checks: Iterable[Check]) -> Check:
-    """So many of the statements hold, or more: the margin is the one of that rank, counted from the widest.
+    """Check that at least `count` of the statements hold. The margin has this rank among theirs, from the widest.
 
-    A statement whose margin is not known stands between those that hold and those that do not, so that it decides only
-    where its outcome matters.
+    Statements with unknown margins are ranked between those that hold and those that do not, so they decide only if
+    their outcome matters.
     """
     ranked = sorted(checks, key=_rank, reverse=True)
     if count <= 0:
@@ -86,11 +85,11 @@ def _rank(check: Check) -> tuple[float, bool]:
 
 
 def all_of(checks: Iterable[Check]) -> Check:
-    """All of the statements hold: the margin is the least of theirs."""
+    """Check that all statements hold: the margin is the smallest of theirs."""
     found = list(checks)
     return at_least(len(found), found)
 
 
 def any_of(checks: Iterable[Check]) -> Check:
-    """One of the statements holds, or more: the margin is the greatest of theirs."""
+    """Check that at least one statement holds: the margin is the largest of theirs."""
     return at_least(1, checks)

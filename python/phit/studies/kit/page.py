@@ -20,19 +20,19 @@ class Part(Generic[S]):
     images: list[str]
     """File names of its pictures."""
     runs: int
-    """Finished runs, without those of earlier figures."""
+    """Finished runs, except those of earlier figures."""
     cpu_seconds: float
     """CPU time of these runs."""
     text: str = ""
-    """In Markdown, below the caption."""
+    """Text in Markdown, below the caption."""
     missing: int = 0
-    """Runs of the setting that are not there, without those of earlier figures."""
+    """Runs of the setting that are missing, except those of earlier figures."""
     further: int = 0
-    """Finished runs of seeds that the setting does not have."""
+    """Finished runs with seeds beyond the setting's."""
 
 
 CYCLES = ("warmup", "cycles")
-"""What a caller may set instead of the scale."""
+"""Fields that options of the command may override."""
 
 
 PURPOSE = "*For readers of the paper and for users of its mechanisms: each claim with its verdict, and the figures.*"
@@ -49,9 +49,9 @@ def text(
     wall_time: str = "",
     not_run: Sequence[Figure[S]] = (),
 ) -> str:
-    """The whole page; pictures are in `folder`, `wall_time` is what all runs took, if that is known.
+    """The whole page. Pictures are in `folder`; `wall_time` is the duration of all runs, if known.
 
-    Figures of which nothing, or next to nothing, was run are named alone.
+    Figures with no runs, or too few to show, are only named.
     """
     own = study.setting(scale)
     chosen = {key: getattr(setting, key, None) for key in CYCLES}
@@ -84,7 +84,7 @@ def text(
 
 
 def _what(study: Study[S, E]) -> str:
-    """What the claims are."""
+    """The kind of the claims."""
     return "These are the claims of the paper" if isinstance(study.paper, Paper) else "These are our expectations"
 
 
@@ -99,13 +99,13 @@ def _verdicts(findings: Sequence[Finding]) -> str:
 
 
 def _facts(findings: Sequence[Finding]) -> list[str]:
-    """What says that claims cannot hold."""
+    """The facts why claims cannot hold."""
     found = claim.reasons(findings)
     return ["### Claims that cannot hold", "\n".join(found)] if found else []
 
 
 def _readings(study: Study[S, E], findings: Sequence[Finding]) -> list[str]:
-    """The verdicts under each reading, what each is, and what was measured under it."""
+    """The verdicts under each reading, and for each reading its description and measurements."""
     found = claim.by_reading(findings)
     blocks = []
     for reading in study.readings:
@@ -115,7 +115,7 @@ def _readings(study: Study[S, E], findings: Sequence[Finding]) -> list[str]:
 
 
 def _remarks(study: Study[S, E], scale: Scale, findings: Sequence[Finding]) -> list[str]:
-    """Why claims differ, where that is known of this scale."""
+    """Remarks why claims differ, as far as they are known for this scale."""
     remarks = study.remarks
     differing = dict.fromkeys(f.id for f in findings if f.verdict is Verdict.DIFFERS and f.id in remarks)
     if scale is not Scale.PAPER or not differing:
@@ -124,7 +124,7 @@ def _remarks(study: Study[S, E], scale: Scale, findings: Sequence[Finding]) -> l
 
 
 def _left_out(parts: Sequence[Part[S]]) -> str:
-    """That some runs of the scale were left out, if they were."""
+    """A sentence about runs of the scale that were left out, if any."""
     missing, further = sum(part.missing for part in parts), sum(part.further for part in parts)
     total = missing + sum(part.runs for part in parts) - further
     words = f" {missing:,} of the {total:,} runs were left out; each figure says how many it has." if missing else ""
@@ -132,7 +132,7 @@ def _left_out(parts: Sequence[Part[S]]) -> str:
 
 
 def _not_run(figures: Sequence[Figure[S]]) -> str:
-    """Which figures are not on the page."""
+    """A sentence about figures that are not on the page."""
     names = "; ".join(_heading(figure) for figure in figures)
     return f" Nothing was run of these, or too little to be shown: {names}." if names else ""
 

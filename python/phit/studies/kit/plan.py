@@ -1,4 +1,4 @@
-"""The runs that figures need, each of them once however many figures show it."""
+"""The runs that figures need, each only once, however many figures show it."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,10 +14,10 @@ from phit.document.experiment import CURVE, WORK_PER_SECOND, Point
 from phit.store.folder import MANIFEST, POINTS, TABLE_FILES, read_manifest, read_table
 
 Labels = dict[str, Any]
-"""What distinguishes a run in its figure: columns of the figure's table."""
+"""Values that distinguish a run in its figure: columns of the figure's table."""
 
 COLUMNS = {"mechanism": CURVE, "load": "traffic.load"}
-"""What labels are called in a results folder, where they have another name."""
+"""Names of labels in a results folder, if they differ."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Case:
 
 
 def seeds_of(given: int | None, own: int) -> range:
-    """The seeds of a figure's runs: 1 to the `given` number, or to the setting's `own` if none is given."""
+    """The seeds of a figure's runs: 1 to `given`, or to the setting's `own` number if `given` is `None`."""
     return range(1, (own if given is None else given) + 1)
 
 
@@ -38,7 +38,7 @@ class Plan:
     """The runs of some figures."""
 
     cases: dict[str, list[tuple[Case, Point]]]
-    """By figure."""
+    """The cases and points of each figure."""
 
     @classmethod
     def of(cls, cases: Mapping[str, Sequence[Case]]) -> "Plan":
@@ -47,7 +47,7 @@ class Plan:
 
     @property
     def points(self) -> list[Point]:
-        """Every run once, those of the first seed first: an interrupted study has whole figures early."""
+        """Every run once, ordered by seed, so that an interrupted study has whole figures early."""
         found = {point.hash: point for those in self.cases.values() for _, point in those}
         return sorted(found.values(), key=lambda point: int(point.scenario["seed"]))
 
@@ -58,7 +58,7 @@ class Plan:
 
 
 def point_of(case: Case) -> Point:
-    """The run of a case, its scenario completed and checked."""
+    """The run of a case, with its scenario completed and checked."""
     values = {COLUMNS.get(key, key): value for key, value in case.labels.items()}
     return Point(values, complete(case.scenario))
 
@@ -68,22 +68,22 @@ NO_RUNS = pl.DataFrame(schema={"point": pl.String, "cpu_seconds": pl.Float64})
 
 @dataclass(frozen=True)
 class Done:
-    """The runs that a results folder holds; by default none."""
+    """The runs in a results folder; by default none."""
 
     hashes: frozenset[str] = frozenset()
-    """Of the finished runs; the tables lack those that finished before a kill."""
+    """Hashes of the finished runs. After a kill, the tables may lack some of them."""
     points: pl.DataFrame = field(default_factory=NO_RUNS.clone)
     series: pl.DataFrame = field(default_factory=NO_RUNS.clone)
     seeds: int = 0
-    """The largest seed of a run that the folder plans or holds, 0 without any."""
+    """The largest seed of a run that the folder plans or holds; 0 if it has none."""
     histograms: pl.DataFrame = field(default_factory=NO_RUNS.clone)
     probes: pl.DataFrame = field(default_factory=NO_RUNS.clone)
     stretches: Sequence[Mapping[str, Any]] = ()
-    """Of time in which points were run, in their order: `points`, `wall_seconds` and `processes`."""
+    """Periods in which points were run, in order: `points`, `wall_seconds` and `processes`."""
 
     @classmethod
     def read(cls, folder: Path) -> "Done":
-        """Reads what is there; a folder that does not exist holds nothing."""
+        """Reads a results folder; a missing folder holds nothing."""
         if not (folder / MANIFEST).exists():
             return cls()
         manifest = read_manifest(folder)
@@ -104,7 +104,7 @@ class Done:
 
     @property
     def wall_time(self) -> str:
-        """How long all runs took, in words; empty if that is not known of all."""
+        """Duration of all runs in words; empty if it is not known for all."""
         if sum(stretch["points"] for stretch in self.stretches) < len(self.hashes):
             return ""
         found = {stretch["processes"] for stretch in self.stretches}
@@ -121,12 +121,12 @@ def _table(folder: Path, file: str) -> pl.DataFrame:
 
 
 def seconds_left(missing: Iterable[Point], done: Done, planned: Iterable[Point], workers: int) -> float:
-    """Estimated wall time of the missing runs: from the finished ones if there are any."""
+    """Estimated wall time of the missing runs, based on the finished ones if there are any."""
     return sum(point.work for point in missing) / pace(done, planned) / workers
 
 
 def pace(done: Done, planned: Iterable[Point]) -> float:
-    """Work that a core does in a second: of the finished runs if there are any."""
+    """Work that a core does in a second, measured on the finished runs if there are any."""
     if done.points.height and "cpu_seconds" in done.points.columns:
         spent = dict(done.points.select("point", "cpu_seconds").iter_rows())
         known = [(point.work, spent[point.hash]) for point in planned if spent.get(point.hash)]

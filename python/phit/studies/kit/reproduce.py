@@ -1,4 +1,4 @@
-"""Runs a study: what is missing of its figures, then tables, charts, claims and a page of all runs that are there."""
+"""Runs a study: the missing runs of its figures, then tables, charts, claims and a page."""
 
 import dataclasses
 import os
@@ -31,22 +31,22 @@ FIGURES = "figures"
 TABLES = "tables"
 
 Say = Callable[[str], None]
-"""Tells a person something."""
+"""Receives a message for a person."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """What came out."""
+    """The outcome of a study."""
 
     findings: list[Finding]
     tables: dict[str, pl.DataFrame]
     written: list[Path]
     failure: SimulationError | None
-    """Runs that could not be simulated to the end, if there are any."""
+    """Runs that could not be simulated to the end, if any."""
 
 
 def default_folder(study: str, scale: Scale) -> Path:
-    """Where results are kept if nobody says otherwise."""
+    """The default folder for results."""
     return Path("results") / f"{study}-{scale}"
 
 
@@ -65,21 +65,24 @@ def reproduce(
     progress: bool = False,
     say: Say = lambda _: None,
 ) -> Report:
-    """Runs what is missing of the named figures and writes what the folder's runs show.
+    """Runs the missing runs of the named figures, and writes a page of all runs.
+
+    The page has tables, charts and claims.
 
     Args:
         study: the study.
-        names: figures; all of them if empty.
+        names: figures; by default all.
         scale: size of the network.
-        seeds: for every run, if not the scale's own numbers.
-        warmup: cycles of warm-up of steady states, if not the scale's own.
-        cycles: measured cycles of steady states, if not the scale's own.
+        seeds: number of seeds of every run; by default that of the scale.
+        warmup: cycles of warm-up of steady states; by default those of the scale.
+        cycles: measured cycles of steady states; by default those of the scale.
         out: results folder, by default ``results/STUDY-SCALE``.
-        where: which processes run them. With a shard nothing is written but its runs.
-        run: false to use only runs that are there.
-        budget: seconds of wall time for more seeds of those runs that decide claims which are undecided then.
-        progress: show progress on standard error.
-        say: told how much there is to do, and where it is.
+        where: processes that run points. With a shard, only its runs are written. With a shard nothing is written but
+            its runs.
+        run: whether to run missing points, or only use existing ones.
+        budget: seconds of wall time for more seeds of runs on which undecided claims depend.
+        progress: whether to show progress on standard error.
+        say: receives messages about the amount of work and the place of results.
     """
     folder = Path(out) if out is not None else default_folder(study.name, scale)
     given = {"warmup": warmup, "cycles": cycles}
@@ -89,13 +92,15 @@ def reproduce(
     setting = dataclasses.replace(own, **{key: value for key, value in given.items() if value})
     chosen = study.choose(names)
     if not run and not (folder / MANIFEST).exists():
-        raise ResultsError(f"{folder}: no results of a study there, so there is nothing to show")
+        raise ResultsError(f"{folder}: no results of a study to show")
     plan = Plan.of({figure.name: figure.cases(setting, seeds) for figure in chosen})
     say(f"{study.name}, {scale} scale: {study.describe(setting)}")
     if budget is not None and not run:
-        raise InputError("--budget: with --no-run nothing is run")
+        raise InputError("--budget: expected no --no-run, which runs nothing")
     if budget is not None and where.shard is not None:
-        raise InputError("--budget: a shard knows its own runs only, and cannot tell which claims are undecided")
+        raise InputError(
+            "--budget: expected no --shard: a shard has only its own runs and cannot tell which claims are undecided"
+        )
     failure = _run(study, plan.points, folder, setting, where=where, run=run, progress=progress, say=say)
     if where.shard is not None:
         return Report([], {}, [], failure)
@@ -149,7 +154,7 @@ def _spend(
     progress: bool,
     say: Say,
 ) -> SimulationError | None:
-    """Runs more seeds of what decides undecided claims."""
+    """Runs more seeds for undecided claims."""
     count = where.workers or machine.cores()
     rate: float | None = None
 
@@ -175,7 +180,7 @@ def _spend(
 def _tabulate(
     study: Study[S, E], folder: Path, setting: S, seeds: int | None
 ) -> tuple[Done, Plan, dict[str, pl.DataFrame]]:
-    """What is there, the plan of all that may be there, and the tables of all figures."""
+    """The finished runs, the plan of all possible runs, and the tables of all figures."""
     done = Done.read(folder)
     most = max(seeds or 0, done.seeds) or None
     everything = Plan.of({name: figure.cases(setting, most) for name, figure in study.figures.items()})
@@ -225,21 +230,24 @@ def _write(
 
 
 def _hashes(wanted: Sequence[Case], planned: Sequence[tuple[Case, Point]]) -> set[str]:
-    """The runs that a figure has at its setting: by their hashes, or by their labels if they were not planned."""
+    """The hashes of a figure's runs at its setting. Runs that were not planned are found by their labels."""
     known = {str(case.labels): point.hash for case, point in planned}
     names = (str(case.labels) for case in wanted)
     return {known.get(name, name) for name in names}
 
 
 DRAWN = 0.5
-"""A reading is drawn if this share of a figure's points was run under it: of less, a picture would have no curves."""
+"""Share of a figure's points that must exist under a reading to draw it; with fewer, there would be no curves."""
 
 SHOWN = 0.2
-"""A figure is on the page if this share of its points was run, under one reading at least."""
+"""Share of a figure's points that must exist under at least one reading for it to be on the page."""
 
 
 def _run_shares(planned: Sequence[tuple[Case, Point]], done: Done) -> dict[object, float]:
-    """By reading: the share of a figure's points of which a seed was run; readings that are not told apart are one."""
+    """The share of a figure's points with at least one finished seed, by reading.
+
+    Figures without readings have one entry.
+    """
     points: dict[object, dict[str, bool]] = {}
     for case, point in planned:
         labels = str({key: value for key, value in case.labels.items() if key != "seed"})
@@ -259,7 +267,7 @@ def _write_table(table: pl.DataFrame, stem: Path) -> list[Path]:
     if table.is_empty():
         return []
     stem.parent.mkdir(parents=True, exist_ok=True)
-    # Not `with_suffix`: the name of a figure may have a dot.
+    # `with_suffix` is not used, because the name of a figure may contain a dot.
     csv, parquet = (stem.with_name(f"{stem.name}.{suffix}") for suffix in ("csv", "parquet"))
     flat = table.select(~selectors.list())
     write_atomically(csv, lambda file: file.write(csv_text(flat).encode()))
@@ -270,7 +278,7 @@ def _write_table(table: pl.DataFrame, stem: Path) -> list[Path]:
 def publish(study: Study[S, E], folder: Path, target: Path) -> list[Path]:
     """Copies the page of a results folder, its figures (as SVG) and claims into a folder of the documentation.
 
-    Pictures of an earlier page that the new one does not show are removed.
+    Pictures of an earlier page that the new page does not show are removed.
     """
     text = (folder / PAGE).read_text(encoding="utf-8")
     place = target / study.name

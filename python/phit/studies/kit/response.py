@@ -1,4 +1,4 @@
-"""How long a response to a change takes: one rule for all studies."""
+"""Duration of the response to a change of traffic: one rule for all studies."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -7,40 +7,42 @@ from phit.studies.kit.evidence import Responses
 from phit.studies.kit.uncertain import Value
 
 TOLERANCE = 0.1
-"""A mechanism has adapted when its latency stays within this share of the step from its final value ..."""
+"""A mechanism has adapted when its latency stays within this share of the step around its final value ..."""
 
 SCATTER = 3.0
-"""... or within so many standard deviations of the final bins, if that is more."""
+"""... or within this number of standard deviations of the final bins, if that is more."""
 
 FINAL_SHARE = 0.25
 """Share of the recorded time after the change, at its end, whose mean is the final value."""
 
 DRIFT = 0.2
-"""A response whose last quarter rises by more than this share of the step has no final value: the network saturates."""
+"""Rise of the last quarter, as a share of the step, from which a response has no final value: the network saturates."""
 
 RAMP = 2.5
-"""Or, if that is more, than so many standard deviations of its bins: of a straight line it would be 3.5."""
+"""This many standard deviations of its bins, if that is more; for a straight line the number would be 3.5."""
 
 SATURATED = 5.0
-"""Final latencies of more than so many times that before are those of a network that does not carry the load: of the
-packets that are generated late only those are known that arrive, so that their latencies need not grow any more."""
+"""Ratio of final to earlier latency from which the network counts as saturated.
+
+Among packets that are generated late, only those that arrive are measured, so latencies need not rise further.
+"""
 
 
 def adaptation(times: Sequence[float], values: Sequence[float], tolerance: float = TOLERANCE) -> float | None:
     """Cycles from the change until the latency stays near its final value; `None` if it never does.
 
-    The step is the difference between the final latency and that before the change. So the answer does not depend on
-    what all values have in common, as the latency of an empty network. A bin is near if it is within a share of the
-    step, or within three standard deviations of the bins that make the final value. The answer is the end of the last
-    two bins one after the other that are not, on the same side, or of the first bin: what takes less cannot be told.
+    The step is the difference between the final latency and the latency before the change. So the result does not
+    depend on constant parts such as the zero-load latency. A bin is near if it is within a share of the step, or within
+    three standard deviations of the bins that make the final value. The result is the end of the last two successive
+    bins that deviate to the same side, or the end of the first bin: shorter times cannot be resolved.
 
     Args:
-        times: cycles from the change at which equal bins start.
-        values: mean latencies of the packets that are generated in them.
+        times: starts of equal bins, in cycles from the change.
+        values: mean latencies of the packets generated in each bin.
         tolerance: the share of the step.
     """
     before = [value for t, value in zip(times, values, strict=True) if t < 0]
-    # Packets that are generated later may meet the new traffic on their way.
+    # Packets generated shortly before the change may meet the new traffic on their way.
     before = before[: (len(before) + 1) // 2]
     after = [(t, value) for t, value in zip(times, values, strict=True) if t >= 0]
     count = max(4, round(FINAL_SHARE * len(after)))
@@ -60,7 +62,7 @@ def adaptation(times: Sequence[float], values: Sequence[float], tolerance: float
         return None
     near = max(tolerance * step, SCATTER * deviation)
     signs = [(value > final + near) - (value < final - near) for _, value in after]
-    # A single bin may lie outside by chance; one at the start is part of the response.
+    # A single bin may deviate by chance; a single bin at the start is part of the response.
     pairs = (i + 1 for i, (one, other) in enumerate(pairwise(signs)) if one and one == other)
     return float((max(pairs, default=0) + 1) * width)
 

@@ -1,4 +1,4 @@
-"""How large a study is run."""
+"""Sizes at which a study can be run."""
 
 from dataclasses import Field
 from enum import StrEnum
@@ -9,18 +9,18 @@ from phit.base.nearest import hint
 
 
 class Scale(StrEnum):
-    """A size of network, with loads, cycles and seeds to go with it."""
+    """A size of the network, with matching loads, cycles and seeds."""
 
     SMOKE = "smoke"
-    """A tiny network and few points: shows that everything runs, not what the paper says."""
+    """A tiny network and few points: shows that everything runs, not that claims hold."""
     SMALL = "small"
-    """A smaller network with the paper's proportions: minutes."""
+    """A smaller network with the paper's proportions, which takes minutes."""
     PAPER = "paper"
     """The paper's network."""
 
 
 def scale_named(name: str) -> Scale:
-    """The scale of that name."""
+    """The scale with this name."""
     try:
         return Scale(name)
     except ValueError:
@@ -29,9 +29,9 @@ def scale_named(name: str) -> Scale:
 
 
 class Dataclass(Protocol):
-    """An instance of a dataclass: what a study's setting is, everything that depends on the scale.
+    """An instance of a dataclass: a study's setting, with everything that depends on the scale.
 
-    If it has fields `warmup` and `cycles`, the command's options of that name replace them.
+    The command's options `warmup` and `cycles` replace fields with these names.
     """
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]

@@ -1,4 +1,4 @@
-"""Errors of means of single runs: those that the runs' own intervals are made from."""
+"""Errors of means of single runs, from the runs' own intervals."""
 
 from dataclasses import dataclass
 
@@ -7,19 +7,19 @@ import polars as pl
 from phit.store.quantities import QUANTITIES, Error, error_of
 
 MEASURES = tuple(q.name for q in QUANTITIES.values() if q.interval is not None)
-"""Quantities of which a single run has an interval."""
+"""Quantities for which a single run has an interval."""
 
 
 @dataclass(frozen=True)
 class Spread:
-    """The squared standard error of a run's mean, and the degrees of freedom that it is known with."""
+    """The squared standard error of a run's mean, and its degrees of freedom."""
 
     variance: float
     freedom: int
 
 
 def spreads(points: pl.DataFrame, quantity: str) -> dict[str, Spread]:
-    """By run: the error of a quantity, from the table of points; without runs that have no interval."""
+    """The error of a quantity in each run, from the table of points; runs without an interval are left out."""
     half = QUANTITIES[quantity].interval
     if not {"point", half, f"{half}_batches"} <= set(points.columns):
         return {}

@@ -1,8 +1,8 @@
-"""What a study is: figures with the runs they need, and claims about their tables.
+"""Studies: figures with the runs that they need, and claims about their tables.
 
-A study is a folder. Its `paper.py` (or `question.py`, if it is about no paper) makes the `Study`; its other modules
-register what they hold there: a figure on the function that lists its runs (`Study.figure`), a claim on the rule that
-decides it (`Study.claim`). Its `__init__.py` says which modules these are, and in which order (`Study.consists_of`).
+A study is a folder. Its `paper.py` (or `question.py`, if no paper is reproduced) makes the `Study`. Its other modules
+register their contents: a figure at the function that lists its runs (`Study.figure`), and a claim at the rule that
+decides it (`Study.claim`). Its `__init__.py` lists these modules in order (`Study.consists_of`).
 """
 
 import re
@@ -25,25 +25,25 @@ from phit.studies.kit.plan import Case, Done
 from phit.studies.kit.scale import S, Scale
 
 ALL = "all"
-"""The name that stands for every figure."""
+"""The name for all figures."""
 
 Cases = Callable[[S, int | None], list[Case]]
-"""The runs of a figure, of the study's setting and a number of seeds, if not the setting's own."""
+"""Lists the runs of a figure, given the study's setting and a number of seeds, or `None` for the setting's own."""
 
 Table = Callable[[pl.DataFrame, Done], pl.DataFrame]
-"""The table of a figure, from the labels of its cases and the finished runs; empty if none of them is there."""
+"""Makes the table of a figure, from the labels of its cases and the finished runs; empty if there are none."""
 
 Draw = Callable[[pl.DataFrame, S], Charts]
-"""Charts by file stem, from a figure's table and the setting."""
+"""Makes charts by file name without suffix, from a figure's table and the setting."""
 
 Text = Callable[[pl.DataFrame, S], str]
-"""What the page shows besides charts, in Markdown, from a figure's table and the setting: a table of the paper, say."""
+"""Makes the page's text besides charts, in Markdown, from a figure's table and the setting; for example a table."""
 
 
 class Figure(Generic[S]):
     """A figure, or another group of runs that a claim needs.
 
-    `table`, `draw` and `text` attach the functions that make these, and return them unchanged.
+    `table`, `draw` and `text` attach functions, and return them unchanged.
     """
 
     def __init__(
@@ -65,30 +65,31 @@ class Figure(Generic[S]):
         self.cases = cases
         """The runs."""
         self.parts = tuple(parts)
-        """Further names: of its panels, if the paper counts these as figures, or one that it shares with others."""
+        """Further names: of its panels, if the paper counts them as figures, or names that it shares with other
+        figures."""
         self.is_table = is_table
-        """The paper has it as a table: asked for by `--table`."""
+        """Whether it is a table in the paper, requested by `--table`."""
         self._table = table
         self._draw = draw
         self._text = text
 
     def table(self, function: Table) -> Table:
-        """Attaches what makes the table; by default it is that of steady states."""
+        """Attaches the function that makes the table; by default the table of steady states."""
         self._table = function
         return function
 
     def draw(self, function: Draw[S]) -> Draw[S]:
-        """Attaches what draws; by default there is no chart."""
+        """Attaches the function that draws charts; by default there are none."""
         self._draw = function
         return function
 
     def text(self, function: Text[S]) -> Text[S]:
-        """Attaches what writes the page's text; by default there is none."""
+        """Attaches the function that writes the page's text; by default there is none."""
         self._text = function
         return function
 
     def tabulate(self, labels: pl.DataFrame, done: Done) -> pl.DataFrame:
-        """The table, empty if none of the runs is there."""
+        """The table; empty if none of the runs exists."""
         return self._table(labels, done)
 
     def charts(self, table: pl.DataFrame, setting: S) -> Charts:
@@ -101,31 +102,31 @@ class Figure(Generic[S]):
 
 
 class Cost(Protocol):
-    """What mechanisms cost in storage and control traffic."""
+    """The cost of mechanisms in storage and control traffic."""
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """The cost for JSON."""
 
     def to_rich(self) -> RenderableType:
-        """For a terminal."""
+        """The cost for a terminal."""
 
 
 CostModel = Callable[[Document | None], Cost]
-"""What the mechanisms cost on the routers of a scenario, or of the paper's network."""
+"""Computes the cost of the mechanisms on the routers of a scenario, or of the paper's network."""
 
 C = TypeVar("C", bound=CostModel)
 
 READING = "reading"
-"""The label that says by its name under which reading a run is made; a figure without it belongs to all of them."""
+"""The label with the name of the reading under which a run is made; a figure without it belongs to all readings."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """A way to read what a paper says of its experiments. Claims are judged under each."""
+    """An interpretation of the paper's description of its experiments. Claims are judged under each reading."""
 
     name: str
     words: str
-    """What it is, in Markdown."""
+    """Its description in Markdown."""
 
     def of(self, tables: Tables) -> dict[str, pl.DataFrame]:
         """The tables of its runs."""
@@ -137,21 +138,21 @@ class Reading:
 
 @dataclass(frozen=True)
 class Paper:
-    """What is reproduced."""
+    """The paper that is reproduced."""
 
     authors: tuple[str, ...]
     title: str
     published: str
-    """Where and when, as `IPDPS 2015`."""
+    """Place and time of publication, such as `IPDPS 2015`."""
 
     def __str__(self) -> str:
-        """With all authors."""
+        """The paper with all authors."""
         *others, last = self.authors
         return self._cited(f"{', '.join(others)} and {last}" if others else last)
 
     @property
     def short(self) -> str:
-        """With the first author."""
+        """The paper with its first author."""
         return self._cited(f"{self.authors[0]} et al." if len(self.authors) > 1 else self.authors[0])
 
     def _cited(self, who: str) -> str:
@@ -160,13 +161,13 @@ class Paper:
 
 @dataclass(frozen=True)
 class Question:
-    """What a study of our own asks; it has no paper."""
+    """The question of a study without a paper."""
 
     text: str
     """A sentence without its full stop."""
 
     published: str = "a study of our own"
-    """Where a paper's study says when the paper was published."""
+    """Replaces the publication of a paper."""
 
     def __str__(self) -> str:
         """The whole sentence."""
@@ -174,7 +175,7 @@ class Question:
 
     @property
     def short(self) -> str:
-        """For tables."""
+        """The question for tables."""
         return f"{self.published}: {self.text[0].lower()}{self.text[1:]}"
 
 
@@ -183,7 +184,7 @@ class Study(Generic[S, E]):
     """A paper to reproduce or a question of our own, with a setting of type `S` and evidence of type `E`."""
 
     name: str
-    """That of its folder."""
+    """Its name, which is the name of its folder."""
     title: str
     paper: Paper | Question
     setting: Callable[[Scale], S]
@@ -191,15 +192,15 @@ class Study(Generic[S, E]):
     network: Callable[[S], Document]
     """The part of the scenarios that all runs of a setting share."""
     size: Callable[[S], str]
-    """How large a setting's network is, as `72 endpoints`."""
+    """The size of a setting's network, such as `72 endpoints`."""
     describe: Callable[[S], str]
     """A setting's network in words."""
     options: Callable[[S], str]
-    """What the runs of a setting are, in Markdown: for the page."""
+    """The options of a setting's runs, in Markdown, for the page."""
     evidence: Callable[[Tables, S], E]
-    """What the claims' rules are given."""
+    """Makes the evidence for the claims' rules."""
     readings: Sequence[Reading] = ()
-    """How the paper may be read, the nearest to its words first; none if there is but one way."""
+    """Readings of the paper, the most literal first; empty if there is only one."""
     _figures: dict[str, Figure[S]] = field(default_factory=dict, init=False, repr=False)
     _claims: dict[str, Claim[E]] = field(default_factory=dict, init=False, repr=False)
     _costs: list[CostModel] = field(default_factory=list, init=False, repr=False)
@@ -216,17 +217,17 @@ class Study(Generic[S, E]):
         draw: Draw[S] | None = None,
         text: Text[S] | None = None,
     ) -> Callable[[Cases[S]], Figure[S]]:
-        """Makes a function that lists runs a figure of this study.
+        """Registers a function that lists runs as a figure of this study.
 
         Args:
-            name: as the paper numbers it, `5b`, or a word for runs that it does not show.
+            name: the paper's number of the figure, such as `5b`, or a word for runs that the paper does not show.
             title: heading on the page.
-            caption: what it shows, in Markdown.
-            parts: further names by which it is asked for.
-            is_table: the paper has it as a table.
-            table: what makes its table; by default that of steady states.
-            draw: what draws it, if anything.
-            text: what writes its text, if anything.
+            caption: content of the figure, in Markdown.
+            parts: further names for the figure.
+            is_table: whether it is a table in the paper.
+            table: function that makes its table; by default that of steady states.
+            draw: function that draws it, if any.
+            text: function that writes its text, if any.
         """
 
         def register(cases: Cases[S]) -> Figure[S]:
@@ -251,16 +252,16 @@ class Study(Generic[S, E]):
         first: Revision[E] | None = None,
         fact: Callable[[E], Fact | None] | None = None,
     ) -> Callable[[Rule[E]], Rule[E]]:
-        """Makes a rule that of a claim of this study.
+        """Registers a rule as that of a claim of this study.
 
         Args:
             name: a letter and a number, `C7`; claims are listed by their numbers.
             figure: figure or section of the paper.
-            statement: what the paper says.
-            paper: the paper's value, as the rule takes it.
-            remark: why it differs at the paper's scale, as far as that is known, in Markdown.
-            first: the rule before its revision, if it has been revised; the page shows both.
-            fact: what says that the claim cannot hold, if anything does; asked for where it differs, or was not run.
+            statement: the statement of the paper.
+            paper: the paper's value as the rule interprets it.
+            remark: why the claim differs at the paper's scale, as far as it is known, in Markdown.
+            first: the rule before its revision, if it was revised; the page shows both.
+            fact: finds a fact why the claim cannot hold. It is called if the claim differs or was not run.
         """
 
         def register(rule: Rule[E]) -> Rule[E]:
@@ -272,12 +273,12 @@ class Study(Generic[S, E]):
         return register
 
     def cost_model(self, function: C) -> C:
-        """Makes a function the cost model of this study."""
+        """Registers a function as the cost model of this study."""
         self._costs[:] = [function]
         return function
 
     def consists_of(self, *groups: ModuleType) -> None:
-        """Says which modules hold figures, claims and the cost model; the page has the figures in this order."""
+        """Lists the modules that hold figures, claims and the cost model; the page shows figures in this order."""
         places = {group.__name__: i for i, group in enumerate(groups)}
         homes = {f"figure {name}": _home(figure.cases) for name, figure in self._figures.items()}
         homes |= {f"claim {name}": _home(claim.check) for name, claim in self._claims.items()}
@@ -309,20 +310,20 @@ class Study(Generic[S, E]):
 
     @property
     def remarks(self) -> Mapping[str, str]:
-        """By claim: why it differs at the paper's scale."""
+        """For each claim, why it differs at the paper's scale."""
         return {claim.id: claim.remark for claim in self.claims if claim.remark}
 
     @property
     def cost(self) -> CostModel | None:
-        """What the mechanisms cost, if the study has a model of it."""
+        """The cost model of the mechanisms, if the study has one."""
         return self._costs[0] if self._costs else None
 
     def judge(self, tables: Tables, setting: S) -> list[Finding]:
-        """All claims, under one reading after the other."""
+        """All claims judged under each reading in turn."""
         return [each.finding for each in self.judged(tables, setting)]
 
     def judged(self, tables: Tables, setting: S) -> list[Judged[E]]:
-        """The same, with the checks that decide."""
+        """All claims judged under each reading in turn, with the deciding checks."""
         if not self.readings:
             evidence = self.evidence(tables, setting)
             return [judged(claim, evidence) for claim in self.claims]
@@ -344,7 +345,7 @@ class Study(Generic[S, E]):
         return list(known.values()) if ALL in names else [known[name] for name in names]
 
     def choose(self, names: Sequence[str]) -> list[Figure[S]]:
-        """The figures of those names; all of them for none or `all`."""
+        """The figures with these names; all of them without names or for `all`."""
         if not names or ALL in names:
             return list(self.figures.values())
         named: dict[str, set[str]] = {}
@@ -360,7 +361,7 @@ class Study(Generic[S, E]):
 
 
 def _home(function: Callable[..., Any]) -> str:
-    """The module that a function stands in."""
+    """The module of a function."""
     return getattr(function, "__module__", "")
 
 
@@ -370,4 +371,4 @@ def _parts(name: str) -> tuple[str | int, ...]:
 
 
 AnyStudy = Study[Any, Any]
-"""A study of which only the name is known: what looks at its setting or evidence names their types instead."""
+"""A study whose types are unknown."""

@@ -1,7 +1,7 @@
 """Tables of figures: means over seeds with 95 % confidence intervals.
 
-A figure's table is a function of its labels (one row per case, the hash of its run as `point`) and of what is done; a
-table without rows says that none of the runs is there.
+A figure's table is a function of its labels (one row per case, with the hash of its run as `point`) and of the finished
+runs. A table without rows means that none of the runs exists.
 """
 
 import math
@@ -22,31 +22,34 @@ else:
     stats = lazily("scipy.stats")
 
 HALF = "_half"
-"""Of the column beside a measure that holds half the width of its 95 % interval; null where that is not known."""
+"""Suffix of the column with half the width of a measure's 95 % interval; null if it is unknown."""
 
 RUNS = "runs"
-"""Column with the hashes of the runs that a row is the mean of."""
+"""Column with the hashes of the runs that a row averages."""
 
 SEEDS = "seed_each"
-"""Column with the seeds of a row of a table of transients."""
+"""Column with the seeds of a row, in a table of transients."""
 
 EACH = "_each"
-"""Of the column beside a measure of such a table that holds the value of each of these seeds."""
+"""Suffix of the column with a measure's value for each of these seeds, in a table of transients."""
 
 of_runs = pl.col("point").alias(RUNS)
-"""What an aggregate over runs keeps of them, so that claims know what they rest on."""
+"""Keeps the hashes of aggregated runs, so that claims know their sources."""
 
 
 def runs(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
-    """The finished runs of a figure: labels and everything that was measured."""
+    """The finished runs of a figure: labels and all measurements."""
     measured = done.points.drop([c for c in labels.columns if c != "point"], strict=False)
     return labels.join(measured, on="point", how="inner", maintain_order="left")
 
 
 def steady(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
-    """One row per case of a figure: means over its seeds, `_half` the half width of their 95 % interval.
+    """One row per case of a figure: means over its seeds.
 
-    The interval of a quantity of which single runs have one is that of `pooled`. `saturated`: one of the runs is.
+    Columns with `_half` have half the width of their 95 % interval.
+
+    If single runs have an interval of a quantity, its interval is that of `pooled`. `saturated` is true if any run is
+    saturated. `saturated`: one of the runs is.
     """
     keys = [c for c in labels.columns if c not in ("seed", "point")]
     found = runs(labels, done)
@@ -75,15 +78,16 @@ def _pooled(table: pl.DataFrame, measure: str, of_runs: Mapping[str, Spread]) ->
 
 
 POOL = 0.25
-"""Level of the test by which the errors of seeds and of single runs are taken together."""
+"""Level of the test that decides whether the errors of seeds and of single runs are pooled."""
 
 
 def pooled(deviation: float | None, within: Sequence[Spread | None]) -> float | None:
-    """The half width of the interval of a mean over seeds, from their standard deviation and from each run's error.
+    """Half the width of the interval of a mean over seeds.
 
-    With one seed it is that of its run. With a few, the runs' errors say more about how far the mean is off than how
-    far the seeds are apart, as long as that is no more than the errors explain: an F test decides, and if it finds
-    nothing both are pooled by their degrees of freedom. Otherwise the seeds alone count, as where a run has no error.
+    It is computed from the standard deviation of the seeds, and from the error of each run. With one seed, the interval
+    is that of its run. With a few seeds, the runs' errors determine the error of the mean better than the scatter of
+    seeds does, unless the seeds scatter more than these errors explain. An F test decides: without a significant
+    difference, both are pooled by their degrees of freedom. Otherwise, or if a run has no error, only the seeds count.
     """
     n = len(within)
     known = [one for one in within if one is not None]
@@ -105,7 +109,7 @@ def _half(of: Spread) -> float:
 
 
 def half_widths(measure: str) -> pl.Expr:
-    """Half widths of means over seeds alone, from deviations in `MEASURE_half` and the number of `seeds`."""
+    """Half widths of means from the scatter of seeds: deviations in `MEASURE_half` and the number of `seeds`."""
     t = pl.col("seeds").map_elements(lambda n: t_quantile(n) if n > 1 else None, return_dtype=pl.Float64)
     return (t * pl.col(f"{measure}{HALF}") / pl.col("seeds").sqrt()).alias(f"{measure}{HALF}")
 
@@ -113,8 +117,8 @@ def half_widths(measure: str) -> pl.Expr:
 def transient(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
     """One row per case and bin: `t` in cycles from the change of traffic (the label `change`), means over seeds.
 
-    `latency_mean` is in cycles, by the cycle in which a packet was generated; `misrouted_percent` is the share of
-    packets that were globally misrouted (misrouted in any way, if the engine does not tell them apart).
+    `latency_mean` is in cycles, by the cycle of a packet's generation. `misrouted_percent` is the share of globally
+    misrouted packets, or of packets misrouted in any way if the engine does not distinguish them.
     """
     keys = [c for c in labels.columns if c not in ("seed", "point", "change")]
     series = done.series
@@ -137,17 +141,17 @@ def transient(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
 
 
 def over_seeds(*measures: str) -> list[pl.Expr]:
-    """Aggregates of measures over seeds: means, deviations for `half_widths`, and what each seed has."""
+    """Aggregates of measures over seeds: means, deviations for `half_widths`, and the value of each seed."""
     of_one = ((pl.col(m).mean(), pl.col(m).std().alias(f"{m}{HALF}"), pl.col(m).alias(f"{m}{EACH}")) for m in measures)
     return [pl.col("seed").cast(pl.Int64).alias(SEEDS), *(each for three in of_one for each in three)]
 
 
 CONTROL = "control_utilisation"
-"""Columns of the table of points begin with it: share of the cycles of a class of links that control messages take."""
+"""Prefix of columns with the share of a link class's cycles that control messages use, in the table of points."""
 
 
 def with_control(table: pl.DataFrame, labels: pl.DataFrame, done: Done) -> pl.DataFrame:
-    """A table of a figure with `control` besides: what control messages take of the links, of the class with most."""
+    """The table of a figure with `control`: the share of control messages in the link class that has most of them."""
     if table.is_empty():
         return table
     keys = [c for c in labels.columns if c not in ("seed", "point") and c in table.columns]

@@ -1,11 +1,11 @@
-"""Values with standard errors, of means over seeds or of single runs, that know the runs they come from.
+"""Values with standard errors, from means over seeds or from single runs, that know their runs.
 
-The library `uncertainties` carries errors through arithmetic, to first order: ratios, differences and means of values
-have errors of their own, and remember from which values these come. It has no order of uncertain values: `least`,
-`greatest` and `nominal` look at the estimates, and whether a value keeps a bound is a `Check`.
+The library `uncertainties` propagates errors through arithmetic to first order: ratios, differences and means have
+errors, and know the values from which they were computed. It defines no order of uncertain values: `least`, `greatest`
+and `nominal` compare estimates, and a `Check` decides whether a value satisfies a bound.
 
-A standard error here is the half width of the 95 % interval over 1.96, so that two of them are that interval, whatever
-the number of seeds: with few seeds Student's t makes it larger than the standard deviation of the mean.
+A standard error here is half the width of the 95 % interval divided by 1.96, so that two of them make that interval for
+any number of seeds. With few seeds, Student's t makes it larger than the standard deviation of the mean.
 """
 
 import math
@@ -26,10 +26,10 @@ else:
     stats = lazily("scipy.stats")
 
 Value: TypeAlias = UFloat
-"""An estimate with its standard error. Where one is expected a number will do, which has no error."""
+"""An estimate with its standard error. A plain number, which has no error, may be used instead."""
 
 CONFIDENCE = 0.95
-"""Of the intervals whose half widths tables hold."""
+"""Confidence level of the intervals whose half widths tables hold."""
 
 Z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
 """Standard errors of a normal distribution in such a half width: 1.96."""
@@ -39,28 +39,30 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Source:
-    """What an estimate comes from."""
+    """The source of an estimate."""
 
     runs: tuple[str, ...]
-    """Hashes of the runs whose mean it is; empty if they are not known."""
+    """Hashes of the runs of which it is the mean; empty if they are unknown."""
     name: str = field(compare=False)
-    """What messages call it, as `figure 5a, ECtN, 0.1`."""
+    """Its name in messages, such as `figure 5a, ECtN, 0.1`."""
     column: str = ""
     """The quantity."""
     step: bool = False
-    """True if the error is that of a step in which the value is known: further seeds do not lessen it."""
+    """True if the error comes from a step in which the value lies: further seeds do not reduce it."""
 
 
 def t_quantile(runs: int) -> float:
-    """By what the standard error of a mean of so many runs is multiplied for the half width of its interval."""
+    """The factor from the standard error of a mean of `runs` runs to half the width of its interval."""
     return float(stats.t.ppf((1 + CONFIDENCE) / 2, runs - 1))
 
 
 def measured(value: float, half: float | None, source: Source) -> Value:
-    """An estimate, and the half width of its 95 % interval: `None` if it is not known, as of a single run without.
+    """An estimate from half the width of its 95 % interval.
 
-    The same quantity of the same runs is the same variable wherever it is asked for, so that it cancels in a difference
-    of two values that both depend on it.
+    The half width is `None` if it is unknown, as for a single run without an interval.
+
+    One quantity of the same runs is always the same variable, so it cancels in a difference of two values that depend
+    on it.
     """
     unknown = half is None or math.isnan(half)
     return _variable(float(value), None if unknown else float(half or 0.0), source, "" if source.runs else source.name)
@@ -68,7 +70,7 @@ def measured(value: float, half: float | None, source: Source) -> Value:
 
 @cache
 def _variable(value: float, half: float | None, source: Source, _name: str) -> Value:
-    """`_name` tells sources without runs apart."""
+    """A variable for a measurement; `_name` distinguishes sources without runs."""
     return Variable(value, math.nan if half is None else half / Z, tag=source)
 
 
@@ -78,12 +80,12 @@ def nominal(value: Value | float) -> float:
 
 
 def error(value: Value | float) -> float:
-    """The standard error: 0 of what is exact, not a number where it is not known."""
+    """The standard error: 0 for an exact value, NaN if it is unknown."""
     return float(std_dev(value))
 
 
 def least(values: Iterable[Value]) -> Value:
-    """The value with the least estimate."""
+    """The value with the smallest estimate."""
     return min(values, key=nominal)
 
 
@@ -98,7 +100,7 @@ def mean(values: Sequence[Value]) -> Value:
 
 
 def sources(value: Value | float) -> list[tuple[Source, float]]:
-    """What the error of a value comes from, the largest part first; what is not known comes before all others."""
+    """The sources of a value's error, the largest part first; unknown parts come before all others."""
     if not isinstance(value, UFloat):
         return []
     parts = [(part.tag, float(size)) for part, size in value.error_components().items() if size != 0.0]
@@ -106,12 +108,12 @@ def sources(value: Value | float) -> list[tuple[Source, float]]:
 
 
 def in_steps(value: float, step: float, source: Source) -> Value:
-    """A value that may lie anywhere in a step, as a load between two of a grid."""
+    """A value that may lie anywhere in a step, such as a load between two loads of a grid."""
     return measured(value, Z * step / math.sqrt(12), replace(source, step=True))
 
 
 def over_seeds(values: Sequence[float], source: Source) -> Value:
-    """The mean of one value of each seed."""
+    """The mean of one value per seed."""
     n = len(values)
     half = t_quantile(n) * float(np.std(values, ddof=1)) / math.sqrt(n) if n > 1 else None
     return measured(float(np.mean(values)), half, source)
@@ -132,21 +134,22 @@ def jackknife(
 def jackknife(
     function: Callable[[Sequence[T]], float | None], per_seed: Sequence[T], source: Source, *, resolution: float = 0.0
 ) -> Value | None:
-    """A function of all seeds together, as a settling time of their mean, with the error that the jackknife gives it.
+    """A function of all seeds together, such as the settling time of their mean, with its jackknife error.
 
-    The error comes from what the function is without some of the seeds (Efron and Tibshirani, *An Introduction to the
-    Bootstrap*, chapter 11): with few seeds without one after the other, with `HALVES_FROM` or more without one half of
-    them after another. A settling time jumps from one bin to another as a seed is left out; such a function has an
-    error by the jackknife that leaves out many (section 11.7), and none, or one that is far too large, by that which
-    leaves out one. Where half of the seeds are too noisy to tell when something has settled, it is wide: all of them
-    are not much less so. The error is not known with one seed, or where the function has no value without some seeds.
+    The error comes from the values of the function without some of the seeds (Efron and Tibshirani, *An Introduction to
+    the Bootstrap*, chapter 11): with few seeds, each is left out in turn; with `HALVES_FROM` or more seeds, many halves
+    are left out in turn. A settling time jumps between bins when a seed is left out. For such a function, the jackknife
+    that leaves out many gives an error (section 11.7), but the one that leaves out a single seed gives none, or one
+    that is far too large. If half of the seeds are too noisy to tell when something has settled, the error is wide,
+    because all seeds are hardly less noisy. The error is unknown with one seed, or if the function has no value without
+    some seeds.
 
     Args:
-        function: of what was measured with all seeds; `None` where it has no value.
-        per_seed: what was measured, seed by seed.
+        function: a function of the measurements of all seeds; `None` if it has no value.
+        per_seed: measurements of each seed.
         source: the runs.
-        resolution: steps in which the function varies, as the width of a bin: the value may lie anywhere in one, and
-            has that error besides.
+        resolution: step in which the function varies, such as the width of a bin. The value may lie anywhere in a step,
+            which adds an error.
     """
     whole = function(per_seed)
     if whole is None:
@@ -156,16 +159,16 @@ def jackknife(
     if not some or any(value is None for value in some):
         return measured(whole, None, source)
     left_out = n // 2 if n >= HALVES_FROM else 1
-    # Without d of n seeds a mean of the others varies (n - d)/d times as little as all possible ones together.
+    # Without d of n seeds, the variance of a mean of the others is (n - d)/d times smaller than that of all seeds.
     spread = math.sqrt((n - left_out) / left_out * float(np.var(np.array(some, dtype=float))))
     return measured(whole, t_quantile(n) * spread, source) + in_steps(0.0, resolution, source)
 
 
 HALVES_FROM = 8
-"""Seeds from which on halves are left out: of fewer there are too few different halves."""
+"""Number of seeds from which halves are left out; fewer seeds have too few different halves."""
 
 HALVES = 100
-"""Halves that are left out, drawn at random: the error is then known to 7 %."""
+"""Number of random halves that are left out; the error is then known to 7 %."""
 
 
 def _all_but_one(per_seed: Sequence[T]) -> list[Sequence[T]]:
@@ -174,7 +177,7 @@ def _all_but_one(per_seed: Sequence[T]) -> list[Sequence[T]]:
 
 
 def _halves(per_seed: Sequence[T]) -> list[Sequence[T]]:
-    """What is left without a half of the seeds, the same halves every time."""
+    """The seeds that remain after leaving out a half; always the same halves."""
     n = len(per_seed)
     rng = np.random.default_rng(1)
     return [[per_seed[i] for i in rng.permutation(n)[n // 2 :]] for _ in range(HALVES)]

@@ -12,14 +12,14 @@ from phit.drawing.reporting.source import Source
 from phit.drawing.reporting.templates import render
 
 CLAIMS, FIGURES = "claims.json", "figures"
-"""What `phit reproduce` writes into a results folder."""
+"""Names of the claims and the figures that `phit reproduce` writes into a results folder."""
 
 VERDICTS = ("holds", "differs", "undecided", "not run")
 
 TEXTS = ("id", "figure", "statement", "reading", "paper", "measured", "note", "because")
 
 BUDGET = 1_200_000
-"""Bytes of all figures that a page holds."""
+"""Maximum number of bytes of all figures on a page."""
 
 
 def _build(source: Source) -> Content | None:
@@ -33,7 +33,7 @@ def _build(source: Source) -> Content | None:
 
 
 def _claims(path: Path) -> list[dict[str, str]]:
-    """The claims in a file, each with a text for every key; none if it holds something else."""
+    """The claims in a file, with a text for every key; empty if the file holds something else."""
     try:
         found = json.loads(read_bytes(path))
     except (OSError, ValueError, RecursionError):
@@ -50,7 +50,7 @@ def _claims(path: Path) -> list[dict[str, str]]:
 
 
 def _margin(row: dict[str, Any]) -> str:
-    """By how many standard errors it is off its bound."""
+    """The distance from its bound in standard errors."""
     margin = row.get("margin")
     if row.get("exact") is True:
         return "exact"
@@ -58,7 +58,7 @@ def _margin(row: dict[str, Any]) -> str:
 
 
 def _figures(folder: Path) -> tuple[list[dict[str, str]], int]:
-    """Figures as images that are part of the page, as many as there is room for, and how many others there are."""
+    """Figures as embedded images, as many as there is room for, and the number of figures left out."""
     found, size, left_out = [], 0, 0
     for path in sorted(folder.glob("*.svg")) if folder.is_dir() else ():
         try:
@@ -69,7 +69,7 @@ def _figures(folder: Path) -> tuple[list[dict[str, str]], int]:
             left_out += 1
             continue
         size += len(content)
-        # An image runs no script, whatever is in it.
+        # An image runs no script, whatever it contains.
         source = f"data:image/svg+xml;base64,{base64.b64encode(content).decode()}"
         found.append({"name": path.stem.replace("_", " "), "source": source})
     return found, left_out

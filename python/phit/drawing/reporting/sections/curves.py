@@ -1,4 +1,4 @@
-"""Curves over the offered load, or over what else is swept: a panel for each pattern, with bands."""
+"""Curves over the offered load, or over another swept key: a panel for each pattern, with confidence bands."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -17,13 +17,13 @@ else:
     alt = lazily("altair")
 
 HEIGHT = 260
-"""Of a panel, in pixels."""
+"""Height of a panel in pixels."""
 
 MOST_PANELS = 24
-"""Of a quantity; of more the first ones."""
+"""Maximum number of panels of a quantity; the first ones are shown."""
 
 CHOSEN = "chosen == null || indexof(chosen, datum.series) >= 0"
-"""Which curves are not faded; the script sets `chosen`."""
+"""A test for curves that are not faded; the script sets `chosen`."""
 
 TITLES = {"latency_mean": "Latency", "accepted_load": "Throughput"}
 
@@ -69,7 +69,7 @@ def _build(source: Source) -> Content | None:
 
 
 def _with_points(rows: pl.DataFrame, numbered: pl.DataFrame) -> pl.DataFrame:
-    """With the numbers of the points that each row is the mean of, as one text."""
+    """The rows with the numbers of the points that each row averages, as one text."""
     keys = ["panel", "series", "x"]
     whose = numbered.group_by(keys, maintain_order=True).agg(pl.col("at").cast(pl.String).str.join(" ").alias("points"))
     return rows.join(whose, on=keys, how="left", maintain_order="left")

@@ -1,4 +1,4 @@
-"""How links are used: on the network as it is laid out, the busiest of them, and sums by class."""
+"""Use of links: on a picture of the network, the busiest links, and sums by class."""
 
 from typing import Any
 
@@ -12,16 +12,16 @@ from phit.drawing.reporting.source import Source, points_in, rows_of, spread
 from phit.drawing.reporting.templates import render
 
 BUDGET = 900_000
-"""Links that a page holds, over all points."""
+"""Maximum number of links on a page, over all points."""
 
 MOST_POINTS = 60
-"""Points that a page holds the links of."""
+"""Maximum number of points whose links are on a page."""
 
 FINEST = 250
-"""Steps of a utilisation of 1."""
+"""Steps between utilisation 0 and 1."""
 
 MOST_NETWORKS = 3
-"""Different networks."""
+"""Maximum number of different networks."""
 
 
 def _build(source: Source) -> Content | None:
@@ -30,7 +30,7 @@ def _build(source: Source) -> Content | None:
         return None
     there = points_in(table)
     longest = int(table.group_by("at").len()["len"].max() or 1)  # type: ignore[arg-type]
-    # The links of a network are themselves as much as those of some runs.
+    # The description of a network's links takes as much room as the links of some runs.
     most = max(1, min(MOST_POINTS, BUDGET // longest - 6))
     networks: dict[str, int] = {}
     made: list[dict[str, Any]] = []

@@ -1,4 +1,4 @@
-"""The first thing that one sees: what ran, on what, and what came out, in a few figures."""
+"""The overview: what ran, on which network, and the results in a few numbers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,18 +22,18 @@ from phit.drawing.reporting.templates import render
 from phit.store.quantities import HEADLINES, QUANTITIES, Quantity, reason_of
 
 LONGEST = 90
-"""Most characters of the description of a network."""
+"""Maximum number of characters of a network's description."""
 
 
 @dataclass(frozen=True)
 class Tile:
-    """A figure with what it is."""
+    """A number with its name."""
 
     name: str
     value: str
     unit: str = ""
     of: str = ""
-    """Of which point it is, or what else is to be said."""
+    """The point that it belongs to, or another remark."""
 
 
 def _build(source: Source) -> Content:
@@ -43,7 +43,7 @@ def _build(source: Source) -> Content:
 
 
 def _sentence(source: Source) -> str:
-    """What ran, in one line."""
+    """The experiment in one line."""
     scenario = next((s for s in source.scenarios if s), {})
     parts = []
     if any(key.startswith("topology") for key in source.varying):
@@ -64,7 +64,7 @@ def _enumerated(words: list[str], otherwise: str) -> str:
 
 
 def network(scenario: Document) -> str:
-    """A network in words: its kind, its numbers and how many endpoints it has."""
+    """A network in words: its kind, its parameters and its number of endpoints."""
     topology = scenario["topology"]
     small = {key: value for key, value in topology.items() if isinstance(value, int | float) or key == "kind"}
     small |= {k: v for k, v in topology.items() if isinstance(v, list) and v and all(isinstance(n, int) for n in v)}
@@ -84,9 +84,9 @@ def _of_a_run(source: Source) -> list[Tile]:
 
 
 def _tile(quantity: Quantity, row: Mapping[str, Any]) -> Tile:
-    """A number with its interval, or why there is none.
+    """A number with its interval, or the reason why there is none.
 
-    A time stands in the unit in which it reads best, where the length of a cycle is known; its cycles stand below.
+    If the length of a cycle is known, a time is shown in the most readable unit, with its cycles below.
     """
     value, cycle = row[quantity.name], row.get("cycle_seconds")
     half = row.get(quantity.interval) if quantity.interval else None

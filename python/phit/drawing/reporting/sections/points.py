@@ -1,4 +1,4 @@
-"""The table of all points, to sort and to filter; each opens its scenario and its distribution."""
+"""The table of all points, which can be sorted and filtered; each point opens its scenario and its distribution."""
 
 from typing import Any
 
@@ -14,13 +14,13 @@ from phit.drawing.short import readable_cell
 from phit.store.quantities import HEADLINES, find
 
 BINS = 48
-"""Of a distribution."""
+"""Number of bins of a distribution."""
 
 MOST_POINTS = 20_000
-"""Points of the table; of more the first ones."""
+"""Maximum number of points in the table; the first ones are shown."""
 
 LONGEST = 200
-"""Most characters of a value of a scenario."""
+"""Maximum number of characters of a value of a scenario."""
 
 
 def _build(source: Source) -> Content:
@@ -71,7 +71,7 @@ def _cells(points: pl.DataFrame, column: str) -> list[Any]:
 
 
 def _details(points: pl.DataFrame) -> dict[str, Any]:
-    """All headline quantities of each point, for the window that a point opens."""
+    """All headline quantities of each point, for the window that opens for a point."""
     shown = [q for q in HEADLINES if q.name in points.columns]
     return {
         "names": [[q.words, q.unit] for q in shown],
@@ -98,7 +98,7 @@ def _nested(flat: dict[str, Any]) -> dict[str, Any]:
 
 
 def _distributions(source: Source) -> dict[str, Any]:
-    """By number of the point: width of a bin in cycles, where the first begins, and the packets in each."""
+    """By number of the point: width of a bin in cycles, start of the first bin, and the packets in each."""
     table = source.table("histogram")
     if table is None:
         return {}
@@ -106,7 +106,7 @@ def _distributions(source: Source) -> dict[str, Any]:
 
 
 def binned(table: pl.DataFrame) -> dict[int, dict[str, Any]]:
-    """Each point's distribution in bins of equal width, without the longest of a thousand latencies."""
+    """Each point's distribution in bins of equal width, without the longest 0.1 % of latencies."""
     latency, packets = pl.col("latency").cast(pl.Int64), pl.col("packets").cast(pl.Int64)
     before = packets.cum_sum() - packets
     within = (

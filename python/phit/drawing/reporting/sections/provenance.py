@@ -1,4 +1,4 @@
-"""Where the results come from: versions, commands, machines, times, seeds; all that it takes to have them again."""
+"""The origin of the results: versions, commands, machines, times and seeds, everything that reproduces them."""
 
 import shlex
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from phit.drawing.reporting.source import Source
 from phit.drawing.reporting.templates import render
 
 MOST_STRETCHES = 50
-"""Stretches of work that are listed; of more the last ones."""
+"""Maximum number of periods of work that are listed; the last ones are shown."""
 
 
 def _build(source: Source) -> Content:

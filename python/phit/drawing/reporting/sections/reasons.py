@@ -1,4 +1,4 @@
-"""Why points are slow or saturated: what hints say of each, the same one once."""
+"""Why points are slow or saturated: the hints about each point, without duplicates."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from phit.drawing.reporting.source import Source
 from phit.drawing.reporting.templates import render
 
 MOST_EXAMPLES = 3
-"""Points that are named with a rule."""
+"""Maximum number of points that are named with a rule."""
 
 
 def _build(source: Source) -> Content | None:

@@ -1,4 +1,4 @@
-"""Where each curve saturates: the largest load that it sustains, and the most that it accepts."""
+"""The saturation of each curve: the largest load that it sustains, and the most that it accepts."""
 
 from phit.base.numbers import readable
 from phit.drawing.reporting.saturation import curves_of

@@ -1,4 +1,4 @@
-"""What was simulated: keys that all points share, and those by which they differ."""
+"""The scenario: keys that all points share, and keys that differ."""
 
 import json
 from typing import Any
@@ -10,17 +10,17 @@ from phit.drawing.reporting.source import Source
 from phit.drawing.reporting.templates import render
 
 LONGEST = 240
-"""Most characters of a value."""
+"""Maximum number of characters of a value."""
 
 MOST_VALUES = 16
-"""Of a key that differs."""
+"""Maximum number of values of a key that differs."""
 
 LARGEST = 60_000
-"""Most characters of the document that can be copied."""
+"""Maximum number of characters of the document that can be copied."""
 
 
 ABSENT = "–"
-"""In place of the value of a key that a point does not have."""
+"""Shown for a key that a point does not have."""
 
 
 def _build(source: Source) -> Content:
@@ -36,7 +36,7 @@ def _build(source: Source) -> Content:
             counts[_shown(value)] = counts.get(_shown(value), 0) + 1
     known = sum(bool(scenario) for scenario in source.scenarios)
     for counts in differing.values():
-        # A key of one mechanism is no key of others.
+        # A key of one mechanism does not exist for others.
         if lacking := known - sum(counts.values()):
             counts[ABSENT] = counts.get(ABSENT, 0) + lacking
     differing = {key: counts for key, counts in differing.items() if len(counts) > 1}
@@ -57,7 +57,7 @@ def document(manifest: Document) -> Document:
     """The experiment as it was read, to run it again."""
     found = dict(manifest.get("scenario", {}))
     for name in ("sweep", "plot"):
-        # A single run has a name there, and no more.
+        # The section of a single run has only a name.
         if manifest.get(name) and not (name == "sweep" and manifest[name].keys() <= {"name"}):
             found[name] = manifest[name]
     return found

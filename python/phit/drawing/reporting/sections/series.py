@@ -1,4 +1,4 @@
-"""Latency and throughput over time, with what happens to the network and to its traffic on the way."""
+"""Latency and throughput over time, with the events of the network and its traffic."""
 
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -15,13 +15,13 @@ from phit.drawing.reporting.source import Source, points_in, rows_of, spread
 from phit.drawing.reporting.templates import render
 
 TOGETHER = 8
-"""Most points that are drawn at once."""
+"""Maximum number of points that are drawn together."""
 
 MOST_POINTS = 40
-"""Points that can be chosen; of more some at equal distances."""
+"""Maximum number of points to choose from; they are taken at equal distances."""
 
 MOST_BINS = 240
-"""Of a point; more are brought together."""
+"""Maximum number of bins of a point; further bins are combined."""
 
 SHOWN = ("latency_mean", "accepted_load")
 
@@ -37,7 +37,7 @@ def _build(source: Source) -> Content | None:
     rows = rows_of(table, kept)
     together = len(kept) <= TOGETHER
     values = [value for at in kept for value in _bins(at, rows[at])]
-    # All points at once share one set of marks where it is the same.
+    # If all points have equal marks, they share one set.
     marks = [{"at": at, **asdict(mark)} for at in kept for mark in happenings(source.scenarios[at])]
     points: list[dict[str, Any]] = [
         {"at": at, "name": source.names[at], "colour": i % len(COLOURS)} for i, at in enumerate(kept)
@@ -60,7 +60,7 @@ def _build(source: Source) -> Content | None:
 
 
 def _bins(at: int, rows: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    """A point's bins, several as one where there are many: means of latency by packets, of throughput by bins."""
+    """A point's bins, combined if there are many: means of latency by packets, of throughput by bins."""
     several = -(-rows.height // MOST_BINS)
     rows = rows.sort("cycle").select("cycle", "packets", *SHOWN)
     if several > 1:

@@ -1,4 +1,4 @@
-"""Congestion over time: how full every port is, frame by frame, on the network as it is laid out."""
+"""Congestion over time: the occupancy of every port, frame by frame, on a picture of the network."""
 
 import math
 from typing import Any
@@ -13,16 +13,16 @@ from phit.drawing.reporting.templates import render
 from phit.drawing.timelapse import moments_of, port_frames
 
 BUDGET = 260_000
-"""Ports that hold anything, over all frames and points of a page."""
+"""Maximum number of occupied ports on a page, over all frames and points."""
 
 MOST_POINTS = 4
-"""Points that are shown."""
+"""Maximum number of points that are shown."""
 
 MOST_FRAMES = 240
-"""Of a point."""
+"""Maximum number of frames of a point."""
 
 LEVELS = 8
-"""Shades: each stands for twice the phits of the one before."""
+"""Shades: each stands for twice as many phits as the previous one."""
 
 
 def _build(source: Source) -> Content | None:
@@ -49,10 +49,10 @@ def _build(source: Source) -> Content | None:
 
 
 def _frames(rows: pl.DataFrame, budget: int) -> dict[str, Any]:
-    """A point's frames: how many ports each has, and of these the router, the port and the shade, one after another."""
+    """A point's frames: the number of ports in each, then the router, port and shade of each port in sequence."""
     capacity = int(rows["phits"].cast(pl.Int64).max() or 1)  # type: ignore[arg-type]
     cycles = moments_of(rows["cycle"])
-    # Frames at equal distances, as many as the page has room for.
+    # Frames at equal distances, as many as fit on the page.
     step = max(math.ceil(len(cycles) / MOST_FRAMES), math.ceil(rows.height / budget))
     cycles = cycles[::step]
     shown = rows.filter(pl.col("cycle").is_in(cycles))

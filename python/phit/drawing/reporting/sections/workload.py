@@ -1,4 +1,4 @@
-"""What the ranks of a workload did with their time, how long its phases took, and how its jobs fared."""
+"""Time use of the ranks of a workload, the durations of its phases, and the results of its jobs."""
 
 from typing import Any
 
@@ -13,19 +13,19 @@ from phit.drawing.tracks import PARTS
 from phit.store.quantities import TABLES
 
 MOST_POINTS = 6
-"""Points that are shown; of more some at equal distances."""
+"""Maximum number of points that are shown; they are taken at equal distances."""
 
 MOST_RANKS = 256
-"""Bars of a chart of ranks; of more ranks each bar is the mean of several."""
+"""Maximum number of bars in a chart of ranks. With more ranks, each bar is the mean of several."""
 
 MOST_PHASES = 20
-"""Phases in a table: those that take longest."""
+"""Maximum number of phases in a table: those with the longest times."""
 
 MOST_JOBS = 50
-"""Jobs in a table."""
+"""Maximum number of jobs in a table."""
 
 JOB_TIMES = ("latency_mean", "latency_p50", "latency_p99", "message_latency_mean", "message_latency_p99")
-"""Times of jobs that are shown, besides when they start and finish."""
+"""Times of jobs that are shown, besides their start and finish."""
 
 
 def _build(source: Source) -> Content | None:
@@ -67,7 +67,7 @@ def _by_point(table: pl.DataFrame | None, kept: list[int]) -> dict[int, pl.DataF
 
 
 def _of_ranks(ranks: pl.DataFrame, unit: TimeUnit) -> dict[str, Any]:
-    """What the times of all ranks come to: a bar for each, or for several that follow one another."""
+    """The times of all ranks: a bar for each rank, or for several consecutive ranks."""
     several = -(-ranks.height // MOST_RANKS)
     bars = (
         ranks.sort("rank")
@@ -114,7 +114,7 @@ def _of_ranks(ranks: pl.DataFrame, unit: TimeUnit) -> dict[str, Any]:
 
 
 def _phases(phases: pl.DataFrame | None, ranks: pl.DataFrame, unit: TimeUnit) -> dict[str, Any]:
-    """The phases of each job that take longest, in their order, with their times; and the number of all others."""
+    """The longest phases of each job, in their order, with their times; and the number of all other phases."""
     if phases is None:
         return {"phases": [], "more_phases": 0}
     time = pl.col("end") - pl.col("start")

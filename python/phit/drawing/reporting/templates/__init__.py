@@ -1,4 +1,4 @@
-"""The templates of the report: every text that is put into one is shown as it is, and means nothing to a browser."""
+"""The templates of the report. Every text put into a template is escaped, so a browser shows it literally."""
 
 from functools import cache
 from pathlib import Path
@@ -16,7 +16,7 @@ def _environment() -> jinja2.Environment:
         loader=jinja2.FileSystemLoader(Path(__file__).parent),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
-        # A Markup is a text, too, and one that is ready.
+        # A Markup is a string, too, but it is already escaped.
         finalize=lambda value: plain_lines(value) if type(value) is str else value,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -24,5 +24,5 @@ def _environment() -> jinja2.Environment:
 
 
 def render(template: str, **values: Any) -> Markup:
-    """A template of this folder with values in their places."""
+    """A template of this folder with values filled in."""
     return Markup(_environment().get_template(template).render(values))
