@@ -90,7 +90,7 @@ def _allocation_charts(table: pl.DataFrame, setting: Setting) -> Charts:
 
 
 def _over(curves: Curves, upper: str, load: float) -> Value:
-    """Latency of an allocation over that of sequential, as a difference from 1."""
+    """Latency of an allocation relative to sequential allocation, minus 1."""
     (ratio,) = curves.latency_ratios(upper, ADAPTIVE, [load])
     return ratio - 1
 
@@ -99,13 +99,13 @@ GREEDY_ABOVE = (0.4, 0.8)
 """By how much greedy_r(2) is above sequential at 0.95, by the rule of K10."""
 
 SAVED = {UNBOUNDED_LOAD: 0.30, HISTOGRAM_LOAD: 1 - 1 / 1.38}
-"""What adaptive routing saves of oblivious latency by the paper, by load: figure 2 (three stages) and figure 5."""
+"""Share of oblivious latency that adaptive routing saves in the paper, by load: figures 2 (three stages) and 5."""
 
 
 def _share_left(setting: Setting, load: float) -> float:
-    """The part of the wait for a random uplink that is left with the better of two, where the crossbar limits nothing.
+    """The share of the wait for a random uplink that remains with the better of two, if the crossbar limits nothing.
 
-    Sequential allocation leaves nothing of it: what it saves is that wait.
+    Sequential allocation saves the whole wait.
     """
     return sampled_wait(setting.half, load, 2) / random_wait(setting.half, load)
 
@@ -285,11 +285,11 @@ ARRIVALS = ((64, 1), (64, 8), (8, 1))
 """Radix and flits of a packet of the curves of figure 11."""
 
 FORM_WITHIN = 0.03
-"""What counts as the closed form: inputs from above take the packets of several sources, and are independent only
-nearly."""
+"""Tolerance for agreement with the closed form: inputs from above take packets of several sources, and are only nearly
+independent."""
 
 ALIKE_WITHIN = 0.1
-"""What counts as alike: 10 % of the axis. The closed forms themselves are up to 0.058 apart."""
+"""Tolerance for equal curves: 10 % of the axis. The closed forms themselves differ by up to 0.058."""
 
 
 @study.figure(
@@ -325,13 +325,13 @@ def _arrival_table(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
     if "index" not in done.probes.columns:
         return pl.DataFrame()
     keys = ["radix", "flits", "load"]
-    # Those of the first level have links from endpoints, too: they have as many ports as the radix says.
+    # Routers of the first level also have links from endpoints, so they have as many ports as the radix.
     found = labels.join(done.probes, on="point", how="inner").filter(pl.col("index") == pl.col("radix"))
     if found.is_empty():
         return pl.DataFrame()
     of_points = labels.join(done.points.select("point", "cpu_seconds"), on="point", maintain_order="left")
     cpu = of_points.group_by(keys).agg(pl.col("cpu_seconds").sum(), pl.len().alias("seeds"), of_runs)
-    # What comes in one cycle says next to nothing of the next but one: looks are as good as independent.
+    # Arrivals in one cycle tell almost nothing about the cycle after the next, so observations are nearly independent.
     error = pl.col("mean").std() / pl.len().sqrt()
     several, arrived = (
         found.filter(pl.col("quantity") == quantity).group_by(keys).agg(pl.col("mean").mean(), half=Z * error)
@@ -406,7 +406,7 @@ def probability(evidence: Evidence) -> Judgement:
 
 
 SAMPLED = {"sequential_r(2)": "sequential_r(n)", "greedy_r(2)": "greedy_r(n)"}
-"""What figure 12 calls the allocations whose number of samples it varies."""
+"""Names in figure 12 of the allocations whose number of samples it varies."""
 
 
 @study.figure(
@@ -420,7 +420,7 @@ def samples(setting: Setting, seeds: int | None) -> list[Case]:
     found = runs(setting, seeds, [ADAPTIVE], [HISTOGRAM_LOAD], {"samples": setting.half})
     for algorithm, name in SAMPLED.items():
         for n in setting.samples:
-            # What the second sample gains is a difference of a few percent.
+            # The second sample gains only a few percent.
             own = setting.close_seeds if n <= 2 else None
             cases = runs(setting, seeds, [algorithm], [HISTOGRAM_LOAD], {"samples": n}, own=own, samples=n)
             found += [Case({**case.labels, "mechanism": name}, case.scenario) for case in cases]
@@ -441,11 +441,11 @@ def _sample_charts(table: pl.DataFrame, setting: Setting) -> Charts:
 
 
 GREEDY_SAVES = (0.05, 0.15)
-"""What the second sample saves greedy_r, by the rule of K16."""
+"""Share of latency that the second sample saves greedy_r, by the rule of K16."""
 
 
 def second_sample_saves(evidence: Evidence) -> Fact | None:
-    """What the second sample saves greedy_r at 0.9, by what the paper's figure 5 says of the waits for uplinks."""
+    """The saving of greedy_r's second sample at 0.9 that follows from the paper's figure 5."""
     saved = (1 - _share_left(evidence.setting, HISTOGRAM_LOAD)) * SAVED[HISTOGRAM_LOAD]
     if saved <= GREEDY_SAVES[1]:
         return None
@@ -459,7 +459,7 @@ def second_sample_saves(evidence: Evidence) -> Fact | None:
 
 
 def _more_samples(evidence: Evidence, greedy_saves: tuple[float, float]) -> Judgement:
-    """What a second sample and all further ones gain, with the bounds of what the second gains greedy_r."""
+    """The gains of a second sample and of further ones; `greedy_saves` bounds the second one's gain for greedy_r."""
     curves = evidence.curves("12")
 
     def latency(name: str, n: int) -> Value:
@@ -506,10 +506,11 @@ def _of_one_seed(evidence: Evidence) -> Judgement:
     ),
 )
 def more_samples(evidence: Evidence) -> Judgement:
-    """What a second sample and all further ones gain.
+    """The gains of a second sample and of further ones.
 
-    n from 1 to 2 lowers greedy_r by 5 to 15 % and sequential_r by over 20 %, by the seeds of the setting; n from 2 to
-    the most gains sequential_r under 10 %; greedy_r with the most samples is worse than with 2, or saturated.
+    n from 1 to 2 lowers latency of greedy_r by 5 to 15 % and of sequential_r by over 20 %, with the setting's seeds. n
+    from 2 to the largest gains sequential_r under 10 %. greedy_r with the most samples is worse than with 2, or
+    saturated.
     """
     rows = evidence.table("12")
     rows = rows.filter(pl.col("mechanism") != ADAPTIVE, pl.col("samples") <= 2)

@@ -8,8 +8,8 @@ import numpy as np
 def oblivious(leaves: int, middles: int, faults: Iterable[tuple[int, int]], *, around: str) -> float:
     """The load per endpoint at which the first link is full if the middle stage is drawn at random.
 
-    `around` is what a draw does that does not lead to the destination: "uniform" draws among the others, "next" takes
-    the next one that does.
+    `around` is the rule if a drawn link does not lead to the destination: "uniform" draws among the other links, "next"
+    takes the next one that does.
     """
     dead = frozenset(faults)
     load = np.zeros((2, leaves, middles))

@@ -1,9 +1,9 @@
-"""What the allocations cost: comparators and storage of one router (section 5).
+"""The cost of the allocations: comparators and storage of one router (section 5).
 
-A comparator decides between two outputs: it compares what is known of the fill of their buffers, `precision` bits, and
-whether they are available, one bit. An input that chooses among n outputs needs n - 1 of them. Allocations that take
-account of one another's decisions stand in one place and decide for one input after the other; the others are
-duplicated at every input.
+A comparator decides between two outputs. It compares the known fill of their buffers (`precision` bits) and their
+availability (one bit). An input that chooses among n outputs needs n - 1 of them. Allocations that take account of one
+another's decisions stand in one place and decide for one input after the other; the others are duplicated at every
+input.
 """
 
 import math

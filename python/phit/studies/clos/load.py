@@ -44,7 +44,7 @@ else:
     alt = lazily("altair")
 
 CLOSE = 0.95
-"""Offered load close to saturation, that of figure 2."""
+"""Offered load close to saturation, as in figure 2."""
 
 
 @study.figure(
@@ -358,8 +358,8 @@ def snapshots(setting: Setting, seeds: int | None) -> list[Case]:
 def _snapshot_table(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
     """By middle-stage router, flits in its fullest buffer: at the end, on average and at most.
 
-    These are of the first seed. `all_mean` is the mean over all buffers of the middle stage; `fullest` and `most` are
-    means over seeds of what the fullest buffers of a run hold, on average and at most.
+    These are of the first seed. `all_mean` is the mean over all buffers of the middle stage. `fullest` and `most`
+    describe the fullest buffers of a run: their mean and their maximum, averaged over seeds.
     """
     found = labels.join(done.probes, on="point", how="inner") if "probe" in done.probes.columns else None
     if found is None or found.is_empty():
@@ -374,7 +374,7 @@ def _snapshot_table(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
         pl.len().alias("seeds"),
         pl.col("fullest").mean().cast(pl.Float64),
         pl.col("fullest").std().cast(pl.Float64).alias("fullest_half"),
-        # That some buffer has been full, or none above a number, is seen or not: no mean, and no error.
+        # Whether some buffer was full, or none above a number, is an observation without a mean or an error.
         pl.col("most").max().cast(pl.Float64),
         pl.lit(0.0).alias("most_half"),
         of_runs,

@@ -28,12 +28,12 @@ else:
 
 
 class Evidence(AnyEvidence[Setting]):
-    """What the rules of the claims look at."""
+    """The evidence for the rules of the claims."""
 
     def saturation_load(self, figure: str, **where: Any) -> Value:
         """The highest offered load of a curve below its first saturated one.
 
-        Its error is that of a value that may lie anywhere between the two.
+        The error covers the range between the two loads.
         """
         curves = self.curves(figure)
         calm = 0.0
@@ -66,12 +66,12 @@ ALGORITHMS: Mapping[str, Document] = {
     "sequential_r(2)": {"allocation": "sequential_r", "samples": 2},
     "greedy_r(2)": {"allocation": "greedy_r", "samples": 2},
 }
-"""What `[routing]` says besides the kind, by the paper's names."""
+"""Keys of `[routing]` besides the kind, by the paper's names."""
 
 OBLIVIOUS = "oblivious"
 ADAPTIVE = "sequential"
 COMPARED = (OBLIVIOUS, ADAPTIVE)
-"""What section 3 compares: ideal adaptive routing is the sequential allocation."""
+"""The mechanisms that section 3 compares: ideal adaptive routing is the sequential allocation."""
 
 FULL = 0.98
 """Offered load at which section 3 compares throughputs."""
@@ -80,8 +80,8 @@ FULL = 0.98
 def router(buffer: int | str, flits: int) -> Document:
     """An input-queued router of one cycle and one channel, whose crossbar does not limit the network (section 3.2).
 
-    Whole packets are switched where buffers hold any number of them, so that an output takes several at once; of the
-    long packets not two fit into 16 entries: these are switched flit by flit.
+    If buffers hold any number of packets, whole packets are switched, so that an output takes several at once. Two long
+    packets do not fit into 16 entries, so they are switched flit by flit.
     """
     whole = flits == 1 or buffer == INFINITE
     return {
@@ -106,7 +106,7 @@ def topology(endpoints: int, radix: int) -> Document:
 
 
 def network(setting: Setting) -> Document:
-    """What most runs share."""
+    """The part of the scenarios that most runs share."""
     return {"topology": topology(setting.endpoints, setting.radix)}
 
 
@@ -210,9 +210,9 @@ def runs(
     own: int | None = None,
     **options: Any,
 ) -> list[Case]:
-    """The runs of a curve for each reading and allocation, with further labels; `options` are those of `scenario`.
+    """The runs of a curve for each reading and allocation, with further labels.
 
-    Of `own` seeds, if these are not as many as the setting's.
+    `options` are options of `scenario`. `own` is the number of seeds, by default the setting's.
     """
     return [
         Case(
@@ -227,7 +227,7 @@ def runs(
 
 
 def by_reading(draw: Draw[Setting]) -> Draw[Setting]:
-    """What draws a figure, once for each reading: the names of the charts of those after the first say so."""
+    """Draws a figure once for each reading; the names of charts after the first name their reading."""
 
     @wraps(draw)
     def drawn(table: pl.DataFrame, setting: Setting) -> Charts:
@@ -258,7 +258,7 @@ def faulty(setting: Setting) -> dict[str, Any]:
 
 
 def most(network: Document) -> float:
-    """What no routing of wc-UR can exceed on a network, in phits/(endpoint·cycle)."""
+    """The load that no routing of wc-UR can exceed on a network, in phits/(endpoint·cycle)."""
     return float(bound_of(network, WORST, minimal=False).load)
 
 
@@ -277,8 +277,10 @@ def bounds(setting: Setting) -> dict[str, float]:
 
 
 BEYOND = 20
-"""Times the latency of an empty network with three stages from which on a run counts as saturated: with half of the
-routers congested and the others not, the accepted load alone tells too little."""
+"""Multiple of the zero-load latency of three stages from which a run counts as saturated.
+
+If half of the routers are congested and the others are not, the accepted load tells too little.
+"""
 
 EMPTY = 4
 """Cycles of a packet through three stages, without those that its flits take."""
@@ -303,7 +305,7 @@ ACCEPTED = f"Accepted load ({UNIT})"
 NAMES = (OBLIVIOUS, ADAPTIVE, "sequential_r(2)", "greedy_r(2)", "greedy")
 
 LOOK = Look.of(NAMES)
-"""The same colour and mark for an allocation in every figure."""
+"""Each allocation has one colour and mark in all figures."""
 
 
 def note(of: Setting) -> str:
@@ -317,7 +319,7 @@ def faulty_note(of: Setting) -> str:
 
 
 def notes(table: pl.DataFrame, network: str, *more: str) -> list[str]:
-    """The lines below a chart: the first says what the network, the seeds and the bands are."""
+    """The lines below a chart: the first describes the network, the seeds and the bands."""
     return [f"{network}; {seeds_note(table)}{_precision(table)}", *more, reading_note(table)]
 
 
@@ -349,7 +351,7 @@ def describe(of: Setting) -> str:
 
 
 def options(of: Setting) -> str:
-    """What is run, in Markdown."""
+    """The runs in Markdown."""
     limits = bounds(of)
     precise = f"{100 * HALF_WIDTH:g} % with {100 * CONFIDENCE:g} % confidence"
     router = (

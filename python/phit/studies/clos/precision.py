@@ -1,4 +1,4 @@
-"""What routing knows of buffers, and when: figures 14 to 16, claims K17 to K20 (section 5)."""
+"""Precision and age of routing's knowledge of buffers: figures 14 to 16, claims K17 to K20 (section 5)."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -38,8 +38,10 @@ else:
     alt = lazily("altair")
 
 CARRIED = 0.99
-"""A load is carried if this share of it is accepted: where more is left behind, latencies grow as long as a run lasts,
-though it may end before they are beyond those of saturation."""
+"""A load is carried if this share of it is accepted.
+
+With a smaller share, latencies grow as long as a run lasts, even if it ends before they reach those of saturation.
+"""
 
 
 @study.figure(
@@ -63,7 +65,7 @@ def precisions(setting: Setting, seeds: int | None) -> list[Case]:
 
 
 def _settled(setting: Setting, flits: int, load: float) -> Document:
-    """What runs with long packets near saturation have in `[measure]`."""
+    """The `[measure]` section of runs with long packets near saturation."""
     if flits < LONG or load < NEAR:
         return {}
     return {"warmup": setting.near_warmup, "cycles": setting.near_cycles, "until": {"max_cycles": setting.near_cycles}}
@@ -201,14 +203,14 @@ def _precision_fault_charts(table: pl.DataFrame, setting: Setting) -> Charts:
 
 
 GAIN = 1.10
-"""What adaptive routing gains in throughput with 16 entries and no faults, by the paper (K4)."""
+"""Gain in throughput of adaptive routing with 16 entries and no faults, in the paper (K4)."""
 
 LOST = 0.10
-"""What 0 bits lose at least, by the rule of K19."""
+"""Smallest loss with 0 bits, by the rule of K19."""
 
 
 def ignorance_is_cheap(evidence: Evidence) -> Fact | None:
-    """What routing can lose that knows nothing of buffers: more than with 0 bits, which tell whether they are full."""
+    """The loss of routing without any knowledge of buffers, which exceeds that with 0 bits: they tell full buffers."""
     most = bounds(evidence.setting)
     links = most["uniform"] / most["adaptive"]
     lost = 1 - links / GAIN

@@ -45,8 +45,8 @@ class Setting:
     endpoints."""
     seeds: int
     close_seeds: int
-    """Of the runs that decide by a few percent, or by what has no interval of its own: figures 5, 6 and 16, and one and
-    two samples in figure 12."""
+    """Seeds of runs that decide by a few percent, or by values without an interval of their own: figures 5, 6 and 16,
+    and one and two samples in figure 12."""
     loads: Loads
     """Offered loads of the latency curves."""
     few: Loads
@@ -195,7 +195,7 @@ _PAPER: dict[str, Any] = {
 
 
 def setting(scale: Scale) -> Setting:
-    """What a scale stands for."""
+    """The setting of a scale."""
     return Setting(**{Scale.SMOKE: _SMOKE, Scale.SMALL: _SMALL, Scale.PAPER: _PAPER}[scale])
 
 

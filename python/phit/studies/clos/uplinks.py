@@ -1,12 +1,12 @@
 """The links upwards of one router alone: how long packets wait for them by the number of outputs that a head samples.
 
-A router whose crossbar does not limit is its outputs' queues. In every cycle each input has a packet with the
-probability of the load; the packet goes to the emptiest of `samples` outputs, drawn with replacement, by what stood in
-their queues when the cycle began, whatever the others do (`greedy_r`); then every queue sends one packet.
+A router whose crossbar does not limit is its outputs' queues. In every cycle, each input has a packet with the
+probability of the load. The packet goes to the emptiest of `samples` outputs, drawn with replacement. Occupancies are
+those at the beginning of the cycle, whatever other inputs choose (`greedy_r`). Then every queue sends one packet.
 
-With one sample (oblivious routing) the mean wait is that of a queue with binomial arrivals (Karol, Hluchyj and Morgan,
-1987). Sequential allocation, with as many outputs as inputs, gives each packet of a cycle another output: there is no
-wait.
+With one sample (oblivious routing), the mean wait equals that in a queue with binomial arrivals (Karol, Hluchyj and
+Morgan, 1987). Sequential allocation, with as many outputs as inputs, gives each packet of a cycle another output: there
+is no wait.
 """
 
 from functools import cache
@@ -21,7 +21,7 @@ def random_wait(outputs: int, load: float) -> float:
 
 @cache
 def sampled_wait(outputs: int, load: float, samples: int, *, routers: int = 128, cycles: int = 400) -> float:
-    """Mean cycles that a packet waits for the emptiest of some outputs, from a simulation of so many routers."""
+    """Mean cycles that a packet waits for the emptiest of some outputs, from a simulation of several routers."""
     rng = np.random.default_rng(1)
     queued = np.zeros((routers, outputs), dtype=np.int64)
     rows = np.arange(routers)[:, None]

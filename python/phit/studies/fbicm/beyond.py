@@ -98,7 +98,7 @@ def _during(table: pl.DataFrame, setting: Setting, name: str, case: str) -> Valu
 
 @adaptive.text
 def _text(table: pl.DataFrame, setting: Setting) -> str:
-    """Means with intervals, and what they say in a sentence."""
+    """Means with intervals, and a sentence about them."""
     found = {
         name: {case: _during(table, setting, name, case) for case in (HOT, CONFLICTS)}
         for name in VARIANTS

@@ -20,10 +20,10 @@ from phit.studies.kit.plan import Case, Done, seeds_of
 from phit.studies.kit.uncertain import Source, Value, Z, error, nominal, over_seeds
 
 COMPRESSIONS = (20, 40)
-"""Of the I/O trace in figure 5.4."""
+"""Compressions of the I/O trace in figure 5.4."""
 
 HIGHER = (80,)
-"""Beyond the report's: the same time holds more messages."""
+"""Compressions beyond the report's: more messages in the same time."""
 
 
 @cache
@@ -47,7 +47,7 @@ def input_output(setting: Setting, seeds: int | None) -> list[Case]:
 
 
 def _runs(setting: Setting, seeds: int | None, compressions: Sequence[int]) -> list[Case]:
-    """Every scheme under traces compressed so many times; each seed has a trace of its own."""
+    """Every scheme under traces with these compressions; each seed has a trace of its own."""
     net = setting.networks[0]
     found = []
     for compression in compressions:
@@ -82,7 +82,7 @@ def _input_output_charts(table: pl.DataFrame, setting: Setting) -> Charts:
 
 
 def each_run(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
-    """One row for each run: the mean latency of its packets in microseconds, and what was accepted."""
+    """One row for each run: the mean latency of its packets in microseconds, and the accepted load."""
     found = tables.runs(labels, done)
     if found.is_empty():
         return pl.DataFrame()
@@ -92,7 +92,7 @@ def each_run(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
 
 
 MEASURES = ("latency_us", "accepted_load")
-"""What runs are compared by."""
+"""Measures by which runs are compared."""
 
 
 @study.figure(
@@ -103,7 +103,7 @@ MEASURES = ("latency_us", "accepted_load")
     table=each_run,
 )
 def whole_runs(setting: Setting, seeds: int | None) -> list[Case]:
-    """The runs of figure 5.4 as wholes, and those of higher compressions."""
+    """The runs of figure 5.4 as wholes, and runs of higher compressions."""
     return _runs(setting, seeds, (*COMPRESSIONS, *HIGHER))
 
 
@@ -115,7 +115,7 @@ def _runs_of(table: pl.DataFrame, scheme: str, compression: int) -> pl.DataFrame
 
 
 def _ratio(table: pl.DataFrame, scheme: str, other: str, compression: int, column: str) -> Value:
-    """What FBICM, say, has over another scheme, seed by seed: both have the same traces."""
+    """The ratio of one scheme to another, seed by seed: both have the same traces."""
     both = _runs_of(table, scheme, compression).join(_runs_of(table, other, compression), on="seed", suffix="_other")
     runs = tuple(sorted([*both["point"], *both["point_other"]])) if "point" in both.columns else ()
     name = f"figure bursts, {scheme} over {other}, compressed {compression} times"

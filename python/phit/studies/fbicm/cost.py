@@ -1,4 +1,4 @@
-"""What the schemes cost in the memory of a port (table 5.3), and what FBICM's versions send (sections 4.2, 4.3)."""
+"""The memory of a port for each scheme (table 5.3), and the notifications of FBICM's versions (sections 4.2, 4.3)."""
 
 import math
 from dataclasses import asdict, dataclass
@@ -30,17 +30,17 @@ else:
     alt = lazily("altair")
 
 LINE_BYTES = 6
-"""Of a CAM line without its list: 4 of the timer, 2 of all other fields."""
+"""Bytes of a CAM line without its list: 4 for the timer, 2 for all other fields."""
 
 DESTINATION_BYTES = 2
-"""Of a destination in a line's list."""
+"""Bytes of a destination in a line's list."""
 
 TABLE_5_3 = {"FBICM first": {64: 1072, 256: 4144, 1024: 16432}, "FBICM": {64: 176, 256: 176, 1024: 176}}
 """Bytes of a CAM, by version and number of endpoints."""
 
 
 def cam_bytes(lines: int, destinations: int) -> int:
-    """Bytes of a CAM whose lines hold so many destinations."""
+    """Bytes of a CAM whose lines hold `destinations` destinations."""
     return lines * (LINE_BYTES + DESTINATION_BYTES * destinations)
 
 
@@ -52,7 +52,7 @@ class Row:
     first: int
     """Bytes of a CAM in the first version."""
     new: int
-    """The same in the new version."""
+    """Bytes of a CAM in the new version."""
     voqnet: int
     """Bytes of a port's packet memory with VOQnet; all others have 8,192."""
 
@@ -84,7 +84,7 @@ class Memories:
 
 @study.cost_model
 def of_scenario(document: Document | None) -> Memories:
-    """The memories of a scenario's queueing and network, or those of table 5.3."""
+    """The memories for a scenario's queueing and network, or for table 5.3."""
     queueing = FBICM
     sizes = tuple(TABLE_5_3["FBICM"])
     if document is not None:
@@ -124,8 +124,8 @@ COUNTED = (
 def counts(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
     """One row per run: what FBICM has counted.
 
-    `bits` are those of all notifications, `lifetime` is that of a line in cycles, `cam_share` the share of the time in
-    which a CAM is on.
+    `bits` counts the bits of all notifications. `lifetime` is the lifetime of a line in cycles. `cam_share` is the
+    share of time in which a CAM is on.
     """
     found = tables.runs(labels, done)
     if found.is_empty():
@@ -153,7 +153,7 @@ LOW_LOAD = 0.1
     table=counts,
 )
 def memories(setting: Setting, seeds: int | None) -> list[Case]:  # noqa: ARG001
-    """Table 5.3: the memories of networks as they are simulated; of one small network at the smallest scale."""
+    """Table 5.3: the memories of the simulated networks; at the smallest scale, of one small network."""
     levels = (2,) if setting.scale is Scale.SMOKE else (3, 4, 5)
     return [
         Case(
@@ -221,7 +221,7 @@ def versions(setting: Setting, seeds: int | None) -> list[Case]:
 
 @versions.draw
 def _version_charts(table: pl.DataFrame, setting: Setting) -> Charts:
-    """What the versions send in a run, by kind of notification."""
+    """The notifications that the versions send in a run, by kind."""
     hot = table.filter(pl.col("case").is_in(list(HOT)))
     means = hot.group_by("mechanism", "case", maintain_order=True).agg(pl.col(f"{kind}_bits").mean() for kind in KINDS)
     long = means.unpivot(index=["mechanism", "case"], variable_name="kind", value_name="bits").with_columns(

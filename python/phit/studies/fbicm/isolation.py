@@ -38,7 +38,7 @@ SWITCH = 64
 """Ports of the switch of claim F11."""
 
 HOL_LIMIT = 2 - 2**0.5
-"""What one queue per input leaves of a large switch (Karol, Hluchyj and Morgan, 1987)."""
+"""Throughput limit of a large switch with one queue per input (Karol, Hluchyj and Morgan, 1987)."""
 
 
 @study.figure(

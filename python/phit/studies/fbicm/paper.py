@@ -19,7 +19,7 @@ from phit.studies.kit.study import Paper, Study
 from phit.studies.kit.uncertain import Value, nominal
 
 Evidence = AnyEvidence[Setting]
-"""What the rules of the claims look at."""
+"""The evidence for the rules of the claims."""
 
 MEMORY = 8192
 """Bytes of an input port's memory."""
@@ -36,8 +36,8 @@ ADMITTANCE = 8192
 THRESHOLDS = {"detection": 512, "stop": 256, "go": 128}
 """Bytes in a queue at which FBICM acts; the report leaves them open.
 
-Of the scan in the figure `thresholds` these lose least against VOQnet on both cases: early stops isolate better, but
-cost throughput where congestion is short.
+In the scan of the figure `thresholds`, these values lose least against VOQnet in both cases. Early stops isolate
+better, but cost throughput if congestion is short.
 """
 
 FBICM: Document = {"kind": "fbicm", "version": "new", "cfqs": 8, "destinations": 8, **THRESHOLDS}
@@ -53,7 +53,7 @@ QUEUEING: dict[str, Document] = {
 """`[queueing]` of each scheme."""
 
 SCHEMES = ("1Q", "DBBM", "VOQsw", "VOQnet", "FBICM")
-"""Those of the report's figures."""
+"""The schemes of the report's figures."""
 
 VERSIONS = ("FBICM", "FBICM first")
 """The new version of chapter 4 and the first one, of chapter 3."""
@@ -85,7 +85,7 @@ def router(scheme: str, endpoints: int, vcs: Document | None = None) -> Document
 
 
 def network(of: Setting) -> Document:
-    """What all runs share, but for the size of the network."""
+    """The part of the scenarios that all runs share, except the size of the network."""
     return {"topology": topology(of.networks[0])}
 
 
@@ -113,7 +113,7 @@ def steady(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
 
 
 LOOK = Look.of(("VOQnet", "FBICM", "VOQsw", "DBBM", "1Q", "FBICM first"))
-"""The same colour and mark for a scheme in every figure."""
+"""Each scheme has one colour and mark in all figures."""
 
 ACCEPTED = "Throughput (share of the links)"
 
@@ -146,7 +146,7 @@ def describe(of: Setting) -> str:
 
 
 def options(of: Setting) -> str:
-    """What is run, in Markdown."""
+    """The runs in Markdown."""
     begin, end = of.window
     ends = ", ".join(f"{net.end / US:g} µs in {net.name}" for net in of.networks)
     rows = [[name, toml_line(queueing)] for name, queueing in QUEUEING.items()]

@@ -50,7 +50,7 @@ class Setting:
     bin: int
     """Cycles of a bin of the figures over time."""
     scan_hot: tuple[int, int]
-    """The same for the scan of thresholds."""
+    """Cycles in which the hot spot of the threshold scan begins and ends."""
     scan_end: int
     scan: tuple[int, ...]
     """Thresholds in phits, for detection and for Stop."""
@@ -132,7 +132,7 @@ _SMOKE: dict[str, Any] = {
 
 
 def setting(scale: Scale) -> Setting:
-    """What a scale stands for."""
+    """The setting of a scale."""
     match scale:
         case Scale.SMOKE:
             return Setting(scale, (Network("#0", 4, 2, 9, 70 * US),), **_SMOKE)

@@ -61,9 +61,9 @@ def single(network: Network, hot: tuple[int, int]) -> Document:
 def multiple(network: Network, hot: tuple[int, int]) -> Document:
     """Cases #3 and #6: destinations behind one link.
 
-    In a tree with balanced tables a link downwards has one destination behind it, so that only links upwards can be
-    congested by several: here the first one of some leaf switches, three of whose four endpoints send to all
-    destinations behind it.
+    In a tree with balanced tables, a downward link has one destination behind it. So only upward links can be congested
+    by several destinations. Here these are the first upward links of some leaf switches: three of the four endpoints of
+    each switch send to all destinations behind its link.
     """
     return spot(crowded_sources(network), shared_destinations(network), hot)
 

@@ -1,12 +1,12 @@
 """OutFlank routing on tori (F. Versaci, ICPADS 2013).
 
-`paper` holds its networks and its two readings, `setting` what is run at which scale. The figures, each with its runs,
-its drawing, its text and the claims about it:
+`paper` holds the networks and two readings, and `setting` the scales. The figures, each with its runs, its drawing, its
+text and the claims about it:
 
-* `tables`: tables 2 and 3, what is sustained and how many packets are derouted
+* `tables`: tables 2 and 3, sustained loads and shares of derouted packets
 * `load`: figures 4 and 5, lifetimes and derouted packets over the load
-* `long`: steady states and long runs, what is sustained for good
-* `choices`: answers and credits, the author's rules and those of the text
+* `long`: steady states and long runs, loads that are sustained without limit
+* `choices`: answers and credits, rules of the author and rules of the text
 * `beyond`: other parameters, other networks, recorded traffic
 """
 

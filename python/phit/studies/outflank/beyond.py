@@ -1,4 +1,4 @@
-"""What the paper does not show: other parameters, other networks, recorded traffic."""
+"""Beyond the paper: other parameters, other networks and recorded traffic."""
 
 from functools import cache
 from itertools import product
@@ -51,7 +51,7 @@ VARIANTS: dict[str, Document] = {
     "Delta d/4": {"delta_share": 0.25},
     "Delta d/2": {"delta_share": 0.5},
 }
-"""Other parameters of OFR; those of the paper are eta 2 and Delta 2."""
+"""Other parameters of OFR; the paper has eta 2 and Delta 2."""
 
 SENSITIVITY_LOADS = (0.4, 0.7)
 """Well below gamma* of OFR under uniform traffic at k = 8, and at it."""
@@ -83,7 +83,7 @@ NETWORKS: dict[str, Document] = {
     "torus 4 x 4 x 4 x 4 x 2": {"kind": "torus", "dims": [4, 4, 4, 4, 2]},
     "torus 4 x 4 x 4 x 2 x 3 x 2": {"kind": "torus", "dims": [4, 4, 4, 2, 3, 2]},
 }
-"""Those of five and six dimensions have the shapes of BlueGene/Q's and the K computer's."""
+"""Networks beyond the paper. The tori of five and six dimensions have the shapes of BlueGene/Q and the K computer."""
 
 MESH = NETWORKS["mesh 8 x 8 x 8"]
 
@@ -187,10 +187,13 @@ def mesh(setting: Setting, seeds: int | None) -> list[Case]:
 
 
 COMPRESSIONS = (40, 80, 160)
-"""By so much the times of the trace are divided, which raises the load."""
+"""Factors by which the times of the trace are divided, which raises the load."""
 
 TRACE_SECONDS = 0.04
-"""Of the trace at the highest compression; at a lower one so much less of it is sent, in the same time."""
+"""Seconds of the trace at the highest compression.
+
+At a lower compression, proportionally less of it is sent in the same time.
+"""
 
 
 @cache

@@ -1,4 +1,4 @@
-"""What the author's choices do that the paper does not mention: answers instead of credits, and rules of his own."""
+"""Effects of the author's choices that the paper omits: answers instead of credits, and rules of his own."""
 
 from collections.abc import Sequence
 from itertools import product
@@ -90,8 +90,8 @@ def _single_packets(setting: Setting, pattern: str, routing: str, gamma: float, 
 def acceptance(setting: Setting, seeds: int | None) -> list[Case]:
     """Answers beside credits, all else the same.
 
-    Single packets at random times take the place of messages, whose packets leave their endpoint one answer after
-    another in the packet-level node, and without a break in the input-queued router.
+    Single packets at random times replace messages. Packets of a message leave their endpoint after each answer in the
+    packet-level node, but without a break in the input-queued router.
     """
     found = []
     for pattern, loads in ACCEPTANCE_LOADS.items():
@@ -128,7 +128,7 @@ CREDITED_PATTERNS = (BUTTERFLY, "Uniform", "Bit-Reverse")
     table=lifetimes,
 )
 def credited(setting: Setting, seeds: int | None) -> list[Case]:
-    """The author's runs around the paper's gamma*, and the same with credits."""
+    """The author's runs around the paper's gamma*, with answers and with credits."""
     k = setting.sides[0]
     found = []
     for pattern, routing in product(CREDITED_PATTERNS, NAMES):

@@ -1,6 +1,6 @@
-"""What is sustained for good: steady states of the paper's reading, and long runs of the author's node.
+"""Loads that are sustained without limit: steady states of the paper's reading, and long runs of the author's node.
 
-gamma* is read from what is delivered, not from lifetimes as in table 2.
+gamma* is read from delivered load, not from lifetimes as in table 2.
 """
 
 from collections.abc import Mapping
@@ -100,7 +100,7 @@ def steady_states(setting: Setting, seeds: int | None) -> list[Case]:
 @steady_states.draw
 def _steady_charts(table: pl.DataFrame, setting: Setting) -> Charts:
     """Delivered over offered load, a panel for each pattern that was run."""
-    # What is delivered of a load has no interval of its own: messages are sent at regular times.
+    # The delivered load has no interval of its own, because messages are sent at regular times.
     shown = table.with_columns(accepted_half=pl.lit(None, pl.Float64))
     domain = loads_of(table)
     panels = [
@@ -123,7 +123,7 @@ def _outcome(loads: Mapping[tuple[str, str], float], other: str) -> str:
 
 
 def _against_the_claims(curves: Lifetimes, k: int) -> str:
-    """What becomes of claims O1 to O3 at one size if gamma* is read from what is delivered."""
+    """The outcome of claims O1 to O3 at one size if gamma* is read from delivered load."""
     cells = list(product(PATTERNS, NAMES))
     try:
         found = {(pattern, name): _by_delivery(curves, pattern, name, k) for pattern, name in cells}
@@ -166,7 +166,7 @@ LONG_LOADS = {8: (0.65, 0.85), 16: (0.95, 1.2)}
     table=lifetimes,
 )
 def long_runs(setting: Setting, seeds: int | None) -> list[Case]:
-    """The author's node in steady states: whether a load is sustained, not only survived for so many messages."""
+    """The author's node in steady states, which show whether a load is sustained for any number of messages."""
     found = []
     for k, routing in product(setting.sides, NAMES):
         for gamma in grid(*LONG_LOADS.get(k, LONG_LOADS[8])):

@@ -1,8 +1,8 @@
-"""The paper: its networks and routings in two readings, and what all its tables and figures share.
+"""The paper: its networks and routings in two readings, and common parts of its tables and figures.
 
 `author` is the node of the simulator that made its numbers, with the choices that the text does not mention, in short
-runs until everything is delivered. `paper` is what the text says, with credits in place of answers, in steady states of
-the input-queued router.
+runs until everything is delivered. `paper` follows the text, with credits in place of answers, in steady states of the
+input-queued router.
 """
 
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ PER_MICROSECOND = {AUTHOR: outflank_author.PER_MICROSECOND, PAPER: 625}
 """Cycles of a microsecond."""
 
 CYCLE = "1.6 ns"
-"""Of the paper's reading."""
+"""Cycle of the paper's reading."""
 
 ROUTINGS: dict[str, dict[str, Document]] = {
     AUTHOR: outflank_author.ROUTINGS,
@@ -55,7 +55,10 @@ than `SATURATED_BELOW`."""
 
 
 def network(of: Setting) -> Document:  # noqa: ARG001
-    """What all runs share, at every scale: the links of table 1. So a folder can be used at several scales."""
+    """The part of the scenarios that all runs share at every scale: the links of table 1.
+
+    One folder can hold several scales.
+    """
     return {"router": {"links": links()}}
 
 
@@ -130,18 +133,18 @@ def steady(
 
 
 class Evidence(AnyEvidence[Setting]):
-    """What the rules of the claims look at."""
+    """The evidence for the rules of the claims."""
 
     def curves(self, figure: str, **where: Any) -> Lifetimes:
-        """The lifetimes of a figure; those of table 2 are all of the author's reading."""
+        """The lifetimes of a figure. All lifetimes of table 2 belong to the author's reading."""
         return Lifetimes(self.rows(figure, **where), figure)
 
 
 def lifetimes(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
     """One row for each combination of labels: means over seeds, times in microseconds.
 
-    `derouted`, `oidn` and `widn` are shares of packets from 0 to 1, `delivered` is the share of the offered load, and
-    `accepted` the load that it comes to, in the unit of `load`.
+    `derouted`, `oidn` and `widn` are shares of packets from 0 to 1. `delivered` is the delivered share of the offered
+    load, and `accepted` is the delivered load in the unit of `load`.
     """
     found = tables.runs(labels, done)
     if found.is_empty():
@@ -193,12 +196,12 @@ HEADINGS = {
     "widn": "by WIDN (%)",
     "delivered": "delivered (%)",
 }
-"""Of columns with units; the others are their own headings."""
+"""Headings of columns with units; other columns are their own headings."""
 
 _DIGITS = {"load": 2, "lifetime_us": 2, "network_us": 3, "hops": 3, "derouted": 1, "oidn": 1, "widn": 1, "delivered": 1}
 
 MISSING = "–"
-"""In place of what was not run."""
+"""Shown for missing runs."""
 
 
 def cell(column: str, value: float | str | None) -> str:
@@ -238,7 +241,7 @@ def describe(of: Setting) -> str:
 
 
 def options(of: Setting) -> str:
-    """What is run, in Markdown."""
+    """The runs in Markdown."""
     rows = [
         [reading, name, toml_line(table)] for reading, routings in ROUTINGS.items() for name, table in routings.items()
     ]

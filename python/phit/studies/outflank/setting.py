@@ -61,5 +61,5 @@ _PAPER: dict[str, Any] = {**_SMALL, "scale": Scale.PAPER, "sides": (8, 16)}
 
 
 def setting(scale: Scale) -> Setting:
-    """What a scale stands for."""
+    """The setting of a scale."""
     return Setting(**{Scale.SMOKE: _SMOKE, Scale.SMALL: _SMALL, Scale.PAPER: _PAPER}[scale])

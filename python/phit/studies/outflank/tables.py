@@ -31,7 +31,10 @@ LARGE = 16
 
 
 def require_all(count: int, of: int, what: str, found: str) -> None:
-    """A claim about all of a table is judged by all of it; what was `found` so far is told."""
+    """Raises an error unless all of a table was run, which a claim about the whole table needs.
+
+    It quotes the results so far.
+    """
     if count < of:
         raise NotRunError(f"{of - count} of the {of} {what} not run; of those that were, {found}")
 
@@ -46,7 +49,7 @@ def require_all(count: int, of: int, what: str, found: str) -> None:
 def throughput(setting: Setting, seeds: int | None) -> list[Case]:
     """Table 2: all patterns, routings and sizes.
 
-    Those points come first that decide: low load, from the paper's gamma* on, and the largest load of all routings.
+    The deciding points come first: low load, loads from the paper's gamma* on, and the largest load of all routings.
     """
     found: list[tuple[int, bool, Case]] = []
     for k, pattern, routing in product(setting.sides, PATTERNS, NAMES):
@@ -130,7 +133,7 @@ def _wins_of_the_author(evidence: Evidence) -> Fact | None:
 
 
 def _both(curves: Lifetimes) -> Iterator[tuple[str, str, int, float, float]]:
-    """Pattern, routing and size, the paper's gamma* and ours, of what has been run."""
+    """Pattern, routing and size, with the paper's gamma* and ours, for all finished curves."""
     for k, pattern, routing in product(SIDES, PATTERNS, NAMES):
         try:
             ours = curves.sustained(pattern, routing, k)
@@ -168,7 +171,10 @@ def equal_numbers(evidence: Evidence) -> Judgement:
 
 
 def _gains(curves: Lifetimes, pattern: str, other: str, low: float, high: float) -> Check:
-    """OFR's gamma* at k = 16 is so many percent above that of another routing: one of the pairs that make it."""
+    """Check that OFR's gamma* at k = 16 exceeds that of another routing by `low` to `high` percent.
+
+    It is a check that one of the matching pairs of loads holds.
+    """
     loads = [curves.loads(pattern=pattern, k=LARGE, routing=name) for name in ("OFR", other)]
     return any_of(
         all_of([curves.sustains(pattern, "OFR", LARGE, a), curves.sustains(pattern, other, LARGE, b)])
@@ -218,7 +224,7 @@ def _wins(curves: Lifetimes, k: int) -> tuple[int, int, int]:
 
 
 def _outcome(curves: Lifetimes, k: int, *, won: int, lost: int) -> Check:
-    """OFR wins and loses so many patterns against POR, in whatever order, and draws the others."""
+    """Check that OFR wins and loses given numbers of patterns against POR, in any order, and draws the others."""
     wins = {p: curves.sustains_more(p, "OFR", "POR", k) for p in PATTERNS}
     losses = {p: curves.sustains_more(p, "POR", "OFR", k) for p in PATTERNS}
     return all_of(
@@ -351,7 +357,7 @@ def printed_shares(evidence: Evidence) -> Judgement:
             continue
         for column, mine, printed in zip(TABLE_3_COLUMNS, ours, TABLE_3[pattern], strict=True):
             differences[f"{pattern} {column}"] = mine - printed
-    # What is printed has two digits.
+    # Printed numbers have two digits.
     checks = {cell: between(difference, -0.015, 0.015) for cell, difference in differences.items()}
     good = sum(check.holds for check in checks.values())
     others = ", ".join(f"{cell} {nominal(d):+.3f}" for cell, d in differences.items() if not checks[cell].holds)

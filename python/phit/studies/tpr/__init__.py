@@ -1,7 +1,7 @@
 """Traffic-pattern-based adaptive routing in a Cascade group (Faizian et al., HOTI 2016).
 
-`paper` holds its network, mechanisms and readings, `setting` what is run at which scale. The figures and tables, each
-with its runs, its drawing and the claims about it:
+`paper` holds the network, mechanisms and readings, and `setting` the scales. The figures and tables, each with its
+runs, its drawing and the claims about it:
 
 * `load`: 2 and 3, steady states under uniform and adversarial traffic
 * `mixes`: 4 to 9, mixes of the two by packet and by router

@@ -33,7 +33,7 @@ def _accepted() -> dict[str, dict[float, float]]:
 
 
 def global_accepts_more() -> Fact | None:
-    """That UGAL-G accepts more than MIN in BookSim, too, where MIN is saturated."""
+    """The fact that UGAL-G accepts more than MIN in BookSim, too, where MIN is saturated."""
     accepted = _accepted()
     common = sorted(accepted["MIN"].keys() & accepted["UGAL-G"].keys())
     if not common:

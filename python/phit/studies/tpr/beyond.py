@@ -32,14 +32,14 @@ VCS = 8
 """Virtual channels of local links in the full Cascade: two for each visit of the two outer groups, four in between."""
 
 GLOBAL_LINKS: Document = {"latency": 100, "vcs": 2, "buffer": 256}
-"""Of the full Cascade; 256 phits per virtual channel hold a round trip."""
+"""Global links of the full Cascade; 256 phits per virtual channel cover a round trip."""
 
 
 BY_GROUP, BY_LINKS = "TPR by group", "TPR by links"
 
 
 def minimal_share(setting: Setting) -> float:
-    """What the links between two groups carry of each router's packets, in phits per cycle."""
+    """The share of each router's packets that the links between two groups carry, in phits per cycle."""
     routers = setting.group_rows * setting.group_columns
     return (routers * setting.group_global_ports // (setting.groups - 1)) / routers
 
@@ -72,7 +72,7 @@ def between_groups(setting: Setting, seeds: int | None) -> list[Case]:
         "global_ports": setting.group_global_ports,
         "endpoints_per_router": setting.group_endpoints,
     }
-    # Links of 100 cycles take longer to fill than those of one group.
+    # Links of 100 cycles take longer to fill than links of one group.
     long = replace(setting, warmup=setting.group_warmup, cycles=setting.group_cycles)
     return [
         Case(
@@ -97,7 +97,7 @@ def _group_charts(table: pl.DataFrame, setting: Setting) -> Charts:
 
 @between_groups.text
 def group_finding(table: pl.DataFrame, setting: Setting) -> str:
-    """What comes of it, in sentences with the table's numbers and their 95 % intervals."""
+    """The results in sentences, with the table's numbers and their 95 % intervals."""
     curves = Curves(table, "figure groups")
     try:
         loads = setting.group_loads[UR]
@@ -143,7 +143,7 @@ def _half(value: Value, pattern: str = "{:.3f}") -> str:
 
 
 THRESHOLDS = (3, 6, 10)
-"""Of the contention counters beside TPR."""
+"""Thresholds of the contention counters beside TPR."""
 
 
 @study.figure(

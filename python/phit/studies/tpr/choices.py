@@ -1,4 +1,4 @@
-"""What the paper leaves open: `thr` of table III, the window of the counters, and choices other than the text's."""
+"""Open choices of the paper: `thr` of table III, the window of the counters, and choices other than the text's."""
 
 import polars as pl
 
@@ -103,7 +103,7 @@ CHOICES: dict[str, Changes] = {
     ONE_CHANNEL: {"topology.channels": "one"},
     **{name: {LOCAL_LOW: value} for name, value in LOW_LIMITS.items()},
 }
-"""What each choice sets: keys of a scenario and values."""
+"""The keys and values of each choice."""
 
 
 @study.figure(

@@ -49,7 +49,7 @@ def mean_counters(labels: pl.DataFrame, done: Done, by: str = READING) -> pl.Dat
     found = tables.runs(labels, done)
     if found.is_empty() or done.probes.is_empty() or COUNTERS["through"] not in found.columns:
         return pl.DataFrame()
-    # Of the router that is looked at alone, router 0, counter by counter.
+    # Only router 0 is observed, counter by counter.
     to_next = done.probes.filter(pl.col("quantity") == "sent", pl.col("index") == 1)
     sent_to_next = to_next.group_by("point").agg(pl.col("mean").mean().alias(COUNTERS["sent_to_next"]))
     found = found.join(sent_to_next, on="point", how="left", maintain_order="left")
@@ -67,7 +67,7 @@ def mean_counters(labels: pl.DataFrame, done: Done, by: str = READING) -> pl.Dat
 
 
 def counting(setting: Setting, traffic: str, load: float, seed: int) -> Document:
-    """A run of UGAL-L with the counters of router 0 one by one, those of all routers together."""
+    """A run of UGAL-L with the counters of router 0 separately, and those of all routers together."""
     document = scenario(setting, COUNTING, traffic, load, seed)
     document["measure"]["probes"] = [
         {"kind": "counters", "every": EVERY, "router": 0, "by_index": True},
@@ -126,14 +126,14 @@ def _text(table: pl.DataFrame, setting: Setting) -> str:  # noqa: ARG001
 
 
 Found = Mapping[tuple[str, float], Value]
-"""The same as measured."""
+"""Measured mean counters by pattern and offered load."""
 
 SMALL = 10
 """Counts below this are compared by their difference."""
 
 
 def _found(evidence: Evidence, table: str, column: str, paper: Entries) -> Found:
-    """What a column of table I or II holds where the paper has a number."""
+    """The measured values of a column in table I or II, where the paper has a number."""
     curves = evidence.curves(table)
     return {(pattern, load): curves.value(column, pattern=pattern, load=load) for pattern, load in paper}
 
@@ -165,12 +165,12 @@ def sent_counters(evidence: Evidence) -> Judgement:
 
 
 def fewer_than_minimal(evidence: Evidence) -> Fact | None:
-    """The paper's counts under UR are below those of the shortest routes there are."""
+    """The fact that the paper's counts under UR are below the counts of the shortest possible routes."""
     setting = evidence.setting
     if setting.scale is not Scale.PAPER:
         return None
     # A packet passes through one router if its destination is in another row and another column, and through none
-    # otherwise. A port's share is that of all ports of a router to others.
+    # otherwise. A port has an equal share among all ports of a router to other routers.
     through = (setting.rows - 1) * (setting.columns - 1) / setting.routers
     ports = setting.columns - 1 + (setting.rows - 1) * setting.column_links
     of_load = {load: setting.endpoints_per_router * load * through * COUNTER_WINDOW / ports for load in setting.counted}

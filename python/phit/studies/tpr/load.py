@@ -38,7 +38,7 @@ CAPTION = (
     "Mean packet latency, accepted load and share of nonminimal packets against offered load, a column for each "
     "reading."
 )
-"""What figures 2 to 9 show."""
+"""Caption of figures 2 to 9."""
 
 
 def _loads(setting: Setting, name: str, traffic: str) -> Loads:
@@ -56,7 +56,7 @@ def load_runs(
 ) -> list[Case]:
     """The runs of figures 2 to 9: one pattern, a curve for each mechanism, under all readings.
 
-    `loads`, by mechanism, stand for those of the figures.
+    `loads`, by mechanism, replace the loads of the figures.
     """
     chosen = loads or {name: _loads(setting, name, traffic) for name in MECHANISMS}
     return [
@@ -277,7 +277,10 @@ def local_under_attack(evidence: Evidence) -> Judgement:
 
 
 def paper_against_its_bound(evidence: Evidence) -> Fact | None:
-    """What the paper's table I has UGAL-L accept leaves UGAL-G less than the claim says, whatever its routes."""
+    """The fact that the paper's table I contradicts the claim.
+
+    UGAL-L's accepted load in the table leaves UGAL-G a smaller gain than the claim, for any routes.
+    """
     setting = evidence.setting
     limit = bounds(setting, ADV).any_routing
     if setting.scale is not Scale.PAPER or limit is None:

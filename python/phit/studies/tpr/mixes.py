@@ -56,7 +56,7 @@ def _edge_charts(table: pl.DataFrame, setting: Setting) -> Charts:
 
 
 Beats = Callable[[Curves], tuple[Check, str]]
-"""Whether TPR beats the UGALs in a figure, and what was measured."""
+"""Whether TPR beats the UGALs in a figure, and the measurements in words."""
 
 
 def _of_the_ugals(accepted: dict[str, Value], more: float) -> tuple[Check, str]:

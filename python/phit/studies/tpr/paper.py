@@ -206,19 +206,22 @@ CUT = "cut"
 class Carried(Reading):
     """A reading whose curves end at the last load that is carried.
 
-    So do those of the paper: BookSim prints nothing for a run that is not stable.
+    The paper's curves end there, too:
     """
 
     whole: Reading
     """The reading with all loads."""
 
     def of(self, tables: Tables) -> dict[str, pl.DataFrame]:
-        """The tables of its runs; those of curves end where they are no longer carried."""
+        """The tables of its runs, in which curves end at the last carried load."""
         return {name: carried(table) for name, table in self.whole.of(tables).items()}
 
 
 def carried(table: pl.DataFrame) -> pl.DataFrame:
-    """The table of curves of mechanisms up to the last load that each of them carries; any other as it is."""
+    """The table with each mechanism's curve up to the last load that it carries.
+
+    Tables without curves are unchanged.
+    """
     if table.is_empty() or not {"mechanism", "load", "accepted_load"} <= set(table.columns):
         return table
     behind = (pl.col("accepted_load") < CARRIED * pl.col("load")).cast(pl.Int64)
@@ -236,14 +239,16 @@ def _ending(reading: Reading) -> Carried:
 
 
 VIEWS = (*READINGS, *(_ending(reading) for reading in READINGS))
-"""What claims are judged under: the readings, to the highest load that was run and to the last that is carried."""
+"""All views under which claims are judged: each reading up to the highest load that was run, and up to the last carried
+load."""
 
 
 LOW = 0.2
 """Low load: at most this share of a mechanism's saturation throughput."""
 
 BEHIND = 0.99
-"""Who accepts less than this share of the offered load is beyond what it carries: noise is a third of that."""
+"""A mechanism that accepts less than this share of the offered load is beyond the loads that it carries; noise is a
+third of the difference."""
 
 
 class Curves(AnyCurves):
@@ -257,7 +262,7 @@ class Curves(AnyCurves):
     def throughput(self, mechanism: str) -> Value:
         """Accepted load at the highest offered load, of a curve that falls behind the offered load there.
 
-        Of a curve that is cut it is that of the last load.
+        For a curve that is cut, it is the accepted load at the last load.
         """
         load, accepted = self.top(mechanism=mechanism)
         if not self.cut and nominal(accepted) > BEHIND * load:
@@ -305,7 +310,7 @@ class Curves(AnyCurves):
 
 @dataclass(frozen=True)
 class Evidence(AnyEvidence[Setting]):
-    """What the rules of the claims look at."""
+    """The evidence for the rules of the claims."""
 
     def curves(self, figure: str, **where: Any) -> Curves:
         """The steady states of a figure."""
@@ -318,12 +323,12 @@ def shares(values: list[Value]) -> str:
 
 
 def bounds(setting: Setting, traffic: str) -> Bounds:
-    """What links allow of a pattern, whatever the routing and with minimal routes: proved by `phit bound`."""
+    """The bounds that links set for a pattern, for any routing and for minimal routes, proved by `phit bound`."""
     return bound_of(network(setting)["topology"], pattern(traffic))
 
 
 def valiant_bound(setting: Setting) -> Fraction:
-    """What links allow of VLB under any pattern that is even over routers: two uniform legs."""
+    """The bound that links set for VLB under any pattern that is even over routers: two uniform legs."""
     of_uniform = bounds(setting, UR).minimal
     if of_uniform is None:
         raise ValueError("no packet of uniform traffic takes a link")
@@ -336,7 +341,7 @@ LOOK = Look.of(
     (*MECHANISMS, "TPR by group", "TPR by links"),
     order=("TPR", "UGAL-G", "UGAL-L", "VLB", "MIN", "TPR by group", "TPR by links"),
 )
-"""The same colour and mark for a mechanism in every figure."""
+"""Each mechanism has one colour and mark in all figures."""
 
 
 def size(of: Setting) -> str:
@@ -350,7 +355,7 @@ def describe(of: Setting) -> str:
 
 
 def options(of: Setting) -> str:
-    """What is run, in Markdown."""
+    """The runs in Markdown."""
     mechanisms = markdown_table(
         ["mechanism", "`[routing]`"], [[name, toml_line(rule)] for name, rule in MECHANISMS.items()]
     )

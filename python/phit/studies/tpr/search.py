@@ -32,7 +32,7 @@ CHANNELS = "topology.channels"
 INJECTION_QUEUE = "router.injection_queue"
 
 ONE: Changes = {MINIMAL_CANDIDATES: 1, LOCAL_LOW: 1.2}
-"""What `fitted` and `deep` share: one minimal candidate, and TPR minimal under ADV at 0.05."""
+"""Common keys of `fitted` and `deep`: one minimal candidate, and TPR minimal under ADV at 0.05."""
 
 DEEP: Changes = {**ONE, LINK_BUFFER: 2 * BUFFER}
 
@@ -49,7 +49,7 @@ VARIANTS: Mapping[str, Changes] = {
     "buffers of 64, credits after 1 cycle, one injection queue": {**DEEP, CREDIT_LATENCY: 1, INJECTION_QUEUES: 1},
     "buffers of 64, injection queue by destination": {**DEEP, INJECTION_QUEUE: "destination"},
 }
-"""What each variant sets; the rest is the text's."""
+"""The keys of each variant; all other keys follow the text."""
 
 VARIANT = "variant"
 
@@ -71,11 +71,11 @@ PATTERNS = {"2": UR, "3": ADV}
 
 
 def _loads(setting: Setting) -> dict[str, dict[str, Loads]]:
-    """By pattern and mechanism: the loads that decide, from those of the figures."""
+    """The deciding loads among those of the figures, by pattern and mechanism."""
     uniform, attacked = (setting.loads[pattern] for pattern in PATTERNS.values())
 
     def some(loads: Loads, *places: int) -> Loads:
-        """The loads at these places, each once, as far as there are so many."""
+        """The loads at these positions, without duplicates, as far as they exist."""
         return tuple(sorted({loads[place] for place in places if -len(loads) <= place < len(loads)}))
 
     return {

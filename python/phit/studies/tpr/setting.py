@@ -19,7 +19,7 @@ def nlc(uniform: int) -> str:
 
 
 def rlc(uniform: int) -> str:
-    """The name of a router-level mix: so many percent of the routers send uniform traffic."""
+    """The name of a router-level mix, by the percentage of routers that send uniform traffic."""
     return f"RLC({uniform},{100 - uniform})"
 
 
@@ -59,7 +59,7 @@ class Setting:
     counted: Loads
     """Loads of tables I and II."""
     scan: Mapping[str, Loads]
-    """By pattern: the loads at which `thr` is scanned; those of mixes, at which windows are compared, too."""
+    """Loads at which `thr` is scanned, by pattern; windows are compared at the loads of mixes, too."""
     thresholds: tuple[float, ...]
     """The values of `thr` that are scanned."""
     windows: tuple[int, ...]
@@ -198,5 +198,5 @@ _PAPER: dict[str, Any] = {
 
 
 def setting(scale: Scale) -> Setting:
-    """What a scale stands for."""
+    """The setting of a scale."""
     return Setting(**{Scale.SMOKE: _SMOKE, Scale.SMALL: _SMALL, Scale.PAPER: _PAPER}[scale])

@@ -1,4 +1,4 @@
-"""Agreement with other simulators: FOGSim, BookSim and that of the OutFlank paper's author, setting by setting.
+"""Agreement with FOGSim, BookSim and the simulator of the OutFlank paper's author, setting by setting.
 
 `reference` reads their tables; `fogsim`, `booksim`, `booksim_fattree`, `booksim_cascade` and `outflank` make cases of
 them, in the words of `phit.peers`, and `transient` the answers to a change of traffic. `phit.peers.comparison` holds

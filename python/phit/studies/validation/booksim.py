@@ -1,4 +1,4 @@
-"""BookSim 2: dimension order on mesh, torus and flattened butterfly; empty networks; what a ring carries."""
+"""BookSim 2: dimension order on mesh, torus and flattened butterfly; empty networks; saturated rings."""
 
 from collections import defaultdict
 from dataclasses import replace
@@ -33,10 +33,10 @@ NETWORKS = {
     "c_df1056_uniform_ugal": "Dragonfly of 1,056, uniform, UGAL",
     "c_df1056_baddragon_ugal": "Dragonfly of 1,056, to the next group, UGAL",
 }
-"""The series that Phit can express, and what they are."""
+"""Descriptions of the series that Phit can express."""
 
 QUICK = {"a_torus88_uniform": (0.3, 0.5), "c_df1056_uniform_min": (0.9,), "c_df1056_uniform_ugal": (0.3,)}
-"""What the fast tests run: by series, some loads."""
+"""Loads of each series that the fast tests run."""
 
 NEAR_SATURATION = "above 80 % of saturation"
 
@@ -62,7 +62,7 @@ def settings(given: dict[str, str]) -> dict[str, Any]:
 
 
 def scenario(row: Row, *, drained: bool = True) -> Document:
-    """One of BookSim's runs as it is imported; `drained` if it waited for all recorded packets."""
+    """The imported scenario of a BookSim run; `drained` if it waited for all recorded packets."""
     given = configuration(row)
     written = " ".join(f"{key} = {value};" for key, value in given.items())
     document = of_settings(grammar.settings(written, row["cfg"])).document
@@ -86,7 +86,7 @@ def curves(folder: Path) -> list[Case]:
         limit = saturation([run for runs in points.values() for run in runs])
         for (load, _), runs in sorted(points.items()):
             quick = load in QUICK.get(series, ())
-            # What saturates never drains.
+            # A saturated run never drains.
             drained = runs[0]["sim_type"] == "latency" and runs[0]["saturated"] == "no"
             document = scenario(runs[0], drained=drained)
             found.append(point(NETWORKS[series], load, runs, document, limit, quick=quick))
@@ -118,10 +118,10 @@ OPTIONS = {
     "cmesh_express": "8x8 concentrated mesh of 256, express channels",
     "ff16_line": "flattened butterfly of 128 in one dimension",
 }
-"""The series of runs that differ in an option, and what they are."""
+"""Descriptions of the series of runs that differ in an option."""
 
 ROUTINGS = ("mesh88_orders", "mesh88_adaptive", "ff44_orders", "ff16_line", "cmesh_express")
-"""Of these, those in which the routing function differs."""
+"""Series among these in which the routing function differs."""
 
 FULL = 1.0
 """The load of a full link, in phits/(endpoint·cycle)."""

@@ -1,4 +1,4 @@
-"""BookSim on one Cascade group: what it can describe as released, and a local extension with the real group."""
+"""BookSim on one Cascade group: networks that the release can describe, and a local extension with the real group."""
 
 from collections import defaultdict
 from pathlib import Path
@@ -38,7 +38,7 @@ EXTENDED, RELEASED = "booksim_cascade_extended.csv", "booksim_cascade.csv"
 
 
 def series(row: Row) -> str:
-    """What a curve is called."""
+    """The name of a curve."""
     given = booksim.configuration(row)
     if given["topology"] != "cascade":
         return "16x6 group without parallel links, uniform, min"

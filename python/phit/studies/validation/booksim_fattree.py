@@ -12,11 +12,11 @@ TABLES = ("booksim_fattree.csv", "booksim_fattree_infinite_buffers.csv")
 NAMES = {"uniform": "uniform", "bitcomp": "bit complement", "bitrev": "bit reverse"}
 
 LARGE = 1000
-"""Buffers of as many flits never fill."""
+"""A buffer size in flits that never fills."""
 
 
 def series(row: Row) -> str:
-    """What a curve is called."""
+    """The name of a curve."""
     given = booksim.configuration(row)
     size = "" if given["packet_size"] == "1" else f" of {given['packet_size']}-flit packets"
     buffers = "" if int(given["vc_buf_size"]) < LARGE else ", large buffers"

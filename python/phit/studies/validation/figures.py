@@ -21,7 +21,7 @@ MEASURES = {
     "accepted_load": "throughput",
     "misrouted_globally": "misrouting",
 }
-"""What is drawn, and what it is called."""
+"""Measures that are drawn, with their names."""
 
 PATTERNS = ("UN", "ADV+1", "ADV+4")
 """Curves of a panel of FOGSim's, in the order of their colours."""
@@ -83,7 +83,7 @@ def figure(rows: pl.DataFrame, simulator: str, measure: str) -> Chart:
 
 
 def in_rows(panels: Sequence[Chart], title: str, note: str) -> Chart:
-    """Panels in rows of three, wider apart than those of the studies, which share a legend."""
+    """Panels in rows of three, with more distance than in the studies, where panels share a legend."""
     rows = [alt.hconcat(*panels[i : i + PANELS_IN_A_ROW], spacing=40) for i in range(0, len(panels), PANELS_IN_A_ROW)]
     return finished(alt.vconcat(*rows, spacing=28), title, [note])
 

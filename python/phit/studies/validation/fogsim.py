@@ -50,7 +50,7 @@ BETWEEN_TWO_STATES = {
         "FOGSim has a single run"
     )
 }
-"""Of mechanism, pattern and load: why nothing is judged."""
+"""Reasons why nothing is judged, by mechanism, pattern and load."""
 
 SEEDS = 5
 
@@ -73,7 +73,7 @@ QUICK = {
     ("Hybrid", "ADV+4"): 0.1,
     ("ECtN", "ADV+4"): 0.1,
 }
-"""What the fast tests run: by mechanism and pattern, a load."""
+"""Load of each mechanism and pattern that the fast tests run."""
 
 LABELS = {
     "ArbiterIterations": "rounds of allocation",
@@ -86,11 +86,11 @@ LABELS = {
     "VcMisroutingCongestedRestrictionCoefPercent": "restriction (%)",
     "VcMisroutingCongestedRestrictionThreshold": "restriction (packets)",
 }
-"""What mechanisms and keys are called on the page, where it is not their own name."""
+"""Names of mechanisms and keys on the page, if they differ from their own."""
 
 
 def extra(row: Row) -> fogsim.Keys:
-    """What a run sets apart from its mechanism's keys."""
+    """The settings of a run besides the keys of its mechanism."""
     return dict(pair.split("=", 1) for pair in row["extra_config"].split())
 
 

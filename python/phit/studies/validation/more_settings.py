@@ -52,7 +52,7 @@ BOOKSIM_SETTINGS: dict[str, Settings] = {
 
 
 def of_booksim(given: Settings) -> Document:
-    """The scenario of BookSim's keys as they are imported."""
+    """The imported scenario of BookSim's keys."""
     written = " ".join(
         f"{key} = {value};" for key, value in ({"traffic": "uniform", "packet_size": "1"} | given).items()
     )
@@ -68,8 +68,11 @@ IN_TRANSIT = {
 
 FOGSIM_CYCLES = {"warmup": 4000, "cycles": 5000}
 """Not recorded, inferred from two settings that are no steady state, OLM under the mix and Hybrid above saturation:
-both agree after this time, and not after 5,000 and 10,000 cycles. Under the mix FOGSim built anew takes 260 cycles in
-3,000 to 6,000, 299 in 5,000 to 10,000, and 391 in 10,000 to 20,000; Phit takes 258, 293 and 387."""
+both agree after this time, and not after 5,000 and 10,000 cycles.
+
+Under the mix, a new build of FOGSim takes 260 cycles in 3,000 to 6,000, 299 in 5,000 to 10,000, and 391 in 10,000 to
+20,000; Phit takes 258, 293 and 387.
+"""
 
 
 def of_fogsim(
@@ -159,7 +162,7 @@ DRIFTS = (
     "not a steady state. The share of misrouted packets grows from 14 % between cycles 2,000 and 4,000 to 27 % "
     "between 5,000 and 15,000, and the length of FOGSim's run is not recorded"
 )
-"""Of the only setting beyond saturation."""
+"""The note on the only setting beyond saturation."""
 
 
 def _measured(folder: Path, table: str, column: str) -> dict[str, tuple[bool, dict[str, list[float]]]]:
@@ -238,7 +241,7 @@ SAID = (
 PLAIN = {"buffer_policy": "private", "wait_for_tail_credit": "0", "speculative": "0", "routing_delay": "0"} | {
     "vc_allocator": "islip", "sw_allocator": "islip", "traffic": "uniform", "packet_size": "1"
 }  # fmt: skip
-"""What most of them have, which goes without saying."""
+"""Common values, which are not mentioned."""
 
 FEW = 8
 """Endpoints of the networks of which five times as many cycles are measured: few packets scatter."""

@@ -74,7 +74,7 @@ def _single_messages(folder: Path) -> Iterator[Case]:
 
 
 def _calm(pattern: str, routing: str, gamma: float) -> bool:
-    """Below the paper's gamma*; for a pattern that it does not have, below those of all that it has."""
+    """Whether gamma is below the paper's gamma*; for a pattern not in the paper, below all of the paper's gamma*."""
     patterns = [pattern] if pattern in TABLE_2 else list(TABLE_2)
     return gamma < min(sustained(name, routing, SIDES[0]) for name in patterns) - 1e-9
 
@@ -99,7 +99,7 @@ def _curves(folder: Path) -> Iterator[Case]:
 
 
 def _again(folder: Path) -> Iterator[Case]:
-    """Whole runs of the author's model, built anew."""
+    """Whole runs of a new build of the author's model."""
     for row in rows(folder, "outflank_runs_table1.csv"):
         pattern, gamma, routing = NAMES[row["pattern"]], float(row["gamma"]), row["algorithm"]
         sides, messages = [int(row[key]) for key in ("kx", "ky", "kz")], int(row["count"])

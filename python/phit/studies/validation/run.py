@@ -40,7 +40,7 @@ class Report:
 
 
 def cases(folder: Path = reference.FOLDER, *, quick: bool = False) -> list[Case]:
-    """What is compared in steady state; the cheap part of it if `quick`."""
+    """The comparisons in steady state; only the cheap ones if `quick`."""
     found = (
         *fogsim.cases(folder),
         *booksim.cases(folder),
@@ -53,7 +53,7 @@ def cases(folder: Path = reference.FOLDER, *, quick: bool = False) -> list[Case]
 
 
 def transients(folder: Path = reference.FOLDER, *, quick: bool = False) -> list[Transient]:
-    """What is compared after a change of traffic; the cheap part of it if `quick`."""
+    """The comparisons after a change of traffic; only the cheap ones if `quick`."""
     return [found for found in transient.transients(folder) if found.quick or not quick]
 
 
@@ -86,7 +86,7 @@ def validate(
 ) -> Report:
     """Runs everything and writes the page `validation.md` and its plots below `out`.
 
-    Of a shard nothing is written but its runs, which `results` keeps.
+    A shard writes nothing besides its runs, which `results` stores.
     """
     if where.shard is not None:
         if results is None:

@@ -29,10 +29,10 @@ LEAST = 0.03
 QUICK_SEEDS = 2
 
 MEASURES = {"latency_mean": "latency_mean", "misrouted_globally": "misrouted_percent"}
-"""By column of Phit's series, FOGSim's: the percentage of packets that took a nonminimal global link.
+"""FOGSim's column for each column of Phit's series: the percentage of packets that took a nonminimal global link.
 
-Of PB's packets it is those whose last decision was for the Valiant route: before and long after the change the table
-has the levels of steady state."""
+For PB, the column counts packets whose last decision was for the Valiant route: before and long after the change, the
+table has the levels of steady state."""
 
 PHASES = {"before": (-300, 0), "answer": (0, 300), "after": (300, 2000)}
 """Parts of the time that are judged by themselves: cycles of generation after the change, from and up to."""
@@ -47,7 +47,7 @@ class Transient:
     change: str
     """The two patterns and the load."""
     scenario: Document = field(repr=False)
-    """The same in Phit's words, without a seed; the change is at `WARMUP`."""
+    """The setting as a Phit scenario, without a seed; the change is at `WARMUP`."""
     theirs: Mapping[str, Mapping[int, float]] = field(repr=False)
     """By measure, by first cycle of a window after the change: means over their seeds."""
     their_seeds: int
@@ -80,7 +80,7 @@ class Window:
 
     @property
     def difference(self) -> float:
-        """Of ours from theirs: absolute for shares of packets, relative for latencies."""
+        """The difference of ours from theirs: absolute for shares of packets, relative for latencies."""
         return self.ours - self.theirs if self.is_share else self.ours / self.theirs - 1
 
     @property
@@ -116,13 +116,13 @@ class Phase:
 
     @property
     def note(self) -> str:
-        """What explains a difference."""
+        """The explanation of a difference."""
         known = self.transient.known
         return known.cause if known and self.verdict is Verdict.EXPLAINED else ""
 
     @property
     def worst(self) -> Window:
-        """The window that differs most, compared with what it may."""
+        """The window with the largest difference relative to its tolerance."""
         return max(self.windows, key=lambda window: abs(window.difference) / window.limit)
 
     @property
