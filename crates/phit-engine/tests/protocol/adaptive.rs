@@ -39,6 +39,39 @@ fn deciding_again_on_a_change_is_deciding_again_in_every_cycle() {
     }
 }
 
+/// Heads that ask for channels of several outputs sleep while none of these is free.
+#[test]
+fn asking_for_several_outputs_on_a_change_is_asking_in_every_cycle() {
+    let meshes = [
+        json!({ "kind": "mesh", "dims": [4, 3], "endpoints_per_router": 2 }),
+        json!({ "kind": "hyperx", "dims": [3, 3], "endpoints_per_router": 2 }),
+    ];
+    for (index, topology) in meshes.iter().enumerate() {
+        for router in [
+            json!({ "vc_allocator": "islip" }),
+            json!({ "switching": "wormhole", "flit_size": 3, "vc_allocator": "islip", "vc_reuse": "empty" }),
+            json!({ "vc_allocator": "islip", "vc_eligible": "with_room" }),
+            json!({ "switching": "wormhole", "flit_size": 2, "vc_allocator": "islip" }),
+        ] {
+            for load in [0.3, 1.0] {
+                let mut value = json!({
+                    "seed": index, "topology": topology, "routing": "minimal_adaptive",
+                    "router": { "output_buffer": 16, "links": { "default": { "buffer": 16, "vcs": 3, "latency": 2 } } },
+                    "traffic": { "load": load, "packet_size": 6 }, "measure": { "warmup": 0, "cycles": 500 },
+                });
+                for (key, option) in router.as_object().unwrap() {
+                    value["router"][key] = option.clone();
+                }
+                let on_change = run(&value, 1, 1);
+                assert!(packets(&on_change) > 100, "{value}: {}", packets(&on_change));
+                assert_same(&run(&value, 1, 3), &on_change, &format!("{value}: partitions"));
+                value["router"]["redecision"] = json!("every_cycle");
+                assert_same(&run(&value, 1, 1), &on_change, &format!("{value}: every cycle"));
+            }
+        }
+    }
+}
+
 #[test]
 fn every_mechanism_is_proved_free_of_deadlock() {
     for routing in mechanisms() {

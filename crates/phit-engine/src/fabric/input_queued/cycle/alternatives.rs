@@ -14,6 +14,9 @@ use crate::fabric::seams::allocator::Request;
 use crate::fabric::seams::routing::{Alternative, RouterView};
 use crate::packet::MOST_CLASSES;
 
+/// Instead of the place of a request: the head sleeps.
+pub(crate) const ASLEEP: u32 = NONE - 1;
+
 /// In [`Waiting::class`]: after the head's other requests.
 pub(crate) const AFTER: u8 = MOST_CLASSES as u8;
 
@@ -21,7 +24,7 @@ impl Partition {
     /// Lets the head of `queue`, of a flit of `size` phits, ask for the free channels of all its hops. Where it
     /// speculates, which it does if all of them are over one output, it also asks for the crossbar if one of its hops
     /// has a free channel with room; that is in vain unless each has one. Returns the place of that request, `NONE` if
-    /// there is none.
+    /// there is none, and [`ASLEEP`] if no channel is free and the head sleeps until one may be.
     #[cold]
     #[inline(never)]
     pub(crate) fn ask_of_several(
@@ -39,7 +42,7 @@ impl Partition {
         let mut alternatives = std::mem::take(&mut self.alternatives);
         let at = router_view!(self, router);
         self.routing.alternatives(&at, &self.packets[packet], &mut alternatives);
-        for Alternative { hop, after } in alternatives.drain(..) {
+        for &Alternative { hop, after } in &alternatives {
             let place = u32::from(hop.port);
             let output = &self.tables.outputs[self.tables.first_port[router] + place];
             let (first, class) = (output.vc + u32::from(hop.vc), output.class);
@@ -61,6 +64,11 @@ impl Partition {
                 self.waiting.push(waiting);
             }
         }
+        if self.waiting.len() == waiting && !self.settings.every_cycle {
+            self.sleep_until_free(queue, alternatives.iter().map(|alternative| alternative.hop.port));
+            asked = ASLEEP;
+        }
+        alternatives.clear();
         self.alternatives = alternatives;
         if each && asked != NONE {
             self.waiting[waiting..].iter_mut().for_each(|head| head.request = asked);

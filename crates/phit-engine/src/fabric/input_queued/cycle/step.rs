@@ -365,6 +365,7 @@ impl Partition {
             _ if K::EXTRAS && !K::STAGED && K::HELD && self.settings.wants.alternatives && output.class != 0 => {
                 return match self.ask_of_several(requests, queue, (size, birth)) {
                     NONE => Look::Again,
+                    // It requests, or sleeps.
                     _ => Look::Done,
                 };
             }

@@ -98,13 +98,16 @@ impl Partition {
             self.tables.channels[channel].credits -= size as i32;
             self.go_on::<K>(grant, packet, &passage, far, far_queue, head)
         };
-        if self.settings.watches::<K>() && self.tables.outputs[grant.output].waiters != 0 {
+        if self.settings.wants::<K>().redecide
+            && self.settings.watches::<K>()
+            && self.tables.outputs[grant.output].waiters != 0
+        {
             self.call_watchers_when_free::<K>(grant.output);
         }
         if K::STAGED || K::HELD && (flits > 1 || self.vc_allocator.is_some()) {
             self.tables.owners[channel] = if tail { NONE } else { grant.queue };
             if tail && self.tables.outputs[grant.output].waiters != 0 {
-                self.wake::<K>(grant.output);
+                self.free_channel::<K>(grant.output);
             }
         }
 

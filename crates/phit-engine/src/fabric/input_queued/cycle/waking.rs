@@ -55,6 +55,38 @@ impl Partition {
         }
     }
 
+    /// The head of `queue`, which asks for channels of several outputs, sleeps until a channel of one of these `ports` of
+    /// its router may be free.
+    pub(crate) fn sleep_until_free(&mut self, queue: u32, ports: impl Iterator<Item = u16>) {
+        let router = self.inputs[self.queues[queue].port].router;
+        let (lane, first) = (self.watchers.lane(router, queue), self.tables.first_port[router]);
+        self.watchers.fall_asleep(router, lane);
+        for port in ports {
+            let output = first + u32::from(port);
+            self.watchers.enter(lane, Changes::FREE, ANY, &mut self.tables.outputs[output], output);
+        }
+    }
+
+    /// A virtual channel of `output` is free.
+    #[inline(always)]
+    pub(crate) fn free_channel<K: Kernel>(&mut self, output: u32) {
+        match self.settings.watches::<K>() && !self.watchers.is_exact() {
+            true => self.rouse_watchers::<K>(output, Changes::ALL),
+            false => self.wake::<K>(output),
+        }
+    }
+
+    /// The changes to which time and credits count where changes are not told apart: all, but heads that ask for
+    /// channels of several outputs wait for a free one.
+    #[inline(always)]
+    fn all_but_free<K: Kernel>(&self) -> Changes {
+        let rules = self.settings.reuse_when_empty || self.settings.full_is_taken;
+        match K::EXTRAS && self.settings.wants.alternatives && !rules {
+            true => Changes::ALL.without(Changes::FREE),
+            false => Changes::ALL,
+        }
+    }
+
     /// The head of `queue`, of input `port`, sleeps until `output` has room. That time alone makes room has been seen
     /// to.
     #[inline(always)]
@@ -75,7 +107,7 @@ impl Partition {
     #[inline(never)]
     pub(crate) fn call_watchers<K: Kernel>(&mut self, output: u32) {
         if !self.watchers.is_exact() {
-            return self.rouse_watchers::<K>(output, Changes::ALL);
+            return self.rouse_watchers::<K>(output, self.all_but_free::<K>());
         }
         let &Output { waiters, busy, vc, vcs, .. } = &self.tables.outputs[output];
         let changes = Changes::of_bits(waiters as u8);
@@ -131,7 +163,7 @@ impl Partition {
     #[inline(always)]
     pub(crate) fn credit_watchers<K: Kernel>(&mut self, output: u32, vc: u32, before: i32) {
         if !self.watchers.is_exact() {
-            return self.rouse_watchers::<K>(output, Changes::ALL);
+            return self.rouse_watchers::<K>(output, self.all_but_free::<K>());
         }
         let changes = Changes::of_bits(self.tables.outputs[output].waiters as u8);
         if changes.has(Changes::FALL) && self.watchers.minds_falls(output, vc) {

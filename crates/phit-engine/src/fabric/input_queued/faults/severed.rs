@@ -219,7 +219,7 @@ impl Partition {
         let channel = self.tables.outputs[q.output].vc + u32::from(q.vc);
         if self.owner(channel) == queue {
             self.tables.owners[channel] = NONE;
-            self.wake::<K>(q.output);
+            self.free_channel::<K>(q.output);
         }
         if let Some(connections) = &mut self.connections {
             connections.end(queue);

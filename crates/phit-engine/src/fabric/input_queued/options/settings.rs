@@ -192,11 +192,12 @@ impl Settings {
         if queue < self.queues { 0 } else { queue / self.queues }
     }
 
-    /// Blocked heads sleep until what their decisions depend on changes, see `waiting/watchers.rs`.
+    /// Blocked heads sleep until what their decisions depend on changes, or, if they ask for channels of several
+    /// outputs, until one may be free: see `waiting/watchers.rs`.
     #[inline(always)]
     pub(crate) fn watches<K: Kernel>(&self) -> bool {
-        let Wants { redecide, batch, .. } = self.wants::<K>();
-        redecide && !batch
+        let Wants { redecide, batch, alternatives, .. } = self.wants::<K>();
+        (redecide && !batch) || (K::EXTRAS && alternatives)
     }
 
     /// [`Self::at_outputs`].
