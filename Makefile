@@ -18,7 +18,7 @@ DEMO := $(DEMO_$(SCALE))
 FIRST_full := $(DEMO_smoke)
 
 .DEFAULT_GOAL := help
-.PHONY: help build attributes demo figure test test-rust test-python test-times test-crate test-cluster test-infiniband test-mpi wheels test-wheel identical soak fuzz validate lint bench bench-threads bench-sweeps bench-counts bench-workloads schema docs clean
+.PHONY: hooks help build attributes demo figure test test-rust test-python test-times test-crate test-cluster test-infiniband test-mpi wheels test-wheel identical soak fuzz validate lint bench bench-threads bench-sweeps bench-counts bench-workloads schema docs clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -87,6 +87,10 @@ fuzz: $(STAMPS)/packages ## Answer random scenarios, programs, networks, folders
 	PHIT_FUZZ_MINUTES=$(MINUTES) PHIT_FUZZ_SEED=$(SEED) cargo test -p phit-tests --test fuzz --test oracles -- --nocapture
 	PHIT_MORE=$(MINUTES) $(PYTEST) $(addprefix tests/test_trust_, documents.py networks.py pages.py paths.py texts.py traces.py)
 
+.PHONY: test-site
+test-site: $(STAMPS)/browser ## Look at every page of site/, which `make docs` builds, in headless Chromium; follow links, search
+	PHIT_SITE=1 $(PYTEST) tests/test_site.py
+
 # Debian's packages; daemons run in the foreground, on the loopback, and end with the tests.
 test-cluster: $(STAMPS)/packages ## Run sweeps on a Dask cluster and on a Slurm of one node, which it installs (root)
 	command -v slurmctld munged > /dev/null || apt-get install --yes --quiet --no-install-recommends slurm-wlm munge
@@ -106,8 +110,9 @@ test-mpi: $(STAMPS)/packages ## Simulate one network by several processes of MPI
 	PHIT_MPI=1 $(PYTEST) tests/test_mpi.py
 
 # Zig links against the symbols of an old C library, so that the wheel runs on old systems, too.
-WHEEL := PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/maturin build --profile dist --locked --zig --compatibility manylinux2014 --out dist
-wheels: $(STAMPS)/packages ## Build the wheel for users without Rust, and the source distribution, in dist/
+PROFILE ?= dist
+WHEEL := PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/maturin build --profile $(PROFILE) --locked --zig --compatibility manylinux2014 --out dist
+wheels: $(STAMPS)/packages ## Build the wheel for users without Rust, and the source distribution, in dist/ (PROFILE=release: sooner, slower)
 	rm -rf dist
 	$(PIP) 'ziglang>=0.13'
 	$(COMMIT)
@@ -130,6 +135,9 @@ validate: $(STAMPS)/build ## Compare with FOGSim and BookSim, some minutes; writ
 # The engine once more, in a workspace of its own: some minutes. What is compiled is kept in target/crate.
 test-crate: $(STAMPS)/packages ## Build the crate that `phit new-mechanism` writes and run its tests, some minutes
 	PHIT_BUILD_CRATE=1 PHIT_CRATE_TARGET=$(CURDIR)/target/crate $(PYTEST) tests/test_crates.py
+
+hooks: $(STAMPS)/packages ## Format what you commit from now on (opt-in; `git config --unset core.hooksPath` ends it)
+	git config core.hooksPath .github/hooks
 
 lint: lint-rust lint-python ## Check formatting, lints and types
 

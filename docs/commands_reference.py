@@ -6,6 +6,7 @@ from typing import Any
 import typer
 from phit import cli
 from phit.base.markdown import markdown_table
+from phit.cli.app import app
 
 INTRODUCTION = """# Commands and options
 
@@ -28,7 +29,7 @@ def commands() -> Iterator[tuple[str, Any]]:
     """Every command with its words, in the order in which help lists them."""
     for module in cli.MODULES:
         cli._add(module)
-    group: Any = typer.main.get_command(cli.app)
+    group: Any = typer.main.get_command(app)
     for names in cli.MODULES.values():
         for name in names:
             yield from _below(group.commands[name], name)

@@ -32,7 +32,7 @@ def use() -> None:
     package = folder / "phit"
     package.mkdir(parents=True, exist_ok=True)
     entries = {entry.name: entry for entry in (ROOT / "python" / "phit").iterdir() if entry.suffix != ".so"}
-    entries["_phit.abi3.so"] = library
+    entries["_phit.pyd" if sys.platform == "win32" else "_phit.abi3.so"] = library
     for link in package.iterdir():
         if link.is_symlink() and link.name not in entries:
             link.unlink()

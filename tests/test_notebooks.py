@@ -1,5 +1,6 @@
 """The notebooks of the examples run from their first cell to their last."""
 
+import ast
 import importlib.util
 import json
 from pathlib import Path
@@ -26,6 +27,42 @@ def test_a_notebook_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
     with alt.renderers.enable("default"):
         for number, code in enumerate(cells(path, "code")):
             exec(compile(code, f"{path.name}, cell {number}", "exec"), names)
+
+
+COURSE: dict[str, list[float | str]] = {
+    "course-1-switches": [20, 2 - 2**0.5, 1.65],
+    "course-2-topologies": [20 / 9, 3, 1 / 8, 1 / 8, 4.5],
+    "course-3-routing": [2, 0.4, "olm"],
+    "course-4-congestion": [1 / 9, 0.6, 2.04, "fbicm"],
+    "course-5-workloads": [142, 6, "recursive_doubling", "ring", 1.4],
+}
+"""Answers to the questions of the course."""
+
+
+def test_the_course_is_complete() -> None:
+    assert sorted(path.stem for path in (ROOT / "examples" / "course").glob("*.ipynb")) == sorted(COURSE)
+    for name in COURSE:
+        assert name in (ROOT / "docs" / "course.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", COURSE)
+def test_a_lesson_of_the_course_checks_its_answers(name: str) -> None:
+    names: dict[str, Any] = {"__name__": "__main__"}
+    right, given = list(COURSE[name]), None
+    for number, code in enumerate(cells(ROOT / "examples" / "course" / f"{name}.ipynb", "code")):
+        if code == "answer = ...":
+            given = names["answer"] = right.pop(0)
+            continue
+        tree = ast.parse(code)
+        checked = tree.body.pop() if code.splitlines()[-1].startswith(("check(", ")")) else None
+        exec(compile(tree, f"{name}, cell {number}", "exec"), names)
+        if isinstance(checked, ast.Expr):
+            check = compile(ast.Expression(checked.value), f"{name}, cell {number}", "eval")
+            assert eval(check, names).startswith("Right: "), (given, eval(check, names))
+            for wrong, words in ((..., "Not answered yet"), (-1, "Not yet: -1 is not it. Hint: ")):
+                names["answer"] = wrong
+                assert eval(check, names).startswith(words)
+    assert not right, "answers to no question"
 
 
 def test_there_are_notebooks() -> None:

@@ -4,6 +4,8 @@ import json
 import os
 import platform
 import re
+import shlex
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -62,6 +64,17 @@ def test_a_bare_environment_runs_a_scenario(wheel: Path, tmp_path: Path) -> None
     assert found["packets"] > 0
     run(phit, "sweep", ROOT / "examples" / "dragonfly_smoke.toml", "--out", "r", "--set", "measure.cycles=200")
     assert (tmp_path / "r" / "points.parquet").stat().st_size > 0
+    # The quickstart, as its page has it.
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    page = (ROOT / "docs" / "quickstart.md").read_text(encoding="utf-8")
+    commands = "".join(re.findall(r"^```bash\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)).splitlines()
+    assert len(commands) >= 3
+    for command in commands:
+        words = shlex.split(command)
+        assert words[0] == "phit"
+        run(phit, *words[1:])
+    (code,) = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert "accepted load" in run(python, "-c", code)
 
 
 @pytest.mark.skipif(not ASKED, reason="make test-wheel")

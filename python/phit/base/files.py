@@ -11,6 +11,7 @@ from io import BufferedReader, FileIO, TextIOWrapper
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from phit.base import system
 from phit.base.errors import ResultsError
 
 if TYPE_CHECKING:
@@ -57,16 +58,7 @@ def _write_atomically(path: Path, write: Callable[[IO[bytes]], object], synced: 
         Path(name).unlink(missing_ok=True)
         raise
     if synced:
-        _sync(path.parent)
-
-
-def _sync(path: str | Path) -> None:
-    """Waits until a file or folder has reached the disk."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+        system.sync(path.parent)
 
 
 def write_together(folder: Path, contents: Mapping[str, bytes]) -> None:
@@ -82,7 +74,7 @@ def write_together(folder: Path, contents: Mapping[str, bytes]) -> None:
 
         def sync(path: str) -> None:
             try:
-                _sync(path)
+                system.sync(path)
             except OSError as error:
                 failed.append(error)
 
@@ -96,7 +88,7 @@ def write_together(folder: Path, contents: Mapping[str, bytes]) -> None:
         for name in contents:
             os.replace(made[name], folder / name)
             del made[name]
-        _sync(folder)
+        system.sync(folder)
     except OSError as error:
         raise ResultsError(f"{folder / name}: cannot be written ({error.strerror})") from None
     finally:
@@ -106,7 +98,7 @@ def write_together(folder: Path, contents: Mapping[str, bytes]) -> None:
 
 def _beside(path: Path) -> tuple[int, str]:
     """Creates a file beside a path, open for writing, with the default permissions."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    flags = os.O_WRONLY | system.NEW_ONLY | system.BINARY
     while True:
         name = f"{path.parent}/.{path.name}.{os.urandom(4).hex()}.tmp"
         with suppress(FileExistsError):
@@ -145,7 +137,7 @@ def parquet(frame: "pl.DataFrame") -> bytes:
 
 def read_bytes(path: Path) -> bytes:
     """The content of a regular file. Links, pipes and devices are refused: nobody knows where they lead, or end."""
-    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    handle = os.open(path, os.O_RDONLY | system.NO_LINK | system.WITHOUT_WAITING | system.BINARY)
     with os.fdopen(handle, "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise OSError(0, "not a regular file", str(path))
@@ -154,7 +146,7 @@ def read_bytes(path: Path) -> bytes:
 
 def opened_bytes(path: Path) -> BufferedReader:
     """A file opened for reading, wherever its links lead. Pipes and devices are refused: they may never end."""
-    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    handle = os.open(path, os.O_RDONLY | system.WITHOUT_WAITING | system.BINARY)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
         raise OSError(0, "not a regular file", str(path))

@@ -2,7 +2,6 @@
 
 import os
 import platform
-import resource
 import shlex
 import sys
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from phit.base import system
 from phit.base.text import plain, shortened
 
 PROC = Path("/proc")
@@ -99,7 +99,6 @@ def _groups() -> Iterator[int]:
 
 def _limits() -> Iterator[int]:
     pages = _number(PROC / "self" / "statm")
-    for limit in (resource.RLIMIT_AS, resource.RLIMIT_DATA):
-        soft, _ = resource.getrlimit(limit)
-        if soft != resource.RLIM_INFINITY and pages is not None:
-            yield soft - pages * resource.getpagesize()
+    for limit in system.memory_limits():
+        if pages is not None:
+            yield limit - pages * system.page_size()

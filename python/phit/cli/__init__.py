@@ -18,6 +18,7 @@ from types import FrameType
 import typer
 
 import phit
+from phit.base import system
 from phit.base.errors import PhitError, each_line, one_line
 from phit.cli.app import SIGNALLED, app
 from phit.cli.speaking import BAD_INPUT, FAILED, INTERRUPTED, note
@@ -79,7 +80,7 @@ def _ended_as_interrupted() -> Iterator[list[int]]:
 
     # A signal that is already ignored, for example by `nohup`, stays ignored.
     ours = threading.current_thread() is threading.main_thread()
-    held = [s for s in (signal.SIGTERM, signal.SIGHUP) if ours and signal.getsignal(s) is signal.SIG_DFL]
+    held = [s for s in system.ENDINGS if ours and signal.getsignal(s) is signal.SIG_DFL]
     for number in held:
         signal.signal(number, interrupt)
     try:

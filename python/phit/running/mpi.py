@@ -9,9 +9,7 @@ fails says so in the next round, so that no other process waits for it.
 
 import json
 import os
-import resource
 import signal
-import sys
 import threading
 import time
 import warnings
@@ -22,7 +20,7 @@ from typing import Any
 
 import phit._phit as _phit
 from phit import mechanisms
-from phit.base import machine
+from phit.base import machine, system
 from phit.base.errors import InputError, SimulationError, one_line
 from phit.running.letters import DATA, FAILED, FLAG, Letter, Transport
 
@@ -144,7 +142,7 @@ class Job:
         cpu = time.process_time()
         limit = machine.memory(self._transport.beside) if limited else None
         answer = _phit.run_together(scenario, self, threads=threads, progress=progress, memory=limit)
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+        peak = system.peak_memory()
         own = {"cpu_seconds": time.process_time() - cpu, "exchange_seconds": self._exchanging}
         own |= {"peak_memory_bytes": peak, "sent_bytes": self._sent, "rounds": self._rounds}
         costs = self.exchange([json.dumps(own).encode() if process == 0 else b"" for process in range(self.count)])
@@ -153,7 +151,8 @@ class Job:
         self.costs = [own, *(json.loads(cost) for cost in costs[1:])]
         found = json.loads(answer)
         found["summary"]["cpu_seconds"] = sum(cost["cpu_seconds"] for cost in self.costs)
-        found["summary"]["peak_memory_bytes"] = max(cost["peak_memory_bytes"] for cost in self.costs)
+        peaks = [cost["peak_memory_bytes"] for cost in self.costs]
+        found["summary"]["peak_memory_bytes"] = None if None in peaks else max(peaks)
         return json.dumps(found)
 
 
@@ -167,7 +166,7 @@ def _later() -> Iterator[Progress]:
     if threading.current_thread() is not threading.main_thread():
         yield lambda done, planned: None  # noqa: ARG005
         return
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    numbers = (signal.SIGINT, *system.ENDINGS)
     before = {number: signal.getsignal(number) for number in numbers}
 
     def receive(number: int, frame: FrameType | None) -> None:

@@ -22,7 +22,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import TYPE_CHECKING, Any
 
-from phit.base import machine
+from phit.base import machine, system
 from phit.base.errors import SimulationError, one_line
 from phit.mechanisms import execution
 
@@ -226,8 +226,8 @@ def _serve(
     connection: Connection, inherited: Sequence[Connection], keeper: "Keeper | None", memory: Memory | None
 ) -> None:
     """The main function of a worker's process. The parent handles Ctrl-C."""
-    for signals in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(signals, signal.SIG_DFL)
+    for ending in system.ENDINGS:
+        signal.signal(ending, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # While a worker holds ends of the parent's connections, no worker would notice that the parent has ended.
     for one in inherited:
@@ -247,24 +247,11 @@ def _alone() -> bool:
 
 
 @contextmanager
-def _sigint_held() -> Iterator[None]:
-    """Keeps Ctrl-C from processes and threads started inside.
-
-    A Ctrl-C in between is delivered to this process afterwards.
-    """
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-
-
-@contextmanager
 def _interruptions_kept() -> Iterator[None]:
     """Defers interruptions until the block ends, because a half-imported module would stay half imported."""
     come: list[int] = []
     ours = threading.current_thread() is threading.main_thread()
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if ours else ()
+    numbers = (signal.SIGINT, *system.ENDINGS) if ours else ()
     handlers = {number: handler for number in numbers if callable(handler := signal.getsignal(number))}
     for number in handlers:
         signal.signal(number, lambda number, _: come.append(number))
@@ -347,7 +334,7 @@ class Workers:
         self._end()
 
     def _end(self) -> None:
-        with _sigint_held():
+        with system.interrupt_held():
             for worker in self._workers:
                 worker.connection.close()
             for worker in self._workers:
@@ -365,7 +352,7 @@ class Workers:
             # Started before Ctrl-C is held back, because its start would release it.
             resource_tracker.ensure_running()
             inherited = []
-        with _sigint_held():
+        with system.interrupt_held():
             arguments = (theirs, inherited, self._keeper, self._memory)
             process = context.Process(target=_serve, args=arguments, daemon=True)
             process.start()

@@ -3,7 +3,6 @@
 Every file appears whole or not at all: it is written beside its place, flushed to disk and renamed.
 """
 
-import fcntl
 import json
 import os
 import tempfile
@@ -15,7 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import phit._phit as _phit
-from phit.base import machine
+from phit.base import machine, system
 from phit.base.errors import ResultsError
 from phit.base.files import parquet, read_parquet, remove_leftovers, write_atomically, write_parquet, write_together
 from phit.base.text import quoted
@@ -124,7 +123,7 @@ class ResultsFolder:
             (self.folder / POINTS).mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=self.folder / POINTS), tempfile.TemporaryFile(dir=self.folder):
                 pass
-            flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK
+            flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | system.NO_LINK | system.WITHOUT_WAITING | system.BINARY
             self._lock = os.open(self.folder / LOCK, flags, 0o666)
         except OSError as error:
             raise ResultsError(f"{self.folder}: cannot write results there ({error.strerror})") from None
@@ -145,9 +144,9 @@ class ResultsFolder:
         """
         assert self._lock is not None
         try:
-            fcntl.flock(self._lock, (fcntl.LOCK_SH if self._shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+            system.lock(self._lock, shared=self._shared)
         except BlockingIOError:
-            owner = os.pread(self._lock, 20, 0).strip()
+            owner = system.first_bytes(self._lock, 20).strip()
             who = f"another phit (process {owner.decode() if owner.isdigit() else 'unknown'}) is"
             raise ResultsError(
                 f"{self.folder}: {'shards of a sweep are' if owner == SHARDS else who} writing "
@@ -169,7 +168,7 @@ class ResultsFolder:
         if self._lock is not None:
             # Processes forked from this one hold the file open as long as they run, so it is unlocked explicitly.
             with suppress(OSError):
-                fcntl.flock(self._lock, fcntl.LOCK_UN)
+                system.unlock(self._lock)
             os.close(self._lock)
             self._lock = None
 

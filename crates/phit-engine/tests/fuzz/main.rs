@@ -16,7 +16,7 @@ mod verdict;
 use cpu_time::ProcessTime;
 use phit_engine::engine::Rng;
 use std::collections::BTreeMap;
-use std::os::unix::fs::FileExt;
+use std::io::{Seek, SeekFrom, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -124,7 +124,10 @@ fn every_case_is_answered() {
             break;
         }
         at.store(case, Ordering::Relaxed);
-        let _ = left.as_ref().map(|file| file.write_all_at(format!("seed {seed}, case {case:<20}\n").as_bytes(), 0));
+        let _ = left.as_ref().map(|mut file| {
+            let words = format!("seed {seed}, case {case:<20}\n");
+            file.seek(SeekFrom::Start(0)).and_then(|_| file.write_all(words.as_bytes()))
+        });
         let drawn = Case::draw(seed, case, &corpus, &programs);
         match drawn.verdict() {
             Verdict::Answered(how) => *counts.entry(how).or_default() += 1,
