@@ -1,6 +1,6 @@
 """How many confidence intervals hold: many short runs of networks whose long-run means are known.
 
-    python benches/coverage.py [FILE] [--runs 200] [--processes N] [--only NAME]
+    python benches/coverage.py [FILE] [--runs 200] [--processes N] [--only NAME] [--share SHARE]
 
 Writes the table into FILE, between two marks, if one is named. The truth is a closed form, or the mean of long runs
 with other seeds. What is done of one network and load is one line of the table.
@@ -182,10 +182,12 @@ HEADINGS = (
 )
 
 
-def lines(networks: tuple[Network, ...], runs: int, pool: Executor) -> Iterator[tuple[list[str], bool]]:
+def lines(
+    networks: tuple[Network, ...], shares: tuple[float, ...], runs: int, pool: Executor
+) -> Iterator[tuple[list[str], bool]]:
     """The rows of the table, and whether all intervals of a row are good."""
     for network in networks:
-        for share in SHARES:
+        for share in shares:
             load = round(share * network.carries, 4)
             short = [network.scenario(load, seed, WARMUP, CYCLES) for seed in range(1, runs + 1)]
             seeds = range(FIRST_LONG_SEED, FIRST_LONG_SEED + LONG_SEEDS)
@@ -210,12 +212,13 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=200, help="runs of each network and load")
     parser.add_argument("--processes", type=int, default=os.cpu_count())
     parser.add_argument("--only", action="append", choices=[network.name for network in NETWORKS])
+    parser.add_argument("--share", action="append", type=float, choices=SHARES)
     given = parser.parse_args()
     networks = tuple(network for network in NETWORKS if given.only is None or network.name in given.only)
     start, bad = time.monotonic(), 0
     text = [f"| {' | '.join(HEADINGS)} |", "| --- | --- " + "| ---: " * (len(HEADINGS) - 2) + "|"]
     with ProcessPoolExecutor(given.processes) as pool:
-        for row, good in lines(networks, given.runs, pool):
+        for row, good in lines(networks, tuple(given.share or SHARES), given.runs, pool):
             text.append(f"| {' | '.join(row)} |")
             bad += not good
             print(f"{text[-1]}{'' if good else '  too few hold'}", flush=True)
