@@ -498,3 +498,28 @@ def test_dot_is_read_as_graphviz_means_it(tmp_path: Path) -> None:
     ]:
         with pytest.raises(InputError, match=re.escape(expected)):
             found(text)
+
+
+@pytest.mark.parametrize("name", ["net.csv", "net.json", "net.gml", "net.dot", "net.adjlist", "net.graphml"])
+def test_a_mark_of_the_encoding_in_front_is_left_out(name: str, tmp_path: Path) -> None:
+    """Programs on Windows write one into files of text."""
+    graph = nx.path_graph(["a", "b", "c"])
+    texts = {
+        "csv": "source,target\na,b\nb,c\n",
+        "json": json.dumps(nx.node_link_data(graph, edges="links")),
+        "gml": "\n".join(nx.generate_gml(graph)),
+        "dot": "graph { a -- b -- c }",
+        "adjlist": "a b\nb c\n",
+        "graphml": "\n".join(nx.generate_graphml(graph)),
+    }
+    plain, marked = tmp_path / f"plain_{name}", tmp_path / name
+    plain.write_text(texts[name.rpartition(".")[2]], encoding="utf-8")
+    marked.write_text(plain.read_text(encoding="utf-8"), encoding="utf-8-sig")
+    assert section(marked)["links"] == section(plain)["links"]
+    assert section(marked).get("names") == section(plain).get("names")
+
+
+def test_a_scenario_can_begin_with_a_mark_of_its_encoding(tmp_path: Path) -> None:
+    path = tmp_path / "scenario.toml"
+    path.write_text('[topology]\nkind = "single"\nendpoints = 3\n[traffic]\nload = 0.1\n', encoding="utf-8-sig")
+    assert phit.complete(path)["topology"]["endpoints"] == 3

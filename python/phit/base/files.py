@@ -154,9 +154,12 @@ def opened_bytes(path: Path) -> BufferedReader:
 
 
 def opened(
-    path: Path, *, encoding: str = "utf-8", newline: str | None = None, errors: str | None = None
+    path: Path, *, encoding: str = "utf-8-sig", newline: str | None = None, errors: str | None = None
 ) -> TextIOWrapper:
-    """A text file opened for reading, wherever its links lead. Pipes and devices are refused."""
+    """A text file opened for reading, wherever its links lead. Pipes and devices are refused.
+
+    A mark of the encoding in front, as programs on Windows write it, is left out.
+    """
     return TextIOWrapper(opened_bytes(path), encoding=encoding, newline=newline, errors=errors)
 
 
