@@ -51,8 +51,8 @@ test-rust: ## Run the Rust tests
 # They run the engine that the Rust tests have compiled (tests/engine.py); the user's extension stays as it is. Modules are
 # compiled once, also where the environment says that no byte code be written beside them: it is kept in .venv.
 PYTEST := PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX=$(CURDIR)/$(VENV)/bytecode $(BIN)/pytest -q
-test-python: $(STAMPS)/packages ## Run the Python tests
-	$(PYTEST) --hypothesis-profile=ci
+test-python: $(STAMPS)/packages ## Run the Python tests, on all cores
+	$(PYTEST) --hypothesis-profile=ci --numprocesses=auto --dist=worksteal
 
 .PHONY: test-browser
 test-browser: $(STAMPS)/browser ## Open the report in headless Chromium (installs Debian's if there is none)
