@@ -184,6 +184,10 @@ docs: $(STAMPS)/build $(STAMPS)/docs ## Build the user guide (site/) and the Rus
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 	cp -r target/doc site/api
 
+.PHONY: papers
+papers: $(STAMPS)/build ## Write the drafts for ReScience C from the published studies, in paper/rescience
+	$(BIN)/python paper/rescience.py
+
 clean: ## Remove everything that was built (results in out/ stay)
 	rm -rf $(VENV) target dist site python/phit/_phit*.so python/phit/_commit.txt .pytest_cache .ruff_cache .mypy_cache .hypothesis
 

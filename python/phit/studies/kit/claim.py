@@ -358,13 +358,18 @@ def markdown(findings: Sequence[Finding], rule: str = "paper") -> str:
     """
     revised = any(finding.first for finding in findings)
     rows = []
-    for same in zip(*by_reading(findings).values(), strict=True):
-        f = min(same, key=_rank)
-        under = f", `{f.reading}`" if len(same) > 1 and f.verdict is not Verdict.NOT_RUN else ""
+    several = len(by_reading(findings)) > 1
+    for f in deciding(findings):
+        under = f", `{f.reading}`" if several and f.verdict is not Verdict.NOT_RUN else ""
         row = (f.id, f"{_verdict(f)}{under}", f.figure, f.statement, f.paper, _measured(f))
         rows.append((*row, _first(f)) if revised else row)
     last = ["first rule"] if revised else []
     return markdown_table(("claim", "verdict", "figure", "statement", rule, "measured", *last), rows)
+
+
+def deciding(findings: Sequence[Finding]) -> list[Finding]:
+    """One finding for each claim, under the reading that decides it."""
+    return [min(same, key=_rank) for same in zip(*by_reading(findings).values(), strict=True)]
 
 
 _TELLING = (Verdict.HOLDS, Verdict.UNDECIDED, Verdict.DIFFERS, Verdict.NOT_RUN)
