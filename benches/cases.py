@@ -1,4 +1,4 @@
-"""The cases that are measured, what is required of each, and what they are called in words."""
+"""The measured cases, with their requirements and their names in words."""
 
 from pathlib import Path
 from typing import Any

@@ -1,10 +1,10 @@
 """Counts the instructions of a hop in the settings of `settings.py`, for a table of `docs/performance.md`.
 
-Instructions are counted under cachegrind, as the difference of two runs of different lengths: starting and building
-cancel, and what else the machine does changes nothing. A setting is compared with the plain one of its network.
-Programs are counted by the message, idle networks by the cycle; proofs are timed. `benches/cliffs.json` has every
-setting as soon as it is counted, so an interrupted run goes on where it stopped. Another build of the engine counts all
-settings again.
+Instructions are counted under cachegrind, as the difference of two runs of different lengths. So the cost of starting
+and building cancels, and other work on the machine has no effect. A setting is compared with the plain one of its
+network. Programs are counted by the message, idle networks by the cycle; proofs are timed. `benches/cliffs.json` has
+every setting as soon as it is counted, so an interrupted run continues where it stopped. Another build of the engine
+counts all settings again.
 """
 
 import argparse

@@ -3,7 +3,7 @@
     python benches/coverage.py [FILE] [--runs 200] [--processes N] [--only NAME] [--share SHARE]
 
 Writes the table into FILE, between two marks, if one is named. The truth is a closed form, or the mean of long runs
-with other seeds. What is done of one network and load is one line of the table.
+with other seeds. Each network and load is one line of the table.
 """
 
 import argparse
@@ -21,15 +21,15 @@ from typing import Any
 import phit
 
 WARMUP, CYCLES = 2_000, 8_000
-"""Of a run that is judged."""
+"""Cycles of a run that is judged."""
 
 LONG_WARMUP, LONG_CYCLES, LONG_SEEDS = 50_000, 400_000, 16
-"""Of the runs that tell the truth."""
+"""Cycles and seeds of the runs that determine the true mean."""
 
 FIRST_LONG_SEED = 1_000_000
 
 SHARES = (0.3, 0.6, 0.8, 0.95)
-"""Loads, as shares of what a network carries at most."""
+"""Loads as shares of the network's capacity."""
 
 BEGIN, END = "<!-- coverage: begin -->", "<!-- coverage: end -->"
 
@@ -75,9 +75,9 @@ class Network:
 def switch_latency(load: float) -> float:
     """Mean latency of packets of a phit through an output-queued switch of four endpoints.
 
-    In each cycle each input sends to an output with probability load / 4, and a packet leaves: the wait is that of
-    Karol, Hluchyj and Morgan, "Input versus output queueing on a space-division packet switch" (IEEE Transactions on
-    Communications 35(12), 1987), and the way through the empty switch takes 5 cycles.
+    In each cycle, each input sends to an output with probability load / 4, and one packet leaves. The mean wait is that
+    of Karol, Hluchyj and Morgan, "Input versus output queueing on a space-division packet switch" (IEEE Transactions on
+    Communications 35(12), 1987). The empty switch takes 5 cycles.
     """
     return 5.0 + 3 / 4 * load / (2 * (1 - load))
 
@@ -124,7 +124,7 @@ NETWORKS = (
 
 @dataclass(frozen=True)
 class Seen:
-    """Of a run: the means, the half widths of their intervals, and whether it shows a steady state."""
+    """The means of a run, the half widths of their intervals, and whether the run shows a steady state."""
 
     latency: float
     latency_half: float | None
@@ -163,7 +163,7 @@ class Judged:
 
     @property
     def good(self) -> bool:
-        """Whether nine of ten hold, within what chance makes of so many."""
+        """Whether nine of ten intervals hold, within the effect of chance for this number."""
         return self.held >= 0.9 * self.given - 2 * math.sqrt(0.09 * self.given)
 
 
@@ -197,7 +197,7 @@ def lines(
             found = list(pool.map(seen, short, chunksize=4))
             mean = network.latency(load) if network.latency else statistics.fmean(one.latency for one in truths)
             latency = Judged.of([(one.latency, one.latency_half) for one in found], mean)
-            # What a network that sustains a load accepts is the load.
+            # A network that sustains a load accepts exactly this load.
             accepted = Judged.of([(one.accepted, one.accepted_half) for one in found], load)
             words = [sum(one.steady == word for one in found) for word in ("yes", "no", "unknown")]
             steady = [f"{100 * count / runs:.0f} %" for count in words]

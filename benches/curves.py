@@ -1,8 +1,8 @@
 """Measures how the speed of the engine depends on the size of the network, on the load and on threads, and plots it.
 
-`python benches/curves.py endpoints load threads` measures what is named, writes it to `benches/curves.json` beside
-what is there already, and draws `docs/images/performance/`. Everything is a Dragonfly with palmtree links, packets of
-8 phits and minimal routes under uniform traffic (h from 2 to 40), and for threads a folded Clos network, too.
+`python benches/curves.py endpoints load threads` measures the named curves, adds them to `benches/curves.json`, and
+draws `docs/images/performance/`. Everything is a Dragonfly with palmtree links, packets of 8 phits and minimal routes
+under uniform traffic (h from 2 to 40), and for threads a folded Clos network, too.
 """
 
 import argparse
@@ -23,7 +23,7 @@ RESULTS = ROOT / "benches" / "curves.json"
 IMAGES = ROOT / "docs" / "images" / "performance"
 
 SIZES = (2, 3, 4, 6, 8, 12, 16, 23)
-"""Global links of a router: 72 to 1,120,422 endpoints. That of ten million is asked for by its name."""
+"""Global links of a router: 72 to 1,120,422 endpoints. The size of ten million endpoints must be requested by name."""
 LARGEST = 40
 LOADS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8)
 THREADED = (
@@ -48,7 +48,7 @@ def spans(size: int) -> list[str]:
 
 
 def kept(run: Record) -> Record:
-    """What is plotted of a run."""
+    """The values of a run that are plotted."""
     record = {key: run[key] for key in ("case", "endpoints", "threads", "accepted_load", "build_seconds")}
     figures = {key: float(f"{run[key]:.4g}") for key in ("best", "median", "bytes_per_endpoint")}
     resident = round(run["resident_bytes"] / run["endpoints"]) if run["resident_bytes"] else None
@@ -134,7 +134,7 @@ def draw(curves: dict[str, Curve]) -> None:
 
 
 def main() -> None:
-    """Measures what is asked for, and draws everything."""
+    """Measures the requested curves, and draws all."""
     measures = {"endpoints": over_endpoints, "load": over_load, "threads": over_threads}
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("curves", nargs="*", choices=[*measures, "largest", []], help="what to measure [nothing: draw]")

@@ -16,7 +16,7 @@ CACHES = ("--I1=32768,8,64", "--D1=32768,8,64", "--LL=1048576,16,64")
 """The private caches of a current core, so that counts agree between machines: the last level is the second."""
 
 LARGE = (*CACHES[:2], "--LL=33554432,16,64")
-"""The same with a last level of 32 MiB, the size of a server's third level: what misses it comes from memory."""
+"""Caches with a last level of 32 MiB, the size of a server's third level: its misses go to memory."""
 
 COLUMNS = {
     "instructions": ("Ir",),
@@ -110,7 +110,7 @@ def read_counts(path: Path) -> Counter[tuple[str, str, str]]:
 
 
 def source(path: str) -> str:
-    """What a table calls a source file: those of other authors together."""
+    """The name of a source file in a table; files of other authors are combined."""
     if found := re.search(r"phit-engine/(?:src|benches)/(.+)", path):
         return found[1]
     if found := re.search(r"registry/src/[^/]+/([a-z_0-9-]+?)-[0-9.]+/", path):

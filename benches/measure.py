@@ -2,10 +2,10 @@
 
 Runs the cases of `crates/phit-engine/benches/engine/cases.rs`, each in a process of its own: hops per CPU second,
 memory, and two threads against one. Counts of instructions, mispredicted branches and cache misses per hop come from
-cachegrind: the difference of two runs of different lengths, so that building and warming up the network cancel. They
-do not depend on what else the machine does: `--counts` makes them, at any time, and keeps them in
-`benches/counts.json`, as what is timed is kept in `benches/results.json`; the page is written anew from both. What is
-written by hand is in `benches/performance.md`, where the tables go between the lines.
+cachegrind. They are the difference of two runs of different lengths, so the cost of building and warming up the network
+cancels. Counts do not depend on other work on the machine. `--counts` makes them, at any time, and stores them in
+`benches/counts.json`. Times are stored in `benches/results.json`, and the page is written from both. Handwritten text
+is in `benches/performance.md`; the tables go between its lines.
 """
 
 import argparse
@@ -33,7 +33,7 @@ ROUNDS = 3
 """Turns of two threads and one, in the same way."""
 
 KEPT = ("endpoints", "partitions", "accepted_load", "best", "median", "bytes_per_endpoint", "resident_bytes")
-"""Of a case that was timed."""
+"""Values that are stored for a timed case."""
 
 
 def compare_threads(engine: Engine, case: str) -> Record:
@@ -55,7 +55,7 @@ def compare_threads(engine: Engine, case: str) -> Record:
 
 
 def time_threads(engine: Engine) -> dict[str, Record]:
-    """What two threads give on each network."""
+    """The speed with two threads on each network."""
     threads: dict[str, Record] = {}
     # A shared machine is slow for minutes: the turns of one case are as far apart.
     for _, case in product(range(ROUNDS), THREADED):
@@ -76,7 +76,7 @@ def time_blocks(engine: Engine) -> list[Record]:
 
 
 def processor() -> str:
-    """What the machine computes with."""
+    """The processor of the machine."""
     cpu = "a processor of unknown model"
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
@@ -148,13 +148,13 @@ def main() -> None:
 
 
 def write_results(results: Record) -> None:
-    """Keeps what was timed, and writes the page from it."""
+    """Stores the times, and writes the page from them."""
     RESULTS.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
     write_page()
 
 
 def kept(run: Record) -> Record:
-    """What is kept of a run; speeds and bytes to four digits."""
+    """The stored values of a run; speeds and bytes have four digits."""
     found: Record = {key: run[key] for key in KEPT}
     for key in ("accepted_load", "best", "median", "bytes_per_endpoint"):
         found[key] = float(f"{run[key]:.4g}")

@@ -1,4 +1,4 @@
-"""Measures what a trigger in Python costs: Base as the engine has it and Base as a Python function, in turn.
+"""Measures the cost of a trigger in Python: Base in the engine and Base as a Python function, in turn.
 
 Both give the same results, to the last bit. Their processor times are compared, pair by pair, so that what else the
 machine does meanwhile weighs on both.

@@ -1,4 +1,4 @@
-"""The page `docs/performance.md`: tables of what was timed and counted, between the lines that are written by hand."""
+"""The page `docs/performance.md`: tables of times and counts between handwritten lines."""
 
 import json
 import operator
@@ -56,7 +56,7 @@ def speed_table(runs: dict[str, Record]) -> str:
 
 
 def required_table(runs: dict[str, Record], counts: dict[str, Record], threads: dict[str, Record]) -> str:
-    """What is required and aimed at, and what was measured."""
+    """Requirements, targets and measurements."""
     rows = []
 
     def row(what: str, sign: str, required: float, aim: float | None, measured: float | None, digits: int = 2) -> None:
@@ -100,7 +100,7 @@ def required_table(runs: dict[str, Record], counts: dict[str, Record], threads: 
 
 
 def peers_table(turns: list[Record]) -> str:
-    """The speed of this engine over that of its peers, timed in turn."""
+    """The speed of this engine relative to its peers, timed in turn."""
     rows = [
         [
             turn["words"],
@@ -129,7 +129,7 @@ def ratios(turns: list[Record]) -> dict[str, str]:
 
 
 def author_table(runs: dict[str, Record]) -> str:
-    """The speed of this engine beside that of OutFlank's author."""
+    """The speed of this engine and that of OutFlank's author."""
     rows = [
         [describe(case), peer, show(theirs / 1e6), show(runs[case]["best"] / 1e6), f"{runs[case]['best'] / theirs:.0f}"]
         for case in NODES
@@ -221,7 +221,7 @@ def reloaded_lines(run: Record) -> float:
 
 
 def threads_table(threads: dict[str, Record]) -> str:
-    """What two threads give."""
+    """The speed with two threads."""
     rows = [
         [
             describe(case),
@@ -239,7 +239,7 @@ def threads_table(threads: dict[str, Record]) -> str:
 
 
 def page(results: Record) -> str:
-    """The page, of what was timed, and of the counts and the peers' turns that there are."""
+    """The page, from the times, the counts, and the peers' rounds that exist."""
     runs, threads = results["runs"], results["threads"]
     counts: dict[str, Record] = json.loads(COUNTS.read_text()) if COUNTS.exists() else {}
     from_memory = show(counts.pop("large", {}).get("all", {}).get("l2", float("nan")))
@@ -274,6 +274,6 @@ def page(results: Record) -> str:
 
 
 def write_page() -> None:
-    """Writes the page from what was timed last and counted last."""
+    """Writes the page from the latest times and counts."""
     DOCUMENT.write_text(page(json.loads(RESULTS.read_text())))
     print(f"written: {DOCUMENT.relative_to(ROOT)}", file=sys.stderr)

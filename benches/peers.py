@@ -65,7 +65,7 @@ FOGSIM = {
     "ThMin": "0",
     "Seed": "1",
 }
-"""The reference runs' keys beside those of their mechanism."""
+"""Keys of the reference runs besides those of their mechanism."""
 
 TRAFFIC = {"UN": {"Traffic": "UN"}, "ADV+1": {"Traffic": "ADV_RANDOM_NODE", "AdvTrafficDistance": "1"}}
 
@@ -142,7 +142,7 @@ CASES = (
 
 
 def cpu_seconds(command: list[str], folder: Path) -> tuple[float, str]:
-    """CPU time of a command, and what it printed."""
+    """CPU time of a command, and its output."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -217,7 +217,7 @@ def take_turns(case: Case, executable: Path) -> tuple[float, float]:
 
 
 def compared(case: Case, rounds: list[tuple[float, float]]) -> dict[str, Any]:
-    """What is kept of the rounds of a case."""
+    """The stored values of a case's rounds."""
     ratios = [ours / theirs for theirs, ours in rounds]
     return {
         "case": case.name,
@@ -234,7 +234,7 @@ def compared(case: Case, rounds: list[tuple[float, float]]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Runs what is asked for; rows of other cases stay in the file."""
+    """Runs the requested cases; rows of other cases stay in the file."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     for peer, (words, _) in PEERS.items():
         parser.add_argument(f"--{peer}", type=Path, metavar="EXECUTABLE", help=words)
@@ -244,7 +244,7 @@ def main() -> None:
     rows = {row["case"]: row for row in json.loads(RESULTS.read_text())} if RESULTS.exists() else {}
     chosen = [case for case in CASES if options[case.peer] and options["case"] in case.name]
     rounds: dict[str, list[tuple[float, float]]] = {case.name: [] for case in chosen}
-    # What others do on a shared machine differs from minute to minute: the rounds of one case are as far apart.
+    # Other work on a shared machine varies from minute to minute, so the rounds of one case are spread over time.
     for _, case in product(range(options["rounds"]), chosen):
         rounds[case.name].append(take_turns(case, options[case.peer].resolve()))
         rows[case.name] = row = compared(case, rounds[case.name])

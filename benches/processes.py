@@ -38,12 +38,12 @@ ECHOES = 60
 
 @dataclass
 class Way:
-    """What the long runs of a way have taken beyond the short ones."""
+    """The additional time of the long runs of one way over its short runs."""
 
     wall: list[float] = field(default_factory=list)
     cpu: list[float] = field(default_factory=list)
     exchanging: list[float] = field(default_factory=list)
-    """Of `cpu`: within exchanges, waiting for others included."""
+    """Part of `cpu` within exchanges, including waiting for others."""
 
 
 def main() -> int:

@@ -1,7 +1,7 @@
-"""The settings of `benches/cliffs.py`: networks of which one option is varied at a time.
+"""The settings of `benches/cliffs.py`: networks in which one option is varied at a time.
 
 A group is a network. Its first setting is the plain one, with which the others are compared. Keys of changes are dotted
-paths. A key `links.vcs` is that of all links, `router.links.default.vcs`.
+paths. A key `links.vcs` applies to all links: `router.links.default.vcs`.
 """
 
 import copy

@@ -51,7 +51,7 @@ STAGES = {
 Stages = dict[str, dict[str, float]]
 
 ELSEWHERE = -1
-"""In the place of an address: what the C library has."""
+"""Replaces the address of code in the C library."""
 
 
 def run(executable: str, case: str, warmup: int, cycles: int) -> tuple[int, Counter[int]]:
@@ -109,14 +109,14 @@ def chains(executable: str, places: list[int]) -> list[list[str]]:
 def call(name: str, position: str) -> str:
     """File and function of a call."""
     name = re.sub(r"::h[0-9a-f]{16}$", "", name)
-    # What is not inlined comes with its path, or that of its trait.
+    # A function that is not inlined comes with its path, or with the path of its trait.
     if name.startswith(("phit_engine", "_$LT$", "<")):
         name = name.split("::")[-1]
     return f"{position.split('phit-engine/src/')[-1].split(':')[0]}:{name}"
 
 
 def stage(calls: list[str]) -> str:
-    """The stage of an instruction: that of the innermost call that belongs to one."""
+    """The stage of an instruction: the stage of the innermost call that has one."""
     for each in calls:
         for name, pattern in STAGES.items():
             if re.search(pattern, each):
@@ -133,7 +133,7 @@ def budget(executable: str, case: str) -> Counter[str]:
     elsewhere = some.pop(ELSEWHERE, 0)
     places = [place for place, count in some.items() if count]
     stages: Counter[str] = Counter({"C library": elsewhere})
-    # What is loaded at run time lies elsewhere: code of the program has its address in the file, plus a fixed base.
+    # Libraries loaded at run time are elsewhere. Code of the program has its address in the file, plus a fixed base.
     base = 0x400000 if min(places) >= 0x400000 and min(places) < 0x4000000 else 0
     for place, chain in zip(places, chains(executable, [place - base for place in places]), strict=True):
         stages[stage(chain)] += some[place]

@@ -55,7 +55,7 @@ sys.exit(status)
 
 @dataclass
 class Taken:
-    """What a sweep has taken, in seconds."""
+    """The times of a sweep in seconds."""
 
     wall: float
     own: float
@@ -72,7 +72,7 @@ class Taken:
 
 
 def sweep(cycles: int, points: int, workers: int, code: Path) -> Taken:
-    """Runs a sweep of so many seeds, with the byte code of its modules in the folder `code`."""
+    """Runs a sweep of `points` seeds, with the byte code of its modules in the folder `code`."""
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
     with tempfile.TemporaryDirectory() as folder:
         experiment, cpu, out = (Path(folder) / name for name in ("experiment.json", "cpu", "out"))
@@ -111,7 +111,7 @@ def engine_seconds(cycles: int, runs: int) -> float:
 
 
 def compare(cycles: int, points: int, rounds: int, code: Path) -> None:
-    """Prints what a sweep of points of so many cycles takes with one and two workers, in turn."""
+    """Prints the times of a sweep of `points` points of `cycles` cycles with one and two workers, in turn."""
     engine = engine_seconds(cycles, 30)
     start = min((sweep(cycles, 1, 1, code) for _ in range(3)), key=lambda one: one.first)
     turns = [(sweep(cycles, points, 1, code), sweep(cycles, points, 2, code)) for _ in range(rounds)]

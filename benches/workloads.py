@@ -66,7 +66,7 @@ def speed(name: str, size: int, rounds: int) -> str:
     speeds: list[list[float]] = []
     for _ in range(rounds):
         own, result = rate({**base, "workload": program})
-        # No warm-up: what is counted is what takes the time.
+        # There is no warm-up: its cycles would take time without being counted.
         cycles = max(2000, min(20_000, result["completion"]))
         traffic = {"pattern": "uniform", "load": result["accepted_load"], "packet_size": PACKET}
         window = {"measure": {"warmup": 0, "cycles": cycles}}
@@ -86,7 +86,7 @@ def resident() -> int:
 
 
 def large(operations: int) -> str:
-    """A row: a stored program of so many operations is read and executed."""
+    """One row: reads and executes a stored program of `operations` operations."""
     ranks = 1024
     # A rank of a ring of all-gathers does a send and a receive a step.
     times = round(operations / (ranks * 2 * (ranks - 1)))

@@ -38,7 +38,7 @@ def until(true: Callable[[], bool], what: str) -> None:
 
 @contextmanager
 def daemons() -> Iterator[Callable[..., "subprocess.Popen[bytes]"]]:
-    """Starts processes in the foreground, whose output goes to a file, and ends them with what they have started."""
+    """Starts processes in the foreground with their output in a file, and ends them with their children."""
     started: list[subprocess.Popen[bytes]] = []
 
     def start(log: Path, *command: object, **env: str) -> "subprocess.Popen[bytes]":

@@ -1,4 +1,4 @@
-"""What the tests share: a tiny scenario, and the command line as a function and as a process."""
+"""Common parts of the tests: a tiny scenario, and the command line as a function and as a process."""
 
 import copy
 import json
@@ -78,7 +78,7 @@ def cli(capsys: pytest.CaptureFixture[str]) -> Cli:
 
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    """Studies draw no charts, until what this returns is undone: for tests of what is run and kept."""
+    """Studies draw no charts until the returned patch is undone: for tests of runs and stored results."""
     monkeypatch.setattr(Figure, "charts", lambda *_: {})
     return monkeypatch
 

@@ -1,8 +1,8 @@
-"""Which engine the tests run: the one that the Rust tests run, with its checks, and not the one that users run.
+"""The engine of the tests: the build of the Rust tests, with its checks, instead of the engine that users run.
 
-The package is laid out beside what was built, as links to its files and to the extension of this build, and stands
-first on the path, also that of the processes which tests start. The folder is always the same one, so that byte code
-serves again. What is installed stays as it is.
+The package is laid out beside the build, as links to its files and to the extension of this build. It is first on the
+path, also for processes that tests start. The folder is always the same, so byte code is reused. An installed package
+is not changed.
 """
 
 import json
@@ -13,12 +13,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# With a test among what is built, dependencies have the features that they have for all tests: they are compiled once.
+# With a test in the build, dependencies have the features of all tests, so they are compiled only once.
 BUILD = "cargo build -p phit-python -p phit-tests --lib --test smoke --quiet --message-format=json-render-diagnostics"
 
 
 def extension() -> Path:
-    """Builds the extension; what has not changed since the Rust tests is not compiled again."""
+    """Builds the extension; parts that are unchanged since the Rust tests are not compiled again."""
     built = subprocess.run(BUILD.split(), cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
     messages = [json.loads(line) for line in built.stdout.splitlines()]
     (library,) = (m["filenames"][0] for m in messages if m.get("target", {}).get("name") == "_phit")

@@ -15,7 +15,7 @@ class Drawn:
     """The switch that is the root where the network has no levels."""
 
     def netlist(self) -> str:
-        """What ibsim reads: switches have their hosts' ports first, then those of cables in their order."""
+        """The input of ibsim: switches have their hosts' ports first, then the ports of cables in their order."""
         ends: list[list[tuple[str, int]]] = [[] for _ in self.hosts]
         adapters: list[tuple[str, str, int]] = []
         for switch, count in enumerate(self.hosts):
@@ -53,7 +53,7 @@ def tree(rng: Random, leaves: int, spines: int, hosts: tuple[int, int], parallel
 
 
 def high_tree(rng: Random, pods: int, leaves: int, middle: int, tops: int, hosts: tuple[int, int]) -> Drawn:
-    """Three levels: pods of up to so many leaves, below `tops` spines for each middle switch of a pod."""
+    """Three levels: `pods` pods of at most `leaves` leaves, and `tops` spines above each middle switch of a pod."""
     counts: list[int] = []
     cables: list[tuple[int, int]] = []
     middles = []

@@ -1,4 +1,4 @@
-"""Hostile texts, and what no answer to them may have: what the tests of trust share."""
+"""Hostile texts, and properties that every answer to them must have: common parts of the tests of trust."""
 
 import copy
 import os
@@ -10,7 +10,7 @@ from phit.base import text
 
 FIXTURES = (HealthCheck.function_scoped_fixture, HealthCheck.too_slow)
 MORE = int(os.environ.get("PHIT_MORE", "1"))
-"""So many times as many examples."""
+"""Factor by which examples are more numerous."""
 
 UNFORESEEN = "unexpected failure"
 
@@ -49,7 +49,7 @@ def small(**sections: Any) -> dict[str, Any]:
 
 
 def plain_words(said: str) -> None:
-    """What a terminal gets has nothing hidden in it."""
+    """Text for a terminal has no hidden characters."""
     assert not text.HIDDEN.search(said.replace("\n", "").replace("\t", "")), said
 
 

@@ -123,7 +123,7 @@ def test_booksim_answers_reads_and_writes_as_fast() -> None:
 
 
 def test_the_cheap_comparisons_agree() -> None:
-    # One seed of each: limits are those of the cases, however many seeds they are compared with.
+    # One seed of each case: limits belong to cases, for any number of seeds.
     chosen = [dataclasses.replace(case, seeds=1) for case in cases(REFERENCE, quick=True)]
     assert {case.simulator for case in chosen} == {"FOGSim", "BookSim", "OutFlank"}
     changes = transients(REFERENCE, quick=True)
@@ -186,7 +186,7 @@ def change_of_traffic(windows: dict[int, float]) -> Transient:
 
 
 def series(windows: dict[int, float]) -> dict[str, Any]:
-    """What a run gives that has these latencies."""
+    """The answer of a run with these latencies."""
     cycles = [WARMUP + start for start in windows]
     return {"tables": {"series": {"cycle": cycles, "latency_mean": list(windows.values())}}}
 

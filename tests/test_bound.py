@@ -162,7 +162,7 @@ def test_planes_carry_as_much_each(injection: str, of_endpoints: int) -> None:
 
 
 def test_the_links_of_endpoints_bind() -> None:
-    # Of 16 endpoints, 15 send half of their packets to endpoint 3, which itself sends them to the others.
+    # 15 of 16 endpoints send half of their packets to endpoint 3, which itself sends to the others.
     hot = {"kind": "hotspot", "targets": [3], "share": 0.5}
     topology = {"kind": "single", "endpoints": 16}
     found = phit.bound(scenario(topology, hot))
@@ -173,7 +173,7 @@ def test_the_links_of_endpoints_bind() -> None:
     assert phit.bound(wide).load == 1
     wide["traffic"]["load_unit"] = "phits"
     assert phit.bound(wide).load == 4
-    # Of links of one, two and four phits, those of one are the busiest: each receives as much as all others.
+    # Links of one, two and four phits: links of one phit are the busiest, because each receives as much as all others.
     own = {"kind": "graph", "routers": 1, "endpoints": 4, "links": [], "endpoint_bandwidth": [1, 1, 2, 4]}
     assert phit.bound(scenario(own, {"kind": "uniform", "include_self": True})).load == Fraction(4, 8)
 
@@ -184,7 +184,7 @@ def test_the_demand_is_exact(by: str) -> None:
     topology = {"kind": "cascade", "rows": 2, "columns": 3, "endpoints_per_router": 2}
     network = read({"topology": topology, "traffic": {"load": 0, "pattern": {"kind": "mix", "by": by, "parts": parts}}})
     rows = [sum(network.amounts[index] for index in row) for row in network.demand.tolist()]
-    # Of 11 others one is on the own router; a third of the traffic, or every third router, is uniform.
+    # One of 11 other endpoints is at the same router; a third of the traffic, or every third router, is uniform.
     uniform, adversarial = 2 * Fraction(10, 11), Fraction(2)
     if by == "packet":
         assert rows == [uniform / 3 + 2 * adversarial / 3] * 6
@@ -301,9 +301,9 @@ DRAGONFLIES = [{"kind": "dragonfly", "p": 1, "a": 2, "h": 1}, {"kind": "dragonfl
 
 @st.composite
 def saturated(draw: st.DrawFn) -> Document:
-    """A small network whose endpoints are all alike, with traffic that fills it, and any routing.
+    """A small network of equal endpoints, with traffic that fills it, and any routing.
 
-    Of endpoints that are not alike some could send more than the bound, at which all send as much.
+    Unequal endpoints could send more than the bound, at which all send equal loads.
     """
     topology = draw(st.sampled_from([*GRIDS, *DRAGONFLIES]))
     is_ring = len(topology.get("dims", [])) == 1 and topology["kind"] == "torus"

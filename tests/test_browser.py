@@ -35,7 +35,7 @@ def browser() -> Iterator[Any]:
 
 
 class Opened:
-    """A page, and what it has complained about or asked for."""
+    """A page with its errors and its requests."""
 
     def __init__(self, browser: Any, path: Path, width: int = 1280, scheme: str = "light") -> None:
         self.complaints: list[str] = []
@@ -199,7 +199,7 @@ def test_hostile_texts_are_shown_and_do_nothing(browser: Any, tmp_path: Path) ->
     page.locator("#vg-tooltip-element").wait_for(state="visible")
     page.locator(CURVES).first.click()
     page.locator("dialog#detail").wait_for(state="visible")
-    # What is not in the digest does not run, wherever it comes from.
+    # Code that is not in the digest does not run, wherever it comes from.
     page.evaluate("document.body.insertAdjacentHTML('beforeend', '<details open ontoggle=\"document.title=1\">')")
     page.wait_for_timeout(100)
     assert page.title() != "1"

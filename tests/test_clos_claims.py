@@ -24,7 +24,7 @@ FAULT_LOADS = (0.2, 0.4, 0.45, 0.5, 0.55, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95)
 
 
 def curve(loads: Iterable[float], limit: float, factor: float = 1.0, *, flat: bool = False, **labels: Any) -> Rows:
-    """A curve that accepts what is offered up to a limit; latency rises with the load unless it is flat."""
+    """A curve that accepts the offered load up to a limit; latency rises with the load unless it is flat."""
     return [
         {
             **labels,

@@ -38,7 +38,7 @@ def test_the_formula_of_section_3_1() -> None:
 
 
 def test_two_or_more_heads() -> None:
-    # Of two inputs both: p squared. At no load never, of many inputs at full load always.
+    # For both of two inputs: p squared. The probability is 0 without load, and 1 for many inputs at full load.
     assert two_or_more(2, 1, 0.3) == pytest.approx(0.09)
     assert two_or_more(2, 4, 0.8) == pytest.approx(0.04)
     assert two_or_more(64, 1, 0.0) == 0.0
@@ -60,9 +60,9 @@ def test_the_bound_without_faults_is_the_full_load() -> None:
 
 
 def test_the_bound_with_one_fault() -> None:
-    # A leaf with 3 of its 4 links, and what is sent to it, get through them alone.
+    # A leaf with 3 of its 4 links: all of its traffic, in both directions, uses these.
     assert paper.most(without_links(4, {(0, 0)})) == pytest.approx(3 / 4)
-    # Drawn again: each link of leaf 0 carries 4/3. Taken by the next: that of middle router 1 carries 2.
+    # Drawn again: each link of leaf 0 carries 4/3. Taken by the next: the link of middle router 1 carries 2.
     assert bound.oblivious(4, 4, [(0, 0)], around="uniform") == pytest.approx(3 / 4)
     assert bound.oblivious(4, 4, [(0, 0)], around="next") == pytest.approx(1 / 2)
 
@@ -70,8 +70,8 @@ def test_the_bound_with_one_fault() -> None:
 def test_the_bound_of_the_papers_faults() -> None:
     dead = paper.faults(PAPER)
     assert len(set(dead)) == 16
-    # A leaf with 31 of 32 links. Where that to R33 is missing, the link to R34 takes what is drawn for R33, and what is
-    # drawn for R32 and goes to one of the 8 leaves, of 31, that R32 does not reach.
+    # A leaf with 31 of 32 links. If its link to R33 is missing, the link to R34 takes the draws of R33. It also takes
+    # the draws of R32 for the 8 of 31 leaves that R32 does not reach.
     assert paper.bounds(PAPER)["adaptive"] == pytest.approx(31 / 32)
     assert bound.oblivious(32, 32, dead, around="next") == pytest.approx(1 / (2 + 8 / 31))
     assert 0.9 < bound.oblivious(32, 32, dead, around="uniform") <= 31 / 32 + 1e-9

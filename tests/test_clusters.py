@@ -1,7 +1,7 @@
-"""Sweeps on clusters: Dask with workers that are killed, Slurm with jobs that are lost, and what is cancelled.
+"""Sweeps on clusters: Dask with killed workers, Slurm with lost jobs, and cancellation.
 
-The clusters are real, and of this machine alone. `make test-cluster` installs what they take and runs these tests;
-other runs leave them out.
+The clusters are real, and consist of this machine only. `make test-cluster` installs their software and runs these
+tests; other runs skip them.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Comparisons: which points belong together, what is significant, what is said; and sweeps that are watched."""
+"""Comparisons: matching points, significance and messages; and watched sweeps."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""What the contention study adds to the paper: runs that are as they are described, and findings that follow tables."""
+"""Additions of the contention study to the paper: runs follow their description, and findings follow their tables."""
 
 from typing import Any
 
@@ -134,7 +134,8 @@ def test_heads_are_counted_by_class_of_ports() -> None:
     row = study.figures["counters"].tabulate(labels, Done(points=points, probes=probes)).row(0, named=True)
     assert row[thresholds.COLUMN] == pytest.approx(2.5)
     assert (row["output_endpoint"], row["output_local"], row["output_global"]) == (1.0, 3.0, 3.0)
-    # Of two looks both find the endpoint's port full, one a local port of two, one the global port.
+    # Both of two observations find the endpoint's port full; one finds one of two local ports full, and one the global
+    # port.
     assert (row["input_endpoint"], row["input_local"], row["input_global"]) == (1.0, 0.25, 0.5)
 
 

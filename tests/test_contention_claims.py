@@ -30,7 +30,7 @@ ADVERSARIAL_LOADS = (0.01, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5
 
 
 def rows(name: str, loads: Iterable[float], latency: Latency, limit: float, **labels: Any) -> list[Row]:
-    """A curve that accepts what is offered up to a limit."""
+    """A curve that accepts the offered load up to a limit."""
     return [
         {
             "mechanism": name,
@@ -46,7 +46,7 @@ def rows(name: str, loads: Iterable[float], latency: Latency, limit: float, **la
 
 
 def always(latency: float) -> Latency:
-    """The same latency at every load."""
+    """One latency at every load."""
     return lambda _: latency
 
 
@@ -520,7 +520,7 @@ UNSETTLED: list[tuple[str, str, list[Row]]] = [
     ("C15", "8", [*(r for r in large_buffers() if r["mechanism"] != "OLM"), *step("OLM", 900)]),
     ("C17", "10", changed(thresholds(), of("Base", 0.3, pattern="ADV+1"), latency_mean=250.0)),
 ]
-"""Claims that differ for another reason than the one that is known."""
+"""Claims that differ for a reason other than the known one."""
 
 
 @pytest.mark.parametrize(("claim", "figure", "rows_of_one"), UNSETTLED)

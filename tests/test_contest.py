@@ -1,4 +1,4 @@
-"""`phit reproduce contest`: the networks are the same for all, and the rules tell tables apart."""
+"""`phit reproduce contest`: all mechanisms get equal networks, and the rules distinguish tables."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -96,7 +96,7 @@ ACCEPTED = {
 
 
 def steady_tables(changes: dict[tuple[str, str, str], float]) -> dict[str, pl.DataFrame]:
-    """Accepted loads as the claims have them, but for `changes` by network, mechanism and pattern."""
+    """Accepted loads that fulfil the claims, except `changes` by network, mechanism and pattern."""
     found = {}
     for name in NETWORKS:
         rows: list[dict[str, Any]] = []

@@ -1,4 +1,4 @@
-"""A crate outside the repository: what is written, how it is found, and, where somebody asks for it, that it builds."""
+"""A crate outside the repository: its files, how it is found, and, on request, its build."""
 
 import os
 import re

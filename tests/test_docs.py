@@ -1,4 +1,4 @@
-"""What README and the user guide say is executed, and every example is valid."""
+"""The commands and examples in README and the user guide are executed, and every example is valid."""
 
 import functools
 import json
@@ -33,7 +33,7 @@ def executed() -> dict[str, Path | None]:
 
 @pytest.fixture
 def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder to work in with the examples, each for a tenth of its cycles: what is shown is that commands work."""
+    """A folder with the examples, shortened to a tenth of their cycles: the test shows that commands work."""
     (tmp_path / "examples").mkdir()
     for example in (ROOT / "examples").glob("*.toml"):
         (tmp_path / "examples" / example.name).write_text(shortened(example.read_text(encoding="utf-8")))
@@ -54,7 +54,7 @@ def shortened(example: str) -> str:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_commands(page: Path, checkout: Path, cli: Cli, executed: dict[str, Path | None]) -> None:
-    # Several pages begin alike: what a command has written is copied to the next page, into the folder named there.
+    # Several pages begin alike: results of a command are copied to the next page, into the folder named there.
     for line in "".join(blocks(page, "bash")).splitlines():
         command, *arguments = shlex.split(line)
         assert command == "phit", line
@@ -120,7 +120,7 @@ FROM_THE_ROOT = {"contributing.md", "changelog.md", "licence.md"}
 
 
 def slug(heading: str) -> str:
-    """The anchor of a heading on the web page of a host; that of the site differs only in repeated hyphens."""
+    """The anchor of a heading on the web page of a host; the site's anchors differ only in repeated hyphens."""
     text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).replace("`", "").replace("*", "").strip().lower()
     return re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
 

@@ -31,7 +31,7 @@ def test_charts_of_many_rows_are_written(tmp_path: Path) -> None:
     assert alt.data_transformers.options.get("max_rows", 5000) == 5000
     (path,) = plots.save(tracks.of_tracks(table), tmp_path / "tracks", ("svg",))
     assert path.stat().st_size > rows
-    # What a user has set stays set.
+    # A user's setting is not changed.
     assert alt.data_transformers.options.get("max_rows", 5000) == 5000
 
 

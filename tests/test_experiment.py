@@ -245,5 +245,5 @@ def test_files_are_found_from_the_folder_of_the_file_that_names_them(tmp_path: P
     assert {values["routing.file"] for values in found} == {str(folder / "table.csv")}
     assert found[0]["workload"]["file"] == str(folder / "p.goal")
     assert found[0]["traffic.load"] == 0.1
-    # What the command line names, from the current folder.
+    # A file on the command line is found from the current folder.
     assert Experiment.read(path, ["routing.file=here.csv"]).base["routing"]["file"] == "here.csv"

@@ -142,7 +142,7 @@ def test_rules_tell_the_shapes_apart(
 
 
 def bursts_table(changes: dict[tuple[str, int, str], float], seeds: int = 3) -> pl.DataFrame:
-    """Runs of I/O as claim F7 has them, but for `changes` by scheme, compression and measure."""
+    """Runs of I/O that fulfil claim F7, except `changes` by scheme, compression and measure."""
     usual = {"1Q": (200.0, 0.40), "DBBM": (150.0, 0.42), "VOQsw": (150.0, 0.42), "VOQnet": (100.0, 0.45)}
     rows = []
     for scheme, (latency, accepted) in {**usual, "FBICM": (101.0, 0.449)}.items():

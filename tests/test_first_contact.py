@@ -1,4 +1,4 @@
-"""What a person meets first: help that is there at once, completion, the offer to sweep, progress in logs."""
+"""First contact: help without delay, completion, the offer to sweep, progress in logs."""
 
 import subprocess
 import sys
@@ -21,7 +21,7 @@ SLOW = {"rich", "polars", "numpy", "altair", "jsonschema", "networkx", "distribu
 """Libraries that help and version do without: they take longer to import than all the rest."""
 
 READERS = {"importlib.metadata", "email", "phit.importing.booksim", "phit.importing.fogsim", "phit.drawing.perfetto"}
-"""What few commands need, and others wait for in vain."""
+"""Modules that few commands need, and that would delay all others."""
 
 
 @pytest.mark.parametrize("what", ["import phit", "from phit.cli import main; main(['--help'])"])
@@ -57,7 +57,7 @@ def test_keys_and_names_are_completed(write: Write, tmp_path: Path) -> None:
     assert "router.links.global.buffer=" in completed("router.links.", file)
     assert {"topology.p=", "topology.a="} <= set(completed("topology.", file))
     assert not any("endpoints_per_router" in text for text in completed("topology.", file))
-    # What cannot be read does not matter.
+    # An unreadable file does not matter.
     assert completed("traffic.lo", tmp_path / "nowhere.toml")
     context: Any = SimpleNamespace(params={"name": "routing"})
     assert [kind for kind, _ in completing.kinds(context, "val")] == ["valiant"]

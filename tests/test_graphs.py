@@ -261,7 +261,7 @@ def test_every_endpoint_has_the_bandwidth_of_its_own_link(tmp_path: Path) -> Non
     topology, keys = inlined(file)
     assert topology["endpoint_bandwidth"] == ["400 Gb/s"] * 2 + ["100 Gb/s"] * 6
     assert keys["endpoint"] == {"bandwidth": "100 Gb/s"}
-    # What a scenario says of all of them takes the place of that.
+    # A key of the scenario for all endpoints overrides the file.
     complete = phit.complete({"topology": file, "router": LINKS, "traffic": {"load": 0.1}})
     assert "endpoint_bandwidth" in complete["topology"]
     said = {"links": LINKS["links"] | {"endpoint": {"bandwidth": "200 Gb/s"}}}
@@ -358,8 +358,8 @@ def test_what_is_counted_is_what_the_file_has(graph: "nx.Graph[int]") -> None:
     assert row["count"] == len(both["links"])
 
 
-# Written in the manner of the Internet Topology Zoo (S. Knight et al., "The Internet Topology Zoo", IEEE JSAC 2011):
-# its attributes, types that say what a map's legend says, two edges of one pair, a node that is not linked.
+# In the style of the Internet Topology Zoo (S. Knight et al., "The Internet Topology Zoo", IEEE JSAC 2011). It has the
+# Zoo's attributes, types from a map's legend, two edges of one pair, and a node without links.
 ZOO = """<?xml version="1.0" encoding="utf-8"?><graphml xmlns="http://graphml.graphdrawing.org/xmlns">
   <key attr.name="LinkSpeedRaw" attr.type="double" for="edge" id="d4" />
   <key attr.name="id" attr.type="string" for="edge" id="d3" />

@@ -27,14 +27,14 @@ MESH = {"topology": "mesh", "k": "4", "n": "2", "routing_function": "dor"}
 
 
 def imported(folder: Path, **keys: Any) -> phit.importing.Imported:
-    """What a configuration with these keys is read as."""
+    """The import of a configuration with these keys."""
     file = folder / "config"
     file.write_text("".join(f"{key} = {value};\n" for key, value in keys.items()), encoding="utf-8")
     return read("booksim", file)
 
 
 def refused(folder: Path, **keys: Any) -> str:
-    """What is said of a configuration that is refused."""
+    """The refusal of a configuration."""
     with pytest.raises(RefusedError) as error:
         imported(folder, **keys)
     return str(error.value)
@@ -148,7 +148,7 @@ def test_anynet_becomes_a_graph_with_its_routes(tmp_path: Path) -> None:
     document = found.document
     assert document["topology"]["endpoints"] == [1, 1, 1]
     assert document["topology"]["links"] == [[0, 1, 0], [0, 2, 1], [1, 2, 0]]
-    # Of router 0: to itself, and to the others over port 1.
+    # Entries of router 0: to itself, and to the others over port 1.
     assert document["routing"]["entries"][:3] == [[0, 0, 0], [0, 1, 1], [0, 2, 1]]
     # BookSim's 0, 1, 2 stand at routers 1, 2, 0, and each sends to the next: routers 1 to 2, 2 to 0, 0 to 1.
     assert document["traffic"]["pattern"] == {"kind": "shift", "offset": 1}
@@ -169,9 +169,9 @@ def ring(folder: Path, **keys: Any) -> phit.Result:
 @pytest.mark.parametrize("packet", [1, 4, 8])
 @pytest.mark.parametrize("credit_delay", [0, 2])
 def test_a_channel_waits_for_the_tail_s_credit(tmp_path: Path, packet: int, credit_delay: int) -> None:
-    # A flit's credit is back 5 cycles after its grant, and later by its delay; the tail is held up a cycle by its
-    # head's channel at the next router, and the next head takes a cycle for its channel here. BookSim: 0.111, 0.333,
-    # 0.5 and, for 4 flits without delay, 0.4.
+    # A flit's credit returns 5 cycles after its grant, and later by its delay. The head's channel at the next router
+    # delays the tail by a cycle, and the next head takes a cycle for its channel here. BookSim: 0.111, 0.333, 0.5 and,
+    # for 4 flits without delay, 0.4.
     period = packet - 1 + 5 + credit_delay + 2
     found = ring(tmp_path, packet_size=packet, wait_for_tail_credit=1, credit_delay=credit_delay)["accepted_load"]
     assert found == pytest.approx(packet / period, rel=0.005)
@@ -478,7 +478,7 @@ def test_a_key_at_its_default_changes_nothing(tmp_path: Path, name: str) -> None
     assert key.status not in (Status.IGNORED, Status.STALE) or spoken == {key.status}
 
 
-# Of every key that changes something, a value that shows it where it arrives.
+# For every key with an effect: a value and the place where it must arrive.
 ARRIVES: dict[str, tuple[Any, str, Any]] = {
     "credit_delay": (3, "router.credit_delay", 3),
     "internal_speedup": (1.7, "router.speedup", 1.7),
@@ -601,7 +601,7 @@ def test_classes_have_a_stream_of_packets_each(tmp_path: Path) -> None:
         "process": "bernoulli",
         "packet_size": 1,
     }
-    # Of a list that ends early the last counts.
+    # If a list is too short, its last element counts.
     assert (second["pattern"], third["pattern"]) == ("transpose", "transpose")
     assert second["packet_size"] == {"kind": "choice", "sizes": [1, 5], "weights": [1, 1]}
     assert (second["weight"], third["weight"], third["packet_size"]) == (0.2, 0.1, 2)
@@ -747,7 +747,7 @@ def test_halves_of_an_odd_number_of_channels_overlap(tmp_path: Path, channels: i
     odd = channels % 2 == 1
     overlapping: Document = {"kind": "dimension_order", "rings": "overlapping"}
     assert found.document["routing"] == (overlapping if odd else {"kind": "dimension_order"})
-    # What is in the middle closes circles around rings of more than three routers.
+    # A shared middle channel closes cycles in rings of more than three routers.
     assert phit.verify(found.document)["proved"] is not odd
     assert any("num_vcs" in text and "not free of deadlock" in text for text in found.warnings) is odd
     assert phit.run(found.document)["accepted_load"] == pytest.approx(0.05, rel=0.3)
@@ -785,7 +785,7 @@ def test_routing_compares_shared_buffers(tmp_path: Path, keys: dict[str, Any]) -
 def test_a_head_speculates_before_it_knows_whether_it_escapes(tmp_path: Path) -> None:
     keys = {**MESH, "routing_function": "min_adapt", "num_vcs": 2, "routing_delay": 0, "traffic": "neighbor"}
     found = imported(tmp_path, **keys, speculative=1, injection_rate=0.001, sample_period=2000)
-    # Of the stages VA, SA and ST the first two take one cycle: 3 at the ends, 2 in each router, 1 on each link.
+    # Of the stages VA, SA and ST, the first two take one cycle: 3 at the ends, 2 in each router, 1 on each link.
     assert phit.run(found.document)["latency_p50"] == 3 + 2 + 2 * (2 + 1)
 
 
@@ -969,7 +969,7 @@ def test_what_was_printed_is_a_configuration(tmp_path: Path, cli: Cli) -> None:
     status, out, err = cli("import", "booksim", file, "k=8")
     assert status == 0, err
     document = tomllib.loads(out)
-    # What stood on the command line goes over the file, and what stands on this one over both.
+    # Keys on the recorded command line override the file, and keys on the current command line override both.
     assert (document["traffic"]["load"], document["topology"]["dims"]) == (0.05, [8, 8])
 
 

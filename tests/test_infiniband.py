@@ -110,7 +110,7 @@ WITHOUT_LEVELS = ("torus4x4", "jellyfish20", "rr24d6")
 
 
 def own(row: dict[str, str]) -> dict[str, Any]:
-    """The own routing that is as that of a row."""
+    """Phit's own routing that corresponds to a row."""
     rooted = row["engine"] == "updnroot" and row["fabric"] in WITHOUT_LEVELS
     return {"kind": OWN[row["engine"]]} | ({"roots": str(FOLDER / "roots" / f"{row['fabric']}.txt")} if rooted else {})
 
@@ -303,7 +303,7 @@ def same(one: Fabric, other: Fabric) -> bool:
 
 
 def in_blocks(listing: str) -> str:
-    """What `iblinkinfo` prints without `-l`: a block for each node, with the LID alone of the other end."""
+    """The output of `iblinkinfo` without `-l`: a block for each node, with only the LID of the other end."""
     switches = {
         line[:18] for line in listing.splitlines() if "[  ] ==(" in line and line.split("[")[0].split()[-1] > "2"
     }
@@ -338,7 +338,7 @@ def test_all_listings_of_a_fabric_say_the_same(tmp_path: Path) -> None:
     [("ft2_full.txt", 0), ("ft2_par_ports.txt", 0), ("ft2_par_iblinkinfo.txt", 0), ("ft2_par_iblinkinfo.txt", 1)],
 )
 def test_a_listing_that_is_cut_off_is_whole_or_refused(tmp_path: Path, name: str, order: int) -> None:
-    """Wherever it ends: what is left gives the same fabric, because links stand there twice, or is refused."""
+    """A listing cut at any place gives the whole fabric, because it has every link twice, or is refused."""
     text = (FOLDER / "ibnetdiscover" / name).read_text(encoding="utf-8")
     if order:
         # Switches first: they have another vendor's GUIDs.
@@ -457,7 +457,7 @@ def test_a_link_that_one_end_lists_is_whole(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_speeds(tmp_path: Path, text: str, rate: str | None, gigabits: int) -> None:
-    """Hosts have 100 Gb/s, the link between the switches what it says."""
+    """Hosts have 100 Gb/s; the link between the switches has its own speed."""
     net = NET
     for end in ('# "b" lid 2 4xEDR\n\n', '# "a "quoted" lid 9" lid 1 4xEDR\n[2]'):
         assert end in net
@@ -473,7 +473,7 @@ def test_a_speed_that_is_not_known_is_named(tmp_path: Path) -> None:
 
 
 def test_a_list_of_nodes_is_no_fabric(tmp_path: Path) -> None:
-    """What `ibnetdiscover -l` prints, and other files."""
+    """The output of `ibnetdiscover -l`, and other files."""
     for text in (
         'Switch\t : 0x10 ports 36 devid 0xcb20 vendid 0x2c9 "a"\nCa\t : 0x30 ports 1 devid 0x1017 vendid 0x2c9 "h"\n',
         "", "\x00\x01", "{}", "source,target\n0,1\n", TABLES, NET.split("[1]")[0],

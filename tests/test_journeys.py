@@ -1,4 +1,4 @@
-"""Single packets that are followed: on the command line and in Python. What they tell is tested with the engine."""
+"""Tracing of single packets on the command line and in Python. The engine's tests check the contents."""
 
 import json
 from typing import Any

@@ -83,7 +83,7 @@ def test_groups_of_eight_stay_whole_in_rows_of_nine() -> None:
 def test_levels_have_their_routers_and_the_roots_stand_above() -> None:
     layout = of({"kind": "clos", "down": [4, 4, 8], "up": [2, 4]})
     assert [(block.label, block.count) for block in layout.blocks] == [("level 1", 32), ("level 2", 16), ("level 3", 8)]
-    # Of a folded Clos network links join neighbouring levels alone.
+    # In a folded Clos network, links only join neighbouring levels.
     links = links_of(completed({"kind": "clos", "down": [4, 4, 8], "up": [2, 4]}))
     assert links is not None
     level = {router: i for i, block in enumerate(layout.blocks) for router in block.routers}

@@ -1,4 +1,4 @@
-"""Sweeps of many short runs: what is done once of all points, batches, processes that are lost, tables put together."""
+"""Sweeps of many short runs: common work done once, batches, lost processes, stacked tables."""
 
 import contextlib
 import io
@@ -85,7 +85,7 @@ def test_what_is_drawn_with_each_seed_is_checked(monkeypatch: pytest.MonkeyPatch
         _phit.complete(json.dumps(json.loads(text) | {"topology": 3}))
 
     monkeypatch.setattr(_phit, "check_seeds", refused)
-    # Which of them it is, and what is wrong with it, comes to light when each is completed.
+    # Which seed is refused, and why, is found when each scenario is completed.
     assert Experiment.read(seeds(1, 2, 3)).points() == points
     assert looked == [[2, 3]]
 
@@ -264,7 +264,7 @@ def test_tables_are_the_same_in_whatever_order_points_come(found: list[Any], ord
         stack.add(hash_, *points[hash_])
     assert stack.frame(points).equals(expected)
     assert stack.frame(points).schema == expected.schema
-    # Of a point that comes again the last counts, and others than those that are asked for do not.
+    # If a point comes again, the last one counts; points that are not requested do not count.
     again = hashes[0]
     stack.add(again, points[again][0], {"latency": [7], "packets": [8]})
     assert stack.frame([again])["packets"].to_list() == [8]
@@ -281,7 +281,7 @@ def test_the_short_table_is_that_of_a_terminal(cli: Cli, write: Write, tmp_path:
     assert reasons.count("saturated") == 1
     assert f"{short._text(headings, rows, right)}\n{reasons}" == shown
     assert _printed(short._table(headings, rows, right)) + reasons == shown
-    # What is wider than its letters are many, or than the line, is left to what knows of widths.
+    # Text with wide characters, or wider than a line, is left to the table library.
     assert short._text(headings, [["表"] * len(headings)], right) is None
     assert short._text(["x" * 161], [], [False]) is None
 

@@ -1,4 +1,4 @@
-"""Mechanisms in Python: what they decide, what is executed and when, and what is told of errors."""
+"""Mechanisms in Python: decisions, execution and consent, and errors."""
 
 import importlib.util
 import json
@@ -83,7 +83,7 @@ def test_base_in_a_file_is_base_and_needs_consent(mine: Path, cli: Cli, write: W
     engine = phit.run(contended({"kind": "contention_base", "threshold": 3}))
     assert measured(engine) == {key: summary[key] for key in measured(engine)}
     assert summary["misrouted"] > 0.2
-    # What was executed is what the function needs, and not the rest of the file.
+    # Only the parts of the file that the function needs were executed.
     assert not Path("executed").exists()
     routing = summary["scenario"]["routing"]
     assert routing["parameters"] == {"threshold": 3.0}
@@ -157,7 +157,7 @@ def test_a_process_of_a_sweep_trusts_the_one_that_has_asked(mine: Path) -> None:
 
 
 def in_a_cell(text: str, name: str, **known: Any) -> Any:
-    """What a cell of a notebook defines under a name."""
+    """The value that a cell of a notebook defines under a name."""
     file = f"<cell {len(linecache.cache)}>"
     text = textwrap.dedent(text)
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
@@ -328,7 +328,7 @@ def test_the_notebook_runs() -> None:
     for _, python, engine, misrouted in scope["rows"]:
         assert python == engine
         assert misrouted > 0.1
-    # What other cells have defined stands in the source.
+    # Definitions of other cells are in the source.
     text = "\n".join(scope["softly"].table()["source"])
     assert "SLOPE = 0.4" in text
     assert "import math" in text

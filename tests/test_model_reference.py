@@ -59,11 +59,11 @@ COUNTED_OTHERWISE = {
     "credit_threshold": "a share of phits",
     "allocation_rounds": "rounds",
 }
-"""Keys that speak of cycles or phits and take no quantity with a unit: what they are instead."""
+"""Keys that mention cycles or phits but take no quantity with a unit, with their meaning."""
 
 
 def keys(schema: Any) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every key of the schema with what is said of it."""
+    """Every key of the schema with its description."""
     if isinstance(schema, list):
         for part in schema:
             yield from keys(part)

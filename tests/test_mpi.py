@@ -1,7 +1,7 @@
-"""One run by several processes: what they say to one another, who tells of errors, and the real thing by MPI.
+"""One run by several processes: their messages, their errors, and real MPI jobs.
 
-The processes are threads of this one, which exchange letters through queues. `make test-mpi` installs Open MPI and runs
-the tests that start jobs of it, too; other runs leave these out.
+The processes are threads of this process, which exchange letters through queues. `make test-mpi` installs Open MPI and
+also runs the tests that start MPI jobs; other runs skip these.
 """
 
 import json
@@ -43,7 +43,7 @@ def dragonfly(**measure: Any) -> dict[str, Any]:
 
 
 def model(result: Result) -> tuple[dict[str, Any], Any]:
-    """What does not depend on how it was run."""
+    """The part of a result that does not depend on its execution."""
     return {key: value for key, value in result.summary.items() if key not in MACHINE}, result.answer()["tables"]
 
 

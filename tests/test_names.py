@@ -85,7 +85,7 @@ def test_labels_are_names_where_nodes_are_numbered() -> None:
     assert "names" not in phit.graph(graph)
     nx.set_node_attributes(graph, {0: "Graz", 1: "Linz", 2: "Linz"}, "label")
     assert phit.graph(graph)["names"] == {"routers": ["Graz", "Linz (1)", "Linz (2)"]}
-    # Numbers that are not those of routers are names, too.
+    # Numbers other than the routers' own are names, too.
     graph = nx.relabel_nodes(nx.path_graph(3), {0: 10, 1: 20, 2: 30})
     assert phit.graph(graph)["names"] == {"routers": ["10", "20", "30"]}
     assert distinct(["a", "a", "a (x)", "\x1b[2J"], ["x", "y", "z", "w"])[:3] == ["a (x) 0", "a (y)", "a (x)"]
@@ -119,7 +119,7 @@ def test_flaws_of_tables_speak_of_names(graph: "nx.Graph[str]", said: str) -> No
         case "at port":
             entries[last][2] = 0
         case _:
-            # Two neighbours send what is for a third to each other.
+            # Two neighbours send packets for a third router to each other.
             a, b, *_ = document["topology"]["links"][0]
             to = next(router for router in range(len(tables)) if router not in (a, b))
             for router, other in ((a, b), (b, a)):
@@ -132,7 +132,7 @@ def test_flaws_of_tables_speak_of_names(graph: "nx.Graph[str]", said: str) -> No
 
 
 def leads(links: list[list[int]], router: int, port: int) -> int:
-    """The router at the far end of a port behind that of the only endpoint."""
+    """The router at the far end of a port that follows the only endpoint's port."""
     return [a + b - router for a, b, *_ in links if router in (a, b)][port - 1]
 
 

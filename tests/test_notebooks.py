@@ -11,7 +11,7 @@ import pytest
 
 from .conftest import ROOT
 
-# That of mechanisms takes a compiler, and has a test beside theirs.
+# The notebook on mechanisms needs a compiler; its test is beside the tests of mechanisms.
 NOTEBOOKS = [path for path in sorted((ROOT / "examples").glob("*.ipynb")) if path.stem != "mechanisms"]
 
 

@@ -37,7 +37,7 @@ OTHERS = {
     "columns of layers": "source,destination,layer\n",
     "columns of levels": "source,destination,sl\n",
 }
-"""Contents of files, by what they are."""
+"""Contents of files by their description."""
 
 UNITS = {"cycle": "1 ns", "phit": "8 B"}
 TORUS = {"kind": "torus", "dims": [4]}
@@ -109,7 +109,7 @@ READERS: dict[str, tuple[str, Scenario, frozenset[str]]] = {
     "OTF2": ("x.otf2", lambda path: of_program("trace", path), frozenset()),
     "placement": ("x.txt", of_placement, frozenset()),
 }
-"""Each with a name for its file, a scenario that names it, and what it can read of the above."""
+"""Readers, each with a file name, a scenario that names the file, and the contents above that it can read."""
 
 
 @pytest.mark.parametrize("reader", READERS)

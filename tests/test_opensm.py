@@ -1,9 +1,9 @@
-"""InfiniBand fabrics that ibsim simulates and OpenSM routes while the test runs, beside those whose tables are stored.
+"""InfiniBand fabrics that ibsim simulates and OpenSM routes during the test, beside fabrics with stored tables.
 
-With Debian's `ibsim-utils`, `opensm` and `infiniband-diags`, which `make test-infiniband` installs. Networks are those
-of `tests/reference/infiniband`: ibsim reads what ibnetdiscover has printed. Where OpenSM finds the same tables at every
-start, all numbers are those of `summary.csv`. Fabrics that are drawn at random are routed by OpenSM's engines and by
-the own routings of these names.
+The test needs Debian's `ibsim-utils`, `opensm` and `infiniband-diags`, which `make test-infiniband` installs. The
+networks are those of `tests/reference/infiniband`: ibsim reads the output of ibnetdiscover. If OpenSM finds equal
+tables at every start, all numbers must equal `summary.csv`. Random fabrics are routed by OpenSM's engines and by Phit's
+routings of these names.
 """
 
 import os
@@ -30,7 +30,7 @@ NEEDED = ("ibsim", "opensm", "ibnetdiscover", "dump_fts", "saquery")
 PLACES = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
 
 PRELOADED = next(iter(sorted(Path("/usr/lib").glob("**/libumad2sim.so"))), None)
-"""What leads the programs to ibsim in place of an adapter."""
+"""Library that directs the programs to ibsim instead of an adapter."""
 
 ENGINES = {
     "minhop": ("-R", "minhop"),
@@ -43,7 +43,7 @@ ENGINES = {
     "nue1": ("-R", "nue,no_fallback", "--nue_max_num_vls", "1"),
     "lash": ("-Q", "-R", "lash,no_fallback"),
 }
-"""What OpenSM is told, by the engine's name in `summary.csv`; those whose tables are the same at every start."""
+"""Options of OpenSM for each engine in `summary.csv` whose tables are equal at every start."""
 
 pytestmark = pytest.mark.skipif(
     PRELOADED is None or any(shutil.which(name, path=PLACES) is None for name in NEEDED),
@@ -52,7 +52,7 @@ pytestmark = pytest.mark.skipif(
 
 
 REFUSAL = "No routing engine able to successfully configure"
-"""What OpenSM's log says if the engine does not route the fabric."""
+"""Message in OpenSM's log if the engine does not route the fabric."""
 
 
 class RefusedError(Exception):
@@ -66,7 +66,7 @@ class Subnet:
         self.folder, self._environment = folder, environment
 
     def ask(self, *command: str) -> str:
-        """What a program prints that asks the fabric."""
+        """The output of a program that queries the fabric."""
         done = subprocess.run(
             command, env=self._environment, cwd=self.folder, capture_output=True, text=True, timeout=60, check=False
         )
@@ -74,7 +74,7 @@ class Subnet:
         return done.stdout
 
     def files(self) -> dict[str, Any]:
-        """The topology with what is printed of it, as its operator would."""
+        """The topology with the outputs that an operator would store."""
         (self.folder / "fabric.txt").write_text(self.ask("ibnetdiscover", "-f"))
         (self.folder / "tables.txt").write_text(self.ask("dump_fts", "-n"))
         paths = {"file": self.folder / "fabric.txt", "tables": self.folder / "tables.txt"}
@@ -147,7 +147,7 @@ def simulated(folder: Path, source: Path, manager: str, root: int, *arguments: s
 
 
 def awaited(holds: Any, log: Path) -> None:
-    """Waits until something holds; if it never does, what the log says."""
+    """Waits until a condition holds; if it never does, fails with the log."""
     end = time.monotonic() + 30
     while not holds():
         assert time.monotonic() < end, log.read_text() if log.exists() else f"{log} was never written"
@@ -208,7 +208,7 @@ DRAWN = [drawn(seed) for seed in range(int(os.environ.get("PHIT_FABRICS", "12"))
 
 
 def engines(fabric: Drawn) -> dict[str, tuple[str, ...]]:
-    """What OpenSM is told, by engine."""
+    """Options of OpenSM by engine."""
     names = ["minhop", "lash", *(["updn", "ftree"] if fabric.root is None else ["updnroot"])]
     return {name: ENGINES[name] for name in names} | {"dfsssp": ("-Q", "-R", "dfsssp,no_fallback")}
 
@@ -217,7 +217,7 @@ def engines(fabric: Drawn) -> dict[str, tuple[str, ...]]:
 def test_own_routings_are_as_good_as_opensm_s_of_that_name(fabric: Drawn, tmp_path: Path) -> None:
     """The busiest link has at most 1.1 times the pairs of OpenSM's, or one more.
 
-    Where links limit what is accepted, it is 0.98 of OpenSM's or more; where they have room, 0.95.
+    If links limit the accepted load, it is at least 0.98 of OpenSM's; if they have room, at least 0.95.
     """
     (tmp_path / "net").write_text(fabric.netlist())
     for engine, arguments in engines(fabric).items():
@@ -237,13 +237,13 @@ def test_own_routings_are_as_good_as_opensm_s_of_that_name(fabric: Drawn, tmp_pa
         assert reports[0]["routes"]["reachable"] == reports[0]["routes"]["pairs"], engine
         busiest = [report["routes"]["loads"][-1][0] for report in reports]
         assert busiest[0] <= max(1.1 * busiest[1], busiest[1] + 1), engine
-        # Routes of OpenSM that close a circle in one lane can come to stand still, and those of `updn` without levels
-        # go down and up again.
+        # Routes of OpenSM that close a cycle in one lane can deadlock. Routes of `updn` without levels go down and up
+        # again.
         if reports[1]["proved"] and engine != "updnroot":
             measure = {"warmup": 1000, "cycles": 4000}
             alike = [scenario | {"router": lanes, "measure": measure} for scenario in (ours, theirs)]
             accepted = [phit.run(scenario)["accepted_load"] for scenario in alike]
-            # A link that fewer pairs share than that of an endpoint has room: the order in buffers counts.
+            # A link with fewer pairs than an endpoint's link has room, so the order in buffers counts.
             limits = busiest[0] > 0.9 * (sum(fabric.hosts) - 1)
             assert accepted[0] >= (0.98 if limits else 0.95) * accepted[1], engine
 

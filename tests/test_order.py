@@ -32,7 +32,7 @@ ORDER = (
 """From the ground up."""
 
 FACADE = "phit"
-"""What users import: it hands on names of all rooms below the command line, which alone may use it."""
+"""Module for users: it exports names of all rooms below the command line, which alone may use it."""
 
 ENGINE = "phit._phit"
 """The engine's extension, on which all rooms stand."""
@@ -65,7 +65,7 @@ class House:
                     yield (full, "") if full in self.files or full == ENGINE else (module, alias.name)
 
     def modules_by_name(self, name: str) -> dict[str, str]:
-        """What a module calls other modules of the package."""
+        """The names by which a module refers to other modules of the package."""
         found = {}
         for node in self.nodes[name]:
             if isinstance(node, ast.ImportFrom) and not node.level and node.module is not None:

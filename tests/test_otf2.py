@@ -1,4 +1,4 @@
-"""Archives of OTF2 say what the same calls say as DUMPI prints them; what they have besides is named."""
+"""Archives of OTF2 give the same programs as DUMPI's text of the same calls; unknown contents are named."""
 
 import json
 import sys
@@ -26,7 +26,7 @@ class Rank:
         self.time = 0
 
     def call(self, name: str, *events: tuple[str, Any], paradigm: str = "MPI") -> None:
-        """A call, with the events in it: their names and what they have besides a time and a communicator."""
+        """Writes a call with its events: their names, and their attributes besides a time and a communicator."""
         region = self.trace.definitions.region(name, paradigm=getattr(otf2.Paradigm, paradigm))
         self.writer.enter(self.time, region)
         self.time += 1
@@ -36,7 +36,7 @@ class Rank:
         self.writer.leave(self.time, region)
 
     def message(self, peer: int, size: int, **more: Any) -> dict[str, Any]:
-        """What events of messages have."""
+        """The attributes of a message's events."""
         key = "sender" if more.pop("comes", False) else "receiver"
         return {key: peer, "communicator": self.world, "msg_tag": 7, "msg_length": size, **more}
 
@@ -216,7 +216,7 @@ def test_a_scenario_executes_an_archive(tmp_path: Path) -> None:
     assert ran.tables["ranks"].equals(same.tables["ranks"])
     said = ran["scenario"]["workload"]
     assert said["file"] == str(path)
-    # What tells results apart is all of the archive, of which the anchor says nothing about the events.
+    # The identity of results covers the whole archive, because the anchor does not depend on the events.
     path.with_suffix("").joinpath("0.evt").write_bytes(b"other")
     changed = to_json(scenario(path))
     assert json.loads(changed)["workload"]["digest"] != said["digest"]

@@ -1,4 +1,4 @@
-"""The study of OutFlank routing: its runs, its rules, and what they are made of."""
+"""The study of OutFlank routing: its runs, its rules and their parts."""
 
 import json
 import math
@@ -245,14 +245,14 @@ def short_run(routing: str, gamma: float) -> dict[str, Any]:
 
 
 def test_gamma_is_found_on_the_papers_grid() -> None:
-    """The last load whose lifetime is at most 1.4 times that of the first load of the same routing."""
+    """The last load whose lifetime is at most 1.4 times the lifetime at the routing's first load."""
     found = phit.saturate(short_run("ABR", 0.1), first=FIRST, last=1.0, step=STEP, latency_factor=1.4)
     assert found.sustained is not None
     assert [trial.load for trial in found.trials] == grid(FIRST, found.sustained + STEP)
     assert found.saturated == pytest.approx(found.sustained + STEP)
     latencies = [trial.latency or 0.0 for trial in found.trials]
     assert max(latencies[:-1]) <= 1.4 * latencies[0] < latencies[-1]
-    # The same runs as the study's.
+    # These are the study's runs.
     assert latencies[0] == phit.run(short_run("ABR", FIRST))["latency_mean"]
 
 
@@ -373,7 +373,7 @@ def test_answers_and_credits_agree(routing: str) -> None:
 
     for load, runs in found.items():
         answered, held, credited = (runs[by] for by in choices.ACCEPTANCES)
-        # Within the node all else is the same: endpoints wait as long for a credit as for an answer.
+        # In the node nothing else differs: endpoints wait equally long for a credit and for an answer.
         for measure in ("latency_mean", "network_latency_mean", "hops_mean", "accepted_load"):
             assert held[measure] == pytest.approx(answered[measure], rel=0.01), measure
         assert answered["hops_mean"] == pytest.approx(credited["hops_mean"], rel=0.02)
@@ -391,7 +391,7 @@ def test_answers_and_credits_agree(routing: str) -> None:
 
 
 def test_agreement_counts_rows_and_sustained_loads() -> None:
-    """Numbers made up: ours are the author's but for two lifetimes, one of which ends a curve a step earlier."""
+    """Invented numbers: ours equal the author's except two lifetimes, one of which ends a curve a step earlier."""
     everything = [case for case in validation.cases(ROOT / "tests" / "reference") if not case.setting]
     chosen = [case for case in everything if "Bit-Reverse" in case.series]
     found = []
@@ -418,7 +418,7 @@ def test_agreement_counts_rows_and_sustained_loads() -> None:
 def test_the_authors_own_lifetimes_differ_by_the_same_rules() -> None:
     """The numbers of his repository: 26 of 30 as printed, which settles O2 and O3 where ours differ, too."""
     stored = outflank_author.stored_lifetimes()
-    # Those for k = 8 are the ones that are compared elsewhere.
+    # The rows for k = 8 are compared elsewhere.
     rows = reference.rows(ROOT / "tests" / "reference", "outflank_author_k8.csv")
     theirs = {
         (validation.NAMES[row["pattern"]], row["routing"], float(row["gamma"])): 1e6 * float(row["mean_lifetime_s"])

@@ -1,4 +1,4 @@
-"""What results consist of is declared once: everything that shows results follows from it."""
+"""Contents of results are declared once: everything that shows results follows from the declarations."""
 
 import json
 import re
@@ -52,11 +52,11 @@ def test_tables_have_the_declared_columns_and_types(result: phit.Result, program
         "text": pl.String,
         "wholes": pl.List(pl.Int64),
     }
-    # Those of a program, and those that a measurement without one asks for, are not there together.
+    # Tables of a program and tables of a measurement without a program never occur together.
     tables = program.tables | result.tables
     assert tables.keys() == TABLES.keys()
     for name, table in tables.items():
-        # Columns of names are those of networks that have names.
+        # Columns of names exist for networks with names.
         columns = [column for column in TABLES[name].columns if not column.name.endswith("_name")]
         assert dict(table.schema) == {c.name: types[c.cell] for c in columns}
 
@@ -80,7 +80,7 @@ def test_a_type_checker_finds_a_misspelt_attribute(tmp_path: Path) -> None:
         "    print(r.acepted_load)\n"
     )
     config = tmp_path / "mypy.ini"
-    # The types of what the package is built on are not looked at: they take long and say nothing here.
+    # Types of libraries are not checked: this takes long and tells nothing here.
     config.write_text(
         f"[mypy]\nmypy_path = {ROOT / 'python'}\nfollow_imports = silent\n[mypy-polars.*]\nfollow_imports = skip\n"
     )

@@ -1,4 +1,4 @@
-"""The report as a page: that it is one file, what it says, what it leaves out, how large it gets."""
+"""The report as a page: one file, with its contents, limits and size."""
 
 import base64
 import json
@@ -231,7 +231,7 @@ def test_frames_are_those_of_the_probe() -> None:
     assert found["cycles"] == [10, 30], "looks at unequal distances are frames of their own"
     assert (found["counts"], found["totals"]) == ([2, 1], [65, 0])
     assert unpacked(found["router"], "u4").tolist() == [0, 7, 7]
-    # 64 phits have the darkest shade, 1 phit that of a 64th, and what holds a line has 16 more.
+    # 64 phits have the darkest shade, 1 phit has the shade of a 64th, and ports with a line have 16 more.
     assert unpacked(found["shade"], "u1").tolist() == [8, 2 + 16, 0 + 16]
     assert timelapse._frames(rows.with_columns(phits=pl.lit(5)), 1)["cycles"] == [10]
 
@@ -328,7 +328,7 @@ def test_nothing_to_report_is_said(tmp_path: Path, swept: Path) -> None:
 
 
 def test_a_thousand_points_stay_below_five_megabytes(swept: Path, tmp_path: Path) -> None:
-    """Made of one point's files: tables as long as those of 1,000 runs, with longer distributions."""
+    """Made from one point's files: tables as long as those of 1,000 runs, with longer distributions."""
     many, copies = tmp_path / "many", 125
     many.mkdir()
     manifest = json.loads((swept / "manifest.json").read_text())

@@ -58,7 +58,7 @@ def test_a_figure_from_end_to_end(cli: Cli, tmp_path: Path) -> None:
     judged = {"measured", "verdict", "note", "margin", "exact", "settled", "because"}
     assert set(claims["C1"]) == {"id", "figure", "statement", "paper"} | judged
     assert claims["C1"]["verdict"] == claims["C12"]["verdict"] == "not run"
-    # What was asked for is shown, and what else these runs have decided.
+    # The requested claims are shown, and other claims that these runs have decided.
     shown = {claim.id for claim in study.claims if re.search(rf"^ *{claim.id} ", out, re.MULTILINE)}
     assert shown >= {claim.id for claim in study.claims if claim.figure == "5b"}
     assert all(claims[name]["verdict"] != "not run" or "5b" in claims[name]["figure"] for name in shown)
@@ -266,7 +266,7 @@ def test_means_over_seeds() -> None:
             "latency_mean": [100.0, 110.0, 90.0],
             "saturated": [False, True, False],
             "cpu_seconds": [1.0, 1.0, 1.0],
-            # Seeds that are far apart carry the interval of their mean, the run's own that of a single one.
+            # Seeds that are far apart have the interval of their mean; the run's own interval is that of a single run.
             "latency_ci": [0.1, 0.1, 3.0],
             "latency_ci_batches": [20, 20, 4],
             "accepted_ci": [None, None, 0.0],
@@ -279,7 +279,7 @@ def test_means_over_seeds() -> None:
     # Student's t with one degree of freedom, of a standard deviation of 7.07 over the root of 2.
     assert first["latency_mean_half"] == pytest.approx(12.706 * 5.0, rel=1e-4)
     assert (second["seeds"], second["accepted_load_half"], second["saturated"]) == (1, 0.0, False)
-    # Its run's own interval, whose level is the same.
+    # The run's own interval, with an equal level.
     assert second["latency_mean_half"] == pytest.approx(3.0)
     assert first["runs"] == ["x", "y"]
 

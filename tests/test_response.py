@@ -40,7 +40,7 @@ def test_adaptation_is_to_a_share_of_the_step() -> None:
     def response(t: int, base: float) -> float:
         return base if t < 0 else base + 20 if t < 80 else base + 100
 
-    # Of a step of 100 cycles 80 are not within a tenth, whatever both states have in common.
+    # 80 of the step's 100 cycles are not within a tenth, whatever both states have in common.
     for base in (50.0, 5000.0):
         values = [response(t, base) for t in times()]
         assert adaptation(times(), values) == 80
@@ -59,7 +59,7 @@ def test_what_meets_the_change_on_its_way_is_not_the_state_before() -> None:
 
 
 def test_what_grows_without_end_does_not_adapt() -> None:
-    # What arrives of it in the end is no slower than what came before.
+    # The packets that finally arrive are no slower than earlier ones.
     assert adaptation(times(), exponential(100, 800, 200)) is None
     assert adaptation(times(), [100.0 if t < 0 else 100 + 2 * t for t in times()]) is None
     assert adaptation(times()[:25], exponential(100, 300, 50)[:25]) is None

@@ -1,4 +1,4 @@
-"""The JSON Schema accepts what a run accepts, with quantities and sweeps, and rejects what it refuses."""
+"""The JSON Schema accepts every document that a run accepts, with quantities and sweeps, and rejects the others."""
 
 import json
 import re
@@ -210,7 +210,7 @@ def test_quantities_are_those_of_the_engine(text: str) -> None:
             phit.complete(document)
             read = True
         except phit.ScenarioError as error:
-            # A quantity of the right kind may fail later, for what it comes to.
+            # A quantity of the right kind may be refused later for its value.
             words = (
                 "is no unit",
                 "expected a number and a unit",
@@ -218,7 +218,7 @@ def test_quantities_are_those_of_the_engine(text: str) -> None:
                 "expected a size",
                 "expected a rate",
             )
-            # That a plain number stands beside it is said of a quantity only, one that was read.
+            # The refusal of a plain number beside a quantity mentions the quantity only after it was read.
             read = f"beside {key} = " in str(error) or all(
                 word not in str(error)
                 for word in (*words, "a whole number", "expected a number", "unknown packet size")

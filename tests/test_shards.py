@@ -37,7 +37,7 @@ def experiment(loads: int = 3, **changes: Any) -> dict[str, Any]:
 
 
 def tables(folder: Path) -> dict[str, bytes | pl.DataFrame]:
-    """The tables of a folder, bit for bit; of the points without what is said of the machine."""
+    """The tables of a folder, bit for bit; points are compared without columns about the machine."""
     found: dict[str, bytes | pl.DataFrame] = {p.name: p.read_bytes() for p in folder.glob("*.parquet")}
     points = pl.read_parquet(folder / "points.parquet").drop(MACHINE, strict=False)
     return found | {"points.parquet": points.write_ipc(None).getvalue()}

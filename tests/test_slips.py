@@ -1,4 +1,4 @@
-"""What somebody who has slipped meant."""
+"""Suggestions for common slips of notation."""
 
 import tomllib
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The house of the studies: who imports whom, what is found, and that lists of studies are what is found."""
+"""The structure of the studies: imports, registration, and lists of studies."""
 
 import ast
 import runpy
@@ -27,7 +27,7 @@ HOUSE = Path(studies.__path__[0])
 PAGES = runpy.run_path(str(ROOT / "docs" / "studies_pages.py"))
 
 SHARED = {"kit", "registry"}
-"""What every folder may import; the last for the cost models of other studies, by name."""
+"""Folders that all studies may import; the registry provides the cost models of other studies by name."""
 
 
 def imported(path: Path) -> Iterator[str]:
@@ -49,7 +49,7 @@ def imported(path: Path) -> Iterator[str]:
 
 
 def allowed(folder: str) -> set[str]:
-    """What a folder may import of `phit.studies`."""
+    """The parts of `phit.studies` that a folder may import."""
     return {"kit"} if folder == "kit" else SHARED | {folder}
 
 

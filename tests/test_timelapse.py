@@ -1,4 +1,4 @@
-"""Time-lapses: what the frames show, that the picture stands alone, and where it comes from."""
+"""Time-lapses: contents of frames, a self-contained picture, and the sources of frames."""
 
 import re
 import xml.etree.ElementTree as ET

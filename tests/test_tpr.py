@@ -34,7 +34,7 @@ Row = dict[str, Any]
 
 
 def curve(name: str, loads: Iterable[float], latency: float, limit: float, share: Iterable[float]) -> list[Row]:
-    """A curve that accepts what is offered up to a limit."""
+    """A curve that accepts the offered load up to a limit."""
     return [
         {
             "mechanism": name,
@@ -182,7 +182,7 @@ WERE_STRICTER: list[tuple[str, dict[str, list[Row]]]] = [
     ("T11", {"5": changed(mixed(), "TPR", [0.1], latency_mean=41.0)}),
     ("T13", {"7": changed(mixed(), "UGAL-L", [0.9], accepted_load=0.735)}),
 ]
-"""What the first rules of these claims refuse, and the revised ones do not."""
+"""Tables that the first rules of these claims refuse, and the revised rules accept."""
 
 
 @pytest.mark.parametrize(("claim", "changes"), DIFFERING)
@@ -243,7 +243,7 @@ def test_curves_end_at_the_last_load_that_is_carried() -> None:
     assert (curves.last_carried("UGAL-L"), curves.last_carried("TPR")) == (0.2, 0.4)
     assert nominal(curves.throughput("UGAL-L")) == 0.2
     assert nominal(curves.saturation(mechanism="TPR")) == pytest.approx(0.398)
-    # What is carried again after a load that is not does not count.
+    # A load that is carried again beyond a load that is not does not count.
     again = rows.with_columns(accepted_load=pl.when(load=0.2).then(0.1).otherwise("load"))
     assert paper.carried(again)["load"].to_list() == [0.1, 0.1]
     assert Evidence({"2": rows}, PAPER).curves("2").last_carried("UGAL-L") == 0.2
@@ -252,7 +252,7 @@ def test_curves_end_at_the_last_load_that_is_carried() -> None:
 
 
 def test_the_paper_contradicts_itself() -> None:
-    """UGAL-G at most 1 % above what table I has UGAL-L carry; table II below what the shortest routes make."""
+    """UGAL-G at most 1 % above UGAL-L's load in table I; table II below the counts of the shortest routes."""
     found = finding("T7", tables(**{"3": changed(adversarial(), "UGAL-G", [0.6], accepted_load=0.40)}))
     assert found.settled
     assert "4/9 = 0.4444" in found.because
@@ -328,7 +328,7 @@ def test_what_the_readings_change() -> None:
     run = paper.scenario(PAPER, MECHANISMS["TPR"], UR, 0.1, 1)
     assert under(TEXT, run) == run
     text, fitted = phit.complete(under(TEXT, run)), phit.complete(under(FITTED, run))
-    # What is there already of the text's runs stays valid: their documents have none of the new keys.
+    # Earlier runs of the text's reading stay valid: their documents have none of the new keys.
     assert not any("credit_latency" in link for link in text["router"]["links"].values())
     assert [link.pop("credit_latency") for link in fitted["router"]["links"].values()] == [1, 1]
     assert (text["router"]["links"]["endpoint"]["vcs"], fitted["router"]["links"]["endpoint"].pop("vcs")) == (4, 1)

@@ -1,4 +1,4 @@
-"""Traces: what is read, what is refused with line and column, and the built-in generator."""
+"""Traces: reading, refusals with line and column, and the built-in generator."""
 
 import json
 import math
@@ -284,7 +284,7 @@ def test_a_trace_is_in_the_units_of_its_scenario(tmp_path: Path) -> None:
     sizes = [math.ceil(size * 8 / phit_bits) for size in (512, 100)]
     assert found["traffic"]["trace"] == [[0, 0, 1, sizes[0]], [90_000, 1, 2, sizes[1]]]
     assert found["traffic"]["packet_size"] == {"kind": "fixed", "phits": sizes[0]}
-    # What the trace says itself comes first.
+    # Keys of the trace itself take precedence.
     document["traffic"]["trace"] = {"file": path, "cycle_ns": 1, "phit_bytes": 8}
     assert phit.complete(document)["traffic"]["trace"] == [[0, 0, 1, 64], [1500, 1, 2, 13]]
 
@@ -329,7 +329,7 @@ def test_bursty_io_is_the_same_for_a_seed_and_self_similar() -> None:
     assert first == traces.bursty(seed=3, seconds=0.02)
     assert first != traces.bursty(seed=4, seconds=0.02)
     assert [io.time for io in first] == sorted(io.time for io in first)
-    # Of independent requests the variance of the mean over m bins falls like 1/m; of these it falls far more slowly.
+    # For independent requests, the variance of the mean over m bins falls like 1/m; for these it falls far more slowly.
     requests = traces.bursty(seed=1, hosts=64, seconds=0.2, rate=3000)
     bins = [0] * 4096
     for io in requests:

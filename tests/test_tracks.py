@@ -1,4 +1,4 @@
-"""What ranks do, seen: charts of tracks and times, traces for Perfetto, whose sums are those of the tables."""
+"""Charts of ranks: tracks and times, and traces for Perfetto, whose sums equal those of the tables."""
 
 import sys
 from collections import Counter, defaultdict
@@ -68,7 +68,7 @@ def test_many_bars_become_what_can_be_seen() -> None:
     # Each pixel has 32 cycles, two thirds of them waiting.
     assert {bar["doing"] for bar in shown} == {"waits"}
     assert [(bar["start"], bar["end"]) for bar in shown] == [(0, pytest.approx(24000))] * 2
-    # What is longer than a pixel stays where it is, to a pixel.
+    # A span longer than a pixel keeps its place, to a pixel.
     long = pl.DataFrame({"rank": 0, "cpu": 0, "state": "blocked", "start": [24000.0], "end": [48000.0]})
     shown = bars(tracks.of_tracks(pl.concat([many, long.cast(many.schema)])))
     (blocked,) = [bar for bar in shown if bar["doing"] == "blocked on the network"]

@@ -14,7 +14,7 @@ from .hostile import SMALL, UNFORESEEN, one_error, plain_words, small
 
 
 class Panic(BaseException):
-    """As that of a library in Rust."""
+    """An exception like the panic of a Rust library."""
 
 
 RAISED = [

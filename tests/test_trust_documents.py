@@ -180,7 +180,7 @@ def answers(document: dict[str, Any]) -> None:
 
 
 def test_all_documents_are_good(documents: list[dict[str, Any]], cli: Cli, write: Write, tmp_path: Path) -> None:
-    """What is damaged below was whole before."""
+    """The documents that tests below damage are valid."""
     for number, document in enumerate(documents):
         command = ("sweep", "--out", tmp_path / str(number), "--workers", 1) if "sweep" in document else ("run",)
         status, _, err = cli(*command[:1], write(document), *command[1:])

@@ -48,7 +48,7 @@ def test_what_does_not_fit_is_refused_in_one_line(cli: Cli, write: Write) -> Non
 def test_a_point_that_does_not_fit_leaves_the_others(cli: Cli, write: Write, tmp_path: Path) -> None:
     points = {"product": {"topology": [SMALL["topology"], HUGE["topology"]]}}
     target = tmp_path / "out"
-    # In this process: others would see the machine as it is.
+    # In this process, because other processes would see the real machine.
     status, _, err = cli("sweep", write(small(sweep=points)), "--out", target, "--workers", 1)
     assert status == 1
     assert "1 of 2 points failed" in err
@@ -90,7 +90,7 @@ def test_needs_say_what_takes_what() -> None:
 
 
 def processor_seconds(process: "subprocess.Popen[str]") -> float:
-    """What a process has used so far."""
+    """Processor time of a process so far."""
     # The name of the command, in parentheses, may have spaces.
     fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -106,7 +106,7 @@ FILES: dict[str, dict[str, str]] = {
     "fabric": _fabric("ft2_full", "ft2_nue4", "ft2_lash"),
     "fabric with rows": _fabric("torus4x4_full", "torus4x4_torus2qos", "torus4x4_torus2qos"),
 }
-"""Files that are as they should be, by what they are."""
+"""Valid files by format."""
 
 NUMBERS = (
     "0", "-1", "1", "2", "255", "256", "65535", "4294967296", "99999999999999999999", "1e308", "1" * 5000,
@@ -117,7 +117,7 @@ WORDS = (
     "a" * 5000, "[" * 2000, "{}", "<!DOCTYPE x [<!ENTITY e 'e'>]>", "&e;", "class", "links", "[0:9]", "[::-1]",
     "[-]", "#",
 )  # fmt: skip
-"""What is put in the place of something else."""
+"""Replacements for parts of a file."""
 
 Edit = Callable[[list[str], int, str], None]
 
@@ -179,7 +179,7 @@ def document(kind: str, folder: Path) -> dict[str, Any]:
 
 
 def answered(scenario: dict[str, Any], folder: Path) -> bool:
-    """True if a scenario runs; else what it is refused with says where."""
+    """Whether a scenario runs; a refusal must name its place."""
     try:
         phit.run(scenario)
     except (InputError, ScenarioError) as error:
@@ -191,7 +191,7 @@ def answered(scenario: dict[str, Any], folder: Path) -> bool:
             assert key or str(folder) in line, line
         return False
     except SimulationError:
-        # What links and buffers of the file come to.
+        # Totals of links and buffers in the file.
         return True
     return True
 

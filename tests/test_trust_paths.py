@@ -1,4 +1,4 @@
-"""Hostile results folders: what comes from a file is never a path out of the folder, and what is damaged is noticed."""
+"""Hostile results folders: names in files are never paths out of the folder, and damage is noticed."""
 
 import json
 import os
@@ -54,7 +54,7 @@ def test_a_sweep_is_not_named_out_of_its_place(name: Any, cli: Cli, write: Write
 
 @contextmanager
 def nothing_else_changes(place: Path, but: Path) -> Iterator[None]:
-    """Nothing in the place changes but what is in one of its folders."""
+    """Nothing in the place changes except one of its folders."""
 
     def others() -> dict[Path, bytes]:
         found = (path for path in place.rglob("*") if path.is_file() and not path.is_relative_to(but))
@@ -144,7 +144,7 @@ def names_what_is_wrong(said: str) -> None:
 @settings(deadline=None, max_examples=200 * MORE, suppress_health_check=FIXTURES)
 @given(data=st.data())
 def test_what_is_read_can_be_used(data: st.DataObject, kept: Path, tmp_path: Path) -> None:
-    """Any value becomes any other, or goes, and tables can be made of what is read, or it is refused by its key."""
+    """Any value is replaced or removed: either tables can be made of the result, or it is refused with its key."""
     victim = data.draw(st.sampled_from([kept / "manifest.json", *sorted((kept / "points").iterdir())]))
     content = changed(data, json.loads(victim.read_text()))
     path = tmp_path / victim.name

@@ -92,7 +92,7 @@ class Tags(HTMLParser):
 
 
 def check_outputs(folder: Path) -> None:
-    """What programs read in a results folder means nothing but its text."""
+    """The files of a results folder contain text only as text for the programs that read them."""
     for path in folder.rglob("*.*"):
         if path.suffix == ".html":
             tags = Tags()
@@ -116,7 +116,7 @@ def check_outputs(folder: Path) -> None:
 
 
 def test_texts_are_texts_in_every_output(cli: Cli, write: Write, tmp_path: Path) -> None:
-    """Written into a scenario; and, with what a scenario cannot hold, into the tables of a folder."""
+    """Hostile texts in a scenario and, if a scenario cannot hold them, in the tables of a folder."""
     curves = [{"name": said, "traffic.load": 0.1 + 0.01 * i} for i, said in enumerate(HOSTILE)]
     document = small(sweep={"name": "r", "curves": curves}, plot={"title": "".join(HOSTILE)})
     folder = tmp_path / "r"

@@ -1,4 +1,4 @@
-"""Hostile traces and tables: what is damaged is refused, and no message tells what is in a file that is no trace."""
+"""Hostile traces and tables: damaged files are refused, and no message quotes a file that is no trace."""
 
 import io
 import os
@@ -60,7 +60,7 @@ def test_damaged_parquet_is_refused(data: st.DataObject, tmp_path: Path, capfd: 
 def test_a_reader_that_panics_is_refused_in_silence(
     kept: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As some damaged files make it: it writes to standard error and raises what is no `Exception`."""
+    """Some damaged files make the reader panic: it writes to standard error and raises no `Exception`."""
 
     def panic(*_: Any, **__: Any) -> None:
         os.write(2, b"thread panicked at index out of bounds\n")

@@ -53,10 +53,10 @@ def scenario(path: Path, text: str, **traffic: Any) -> dict[str, Any]:
 
 
 def moved(result: phit.Result) -> dict[str, Any]:
-    """What a run says of what moved: links are another's."""
+    """The part of a result about traffic; links belong to another network."""
     left_out = {"link_utilisation", "scenario", "cpu_seconds", "wall_seconds", "peak_memory_bytes", "engine_bytes"}
     found = {key: value for key, value in result.items() if key not in left_out}
-    # By class of links, whose name is that of the cable's speed.
+    # Results by class of links, whose name is the cable's speed.
     return found | {key: list(found[key].values()) for key in ("hops", "control_utilisation")}
 
 
@@ -66,7 +66,7 @@ def test_a_cable_that_carries_nothing_changes_nothing(tmp_path: Path, packet_siz
 
     def of(spare: str) -> phit.Result:
         found = scenario(tmp_path / "net.txt", fabric(["4xHDR"] * 8, spare), packet_size=packet_size)
-        # Of 64 phits 4,000 packets: 0.02 are more than two standard errors of what hosts happen to offer.
+        # 4,000 packets of 64 phits: 0.02 is more than two standard errors of the random offered load.
         found["measure"]["cycles"] = 2000 if packet_size == 1 else 64_000
         return phit.run(found)
 
@@ -77,7 +77,7 @@ def test_a_cable_that_carries_nothing_changes_nothing(tmp_path: Path, packet_siz
 
 
 def test_hosts_of_two_speeds_share_a_switch(tmp_path: Path) -> None:
-    """Of hosts at HDR and at EDR each offers half of its own link, or a rate."""
+    """Each host at HDR and EDR offers half of its own link, or a rate."""
     text = fabric(["4xHDR"] * 4 + ["4xEDR"] * 2, "4xDDR")
     # From each to the next but one: two of EDR for each other.
     found = scenario(tmp_path / "net.txt", text, pattern={"kind": "shift", "offset": 1})
@@ -133,7 +133,7 @@ WITHOUT_UNIT = {
 }
 
 OPERATIONS = "Operations in a nanosecond."
-"""What `peak` of a workload says; that of a burst is a load and takes a rate."""
+"""Description of `peak` in a workload; the `peak` of a burst is a load and takes a rate."""
 
 
 def test_every_key_that_counts_takes_a_quantity() -> None:

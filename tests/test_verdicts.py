@@ -85,7 +85,7 @@ def test_combined_checks_take_the_margin_of_the_one_that_decides() -> None:
     assert not_(check(3)).margin == -3
     assert between(value(1.0, 0.2), 0.9, 2.0).margin == pytest.approx(0.1 / (0.2 / Z))
     unknown = check(math.nan, holds=True)
-    # What is not known decides only where its outcome matters.
+    # An unknown margin decides only if its outcome matters.
     assert all_of([check(5), check(-4), unknown]).margin == -4
     assert math.isnan(all_of([check(5), unknown]).margin)
     assert any_of([check(5), unknown]).margin == 5
@@ -261,11 +261,11 @@ class Setting:
 
 
 NEAR = 0.755
-"""Close to what a switch of two inputs accepts, 0.75."""
+"""Close to the throughput of a switch with two inputs, 0.75."""
 
 
 def switches() -> Study[Setting, Evidence[Setting]]:
-    """Switches with one queue at each input, always full: what is claimed of the one with two inputs is close."""
+    """Saturated switches with one queue at each input; the claim about two inputs is close."""
     study = Study[Setting, Evidence[Setting]](
         name="switches",
         title="Switches",
@@ -335,7 +335,7 @@ def test_a_budget_runs_seeds_of_what_decides_until_it_is_decided(tmp_path: Path)
     assert found[2] == list(range(1, len(found[2]) + 1))
     assert any(line.startswith("S2 (") and "figure I, 2" in line for line in said)
     assert "undecided whatever the seeds: S3 (+0.2)" in said
-    # The same runs again, whatever was there before, and nothing more once all is decided.
+    # The runs do not depend on earlier ones, and no more are added once all claims are decided.
     reproduce(study, out=tmp_path / "b", budget=60, **options)
     assert runs(tmp_path / "b") == found
     reproduce(study, out=tmp_path / "b", budget=60, **options)

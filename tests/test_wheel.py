@@ -37,7 +37,7 @@ def test_the_version_stands_in_one_place() -> None:
 
 @pytest.fixture(scope="module")
 def wheel() -> Path:
-    # Beside that of another processor.
+    # There may be a wheel for another processor.
     (found,) = DIST.glob(f"phit-{version()}-cp311-abi3-*_{platform.machine()}.whl")
     return found
 
@@ -57,7 +57,7 @@ def test_a_bare_environment_runs_a_scenario(wheel: Path, tmp_path: Path) -> None
 
     assert run(python, "-c", "import phit; print(phit.__file__)").startswith(str(tmp_path / "venv"))
     assert re.fullmatch(rf"phit {re.escape(version())} \([0-9a-f]{{12}}(-dirty)?\)\n", run(phit, "--version"))
-    # The version of what is installed is that of its engine.
+    # The version of the installed package is that of its engine.
     versions = "import phit, importlib.metadata as m; print(phit.__version__, m.version('phit'))"
     assert run(python, "-c", versions).split() == [version()] * 2
     found = json.loads(run(phit, "run", ROOT / "examples" / "dragonfly_small.toml", "--json"))

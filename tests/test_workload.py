@@ -1,4 +1,4 @@
-"""Programs of ranks: files, conversions, what is made by name, and what is refused with file, line and rank."""
+"""Programs of ranks: files, conversions, generators, and refusals with file, line and rank."""
 
 import gzip
 import json

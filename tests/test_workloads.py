@@ -125,12 +125,12 @@ def test_json_has_the_tables_that_the_scenario_asks_for(cli: Cli, write: Write, 
     assert found["tables"]["ranks"].keys() == set(result.tables["ranks"].columns)
     assert [len(column) for column in found["tables"]["messages"].values()] == [4] * result.tables["messages"].width
     assert found["tables"]["operations"]["kind"].count("recv") == 4
-    # What it had before stays where it was.
+    # Earlier contents are unchanged.
     assert found.keys() - {"tables"} == result.summary.keys()
     assert max(found["tables"]["ranks"]["finish"]) == found["completion"]
     assert json.loads(result.to_json(tables=True)) == result.with_tables()
     assert "tables" not in json.loads(result.to_json())
-    # What is not asked for is not there; what was kept is what was run.
+    # Tables that are not requested are missing, and the stored scenario is the one that was run.
     fewer = ("--set", "measure.messages=false", "--set", "measure.operations=false")
     assert not {"messages", "operations"} & json.loads(cli("run", file, "--json", *fewer)[1])["tables"].keys()
     kept = ("run", file, "--out", tmp_path / "kept", "--json")

@@ -28,11 +28,11 @@ SETTINGS = {
 }
 
 Evidence = AnyEvidence[Setting]
-"""What the rules look at: tables and setting. A study whose rules ask for more extends this class."""
+"""The evidence for rules: tables and setting. A study whose rules need more extends this class."""
 
 
 def network(of: Setting) -> Document:  # noqa: ARG001
-    """What all runs share."""
+    """The part of the scenarios that all runs share."""
     return {"router": {"links": {"endpoint": {"vcs": 1, "buffer": 16, "latency": 1}}}}
 
 
@@ -42,7 +42,7 @@ def size(of: Setting) -> str:
 
 
 def options(of: Setting) -> str:
-    """What is run, in Markdown."""
+    """The runs in Markdown."""
     return f"Packets of one phit, uniform traffic at full load, {of.cycles:,} cycles after {of.warmup:,} of warm-up."
 
 

@@ -1,4 +1,4 @@
-"""Table I: what a switch accepts whose inputs have one queue each, and claims H1 and H2 about it."""
+"""Table I: the throughput of a switch with one queue per input, and claims H1 and H2 about it."""
 
 from itertools import pairwise
 from math import sqrt
@@ -17,7 +17,7 @@ TABLE_I = {2: 0.7500, 3: 0.6825, 4: 0.6553, 5: 0.6399, 6: 0.6302, 7: 0.6234, 8: 
 """Accepted load in phits/(endpoint·cycle) by the number of inputs."""
 
 LIMIT = 2 - sqrt(2)
-"""The same for infinitely many inputs."""
+"""The throughput with infinitely many inputs."""
 
 MANY = 32
 """Inputs from which on the limit should be near."""
