@@ -1,12 +1,18 @@
 """Shows the notebooks of the examples in the guide: a page for each, with the outputs that are kept in it."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = {"Notebooks": "examples", "Course": "examples/course"}
 """Folders of notebooks, by the part of the navigation in which they stand."""
+
+
+TO_A_NOTEBOOK = re.compile(r"\]\(\.\./examples/(?:course/)?([\w-]+)\.ipynb\)")
+TO_THE_GUIDE = re.compile(r"\]\((?:\.\./)+docs/")
+"""Links as they stand in the repository: from the guide to a notebook, and back."""
 
 
 def page(path: Path) -> tuple[str, dict[str, str]]:
@@ -28,7 +34,13 @@ def page(path: Path) -> tuple[str, dict[str, str]]:
             elif text := "".join(output.get("text", data.get("text/plain", []))).rstrip():
                 parts.append(f"```text\n{text}\n```")
     note = f"This page is the notebook `{path.relative_to(ROOT).as_posix()}`."
-    return "\n\n".join([parts[0], note, *parts[1:]]) + "\n", pictures
+    text = "\n\n".join([parts[0], note, *parts[1:]]) + "\n"
+    return TO_THE_GUIDE.sub("](", text), pictures
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Leads links to notebooks to their pages."""
+    return TO_A_NOTEBOOK.sub(r"](notebook-\1.md)", markdown)
 
 
 def on_files(files: Any, config: Any) -> Any:
