@@ -41,7 +41,7 @@ class Job:
 
     - `cpu_seconds`, and the `exchange_seconds` of them that were spent in exchanges. These include waiting for other
       processes if MPI waits busily;
-    - `peak_memory_bytes`;
+    - `peak_memory_bytes`, where the system tells it;
     - `sent_bytes`, the bytes sent to other processes, and the number of `rounds`.
     """
 
@@ -144,15 +144,17 @@ class Job:
         answer = _phit.run_together(scenario, self, threads=threads, progress=progress, memory=limit)
         peak = system.peak_memory()
         own = {"cpu_seconds": time.process_time() - cpu, "exchange_seconds": self._exchanging}
-        own |= {"peak_memory_bytes": peak, "sent_bytes": self._sent, "rounds": self._rounds}
+        own |= {"sent_bytes": self._sent, "rounds": self._rounds}
+        if peak is not None:
+            own["peak_memory_bytes"] = peak
         costs = self.exchange([json.dumps(own).encode() if process == 0 else b"" for process in range(self.count)])
         if answer is None:
             return None
         self.costs = [own, *(json.loads(cost) for cost in costs[1:])]
         found = json.loads(answer)
         found["summary"]["cpu_seconds"] = sum(cost["cpu_seconds"] for cost in self.costs)
-        peaks = [cost["peak_memory_bytes"] for cost in self.costs]
-        found["summary"]["peak_memory_bytes"] = None if None in peaks else max(peaks)
+        peaks = [cost["peak_memory_bytes"] for cost in self.costs if "peak_memory_bytes" in cost]
+        found["summary"]["peak_memory_bytes"] = max(peaks) if len(peaks) == self.count else None
         return json.dumps(found)
 
 
