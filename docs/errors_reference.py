@@ -76,6 +76,8 @@ def read(file: Path) -> str:
     """The code of a file without its tests, its comments, its attributes, and texts that only a bug shows."""
     source = file.read_text(encoding="utf-8").split("\n#[cfg(test)]")[0]
     source = re.sub(r"^\s*//.*$", "", source, flags=re.MULTILINE)
+    # A quotation mark as a character begins no text.
+    source = re.sub(r"""'\\?"'""", "' '", source)
     source = re.sub(r"#!?\[(?:[^\[\]]|\[[^\]]*\])*\]", "", source)
     return re.sub(rf"(?:expect|assert\w*!|panic!|unreachable!)\((?:[^\"]*?){LITERAL.pattern}", "", source)
 

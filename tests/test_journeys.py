@@ -62,7 +62,7 @@ def test_bad_input_is_named(cli: Cli, write: Write) -> None:
     file = str(write(TORUS))
     status, _, err = cli("trace-packet", file, "--source", "16")
     assert status == 2
-    assert "source = 16: the network has 16 endpoints" in err
+    assert "source = 16: expected an endpoint, 0 to 15" in err
     status, _, err = cli("trace-packet", file, "--source", "1", "--number", "5000")
     assert status == 2
     assert "number = 5000: endpoint 1 sends" in err

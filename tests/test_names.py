@@ -307,3 +307,199 @@ def test_names_that_a_file_gives_are_not_given_again(tmp_path: Path) -> None:
     (tmp_path / "net.csv").write_text("source,target\na,b\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"topology\.names: the file gives it"):
         inlined({"kind": "graph", "file": str(tmp_path / "net.csv"), "names": {"routers": ["a", "b"]}})
+
+
+def tables_by_names(document: dict[str, Any]) -> dict[str, Any]:
+    """The tables of up*/down* routes, entry by entry."""
+    ports = phit.routes(document | {"routing": "up_down"})
+    names = document["topology"]["names"]
+    entries = [
+        [names["routers"][router], names["endpoints"][to], port]
+        for router, row in enumerate(ports)
+        for to, port in enumerate(row)
+    ]
+    return {"kind": "table", "entries": entries, "layers": [[names["endpoints"][0], names["endpoints"][1], 0]]}
+
+
+def replaced(value: Any, names: list[str]) -> Any:
+    """The value with the number of each of these names in its place."""
+    if isinstance(value, dict):
+        return {key: replaced(inner, names) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [replaced(inner, names) for inner in value]
+    return names.index(value) if value in names else value
+
+
+ALL_REDUCE = {"kind": "collective", "collective": "all_reduce", "bytes": 64, "ranks": 3}
+
+BY_NAME: dict[str, Any] = {
+    "routing.root": lambda r, _: {"routing": {"kind": "up_down", "root": r[2]}},
+    "routing.roots": lambda r, _: {"routing": {"kind": "up_down", "roots": [r[1], r[2]]}},
+    "routing.channels": lambda r, _: {"routing": {"channels": [[r[0], 1, 2, [0]]]}},
+    "traffic.pattern.targets": lambda _, e: {
+        "traffic": {"load": 0.2, "pattern": {"kind": "hotspot", "targets": [e[4], e[1]], "share": 0.5}}
+    },
+    "traffic.pattern.parts.endpoints": lambda _, e: {
+        "traffic": {
+            "load": 0.2,
+            "pattern": {"kind": "by_endpoint", "parts": [{"endpoints": e[1:3], "pattern": "shift"}]},
+        }
+    },
+    "traffic.trace": lambda _, e: {"traffic": {"load": 0, "trace": [[110, e[3], e[1], 4], [190, e[0], e[2], 8]]}},
+    "workload.placement.endpoints": lambda _, e: {
+        "workload": {**ALL_REDUCE, "placement": {"kind": "list", "endpoints": [e[5], e[0], e[3]]}}
+    },
+    "workload.placement.first": lambda _, e: {
+        "workload": {**ALL_REDUCE, "placement": {"kind": "linear", "first": e[3]}}
+    },
+    "workload.job.traffic.pattern.targets": lambda _, e: {
+        "workload": {
+            "kind": "jobs",
+            "job": [
+                {"name": "p", "program": ALL_REDUCE, "placement": {"kind": "list", "endpoints": e[:3]}},
+                {
+                    "name": "t",
+                    "traffic": {"load": 0.1, "pattern": {"kind": "hotspot", "targets": [e[5]], "share": 0.5}},
+                },
+            ],
+        }
+    },
+    "measure.probes.router": lambda r, _: {
+        "routing": {"kind": "contention_graph"},
+        "measure": {"warmup": 0, "cycles": 200, "probes": [{"kind": "counters", "every": 20, "router": r[1]}]},
+    },
+    "topology.faults.endpoints": lambda _, e: {"topology": {"faults": {"endpoints": [e[2]]}}},
+}
+"""A scenario that gives a router or an endpoint by name, for each key that can."""
+
+
+@pytest.mark.parametrize("key", ["routing.entries", *BY_NAME])
+def test_a_name_stands_wherever_a_number_can(graph: "nx.Graph[str]", key: str) -> None:
+    names = phit.graph(graph)["names"]
+    # A pattern of a job counts the job's endpoints: the last of all is the last but three of the others.
+    numbers = names["endpoints"][3:] if key.startswith("workload.job") else names["endpoints"]
+    if key in ("routing.entries", "routing.channels"):
+        more = {"routing": tables_by_names(scenario(graph))}
+        if key == "routing.channels":
+            more["routing"] |= BY_NAME[key](names["routers"], names["endpoints"])["routing"]
+    else:
+        more = BY_NAME[key](names["routers"], names["endpoints"])
+    document = scenario(graph, **more)
+    if "workload" in document:
+        document = {name: table for name, table in document.items() if name not in ("traffic", "measure")}
+        document["units"] = {"phit": "8 B"}
+    by_number = replaced(replaced(document | {"topology": None}, names["routers"]), numbers)
+    by_number = replaced(by_number, names["endpoints"]) | {"topology": document["topology"]}
+    if faults := document["topology"].get("faults"):
+        by_number["topology"] = document["topology"] | {"faults": replaced(faults, names["endpoints"])}
+    assert by_number != document
+    runs = [phit.run(one) for one in (document, by_number)]
+    assert runs[0]["packets"] == runs[1]["packets"] > 0
+    for name in runs[0].tables:
+        assert runs[0].tables[name].equals(runs[1].tables[name]), name
+    # A name that nothing has is answered with the nearest one.
+    wrong = json.loads(json.dumps(document).replace(f'"{names["endpoints"][1]}"', f'"{names["endpoints"][1]}?"'))
+    wrong["topology"] = document["topology"]
+    if wrong != document:
+        with pytest.raises(ScenarioError, match="unknown endpoint"):
+            phit.run(wrong)
+
+
+def test_lists_of_jobs_and_lines_have_names_beside_numbers(graph: "nx.Graph[str]") -> None:
+    names = phit.graph(graph)["names"]
+    document = scenario(graph, **BY_NAME["workload.job.traffic.pattern.targets"](names["routers"], names["endpoints"]))
+    document = {key: table for key, table in document.items() if key not in ("traffic", "measure")}
+    jobs = phit.run(document | {"units": {"phit": "8 B"}}).tables["jobs"]
+    for row in jobs.iter_rows(named=True):
+        assert row["endpoint_names"] == [names["endpoints"][endpoint] for endpoint in row["endpoints"]]
+    measure = {"warmup": 0, "cycles": 3000, "probes": [{"kind": "trees", "every": 20}]}
+    spot = {"kind": "hotspot", "targets": [names["endpoints"][0]], "share": 0.9}
+    queueing = {"queueing": "fbicm", "routing": "up_down"}
+    busy = scenario(graph, traffic={"load": 1.0, "packet_size": 4, "pattern": spot}, measure=measure, **queueing)
+    busy["router"]["admittance"] = "per_destination"
+    busy["router"]["links"]["default"] = {"vcs": 1, "buffer": 1024}
+    busy["router"]["links"]["link"] = {"vcs": 1, "buffer": 1024}
+    probes = phit.run(busy).tables["probes"]
+    seen = probes.filter(probes["destinations"].is_not_null())
+    assert seen.height
+    for row in seen.iter_rows(named=True):
+        assert row["destination_names"] == [names["endpoints"][endpoint] for endpoint in row["destinations"]]
+
+
+def test_routes_have_names_and_are_read_again(graph: "nx.Graph[str]", tmp_path: Path, write: Write, cli: Cli) -> None:
+    names = phit.graph(graph)["names"]
+    document = scenario(graph, routing="up_down")
+    status, out, err = cli("routes", write(document))
+    assert status == 0, err
+    head, *rows = out.splitlines()
+    assert head == "router,destination,port,router_name,destination_name"
+    for row in rows:
+        router, to, _, router_name, destination_name = row.split(",")
+        assert (router_name, destination_name) == (names["routers"][int(router)], names["endpoints"][int(to)])
+    # Both what was printed and a table that has names alone are read.
+    (tmp_path / "routes.csv").write_text(out, encoding="utf-8")
+    short = [f"{name},{to},{port}" for _, _, port, name, to in (row.split(",") for row in rows)]
+    (tmp_path / "names.csv").write_text("\n".join(["router,destination,port", *short]), encoding="utf-8")
+    for file in ("routes.csv", "names.csv"):
+        table = {"kind": "table", "file": str(tmp_path / file), "layers": []}
+        assert phit.routes(document | {"routing": table}) == phit.routes(document)
+
+
+def test_ranks_are_placed_by_a_file_of_names(graph: "nx.Graph[str]", tmp_path: Path) -> None:
+    hosts = phit.graph(graph)["names"]["endpoints"]
+    file = tmp_path / "places"
+    document = scenario(graph, units={"phit": "8 B"})
+    document["workload"] = {**ALL_REDUCE, "placement": {"kind": "file", "file": str(file)}}
+    document = {key: table for key, table in document.items() if key not in ("traffic", "measure")}
+    file.write_text("\n".join([hosts[4], "1", hosts[2]]), encoding="utf-8")
+    assert phit.run(document).tables["ranks"]["endpoint"].to_list() == [4, 1, 2]
+    file.write_text("\n".join([hosts[4], "nobody", hosts[2]]), encoding="utf-8")
+    with pytest.raises(ScenarioError, match=r"line 2: .*the number or the name of an endpoint"):
+        phit.run(document)
+
+
+def test_packets_are_followed_from_an_endpoint_by_name(graph: "nx.Graph[str]", write: Write, cli: Cli) -> None:
+    hosts = phit.graph(graph)["names"]["endpoints"]
+    file = write(scenario(graph, traffic={"load": 0.5, "packet_size": 4}))
+    answers = [cli("trace-packet", file, "--source", source) for source in (hosts[3], "3")]
+    assert answers[0] == answers[1]
+    assert answers[0][0] == 0
+    assert hosts[3] in spoken(answers[0][1])
+    status, _, err = cli("trace-packet", file, "--source", f"{hosts[3]}?")
+    assert status != 0
+    assert f'did you mean "{hosts[3]}"?' in err
+
+
+SILENT = {
+    "list", "schema", "new-mechanism", "validate", "reproduce", "cost", "import", "workload", "interference",
+    "merge", "watch",
+}  # fmt: skip
+"""Commands that speak of no single router or endpoint."""
+
+
+def test_every_command_speaks_of_names(graph: "nx.Graph[str]", tmp_path: Path, write: Write, cli: Cli) -> None:
+    document = scenario(graph, routing="up_down", traffic={"load": 0.9, "packet_size": 4})
+    document["measure"] |= {"links": True, "endpoints": True, "probes": [{"kind": "ports", "every": 100}]}
+    file = write(document)
+    sweep = write(document | {"sweep": {"product": {"traffic.load": [0.2, 0.9]}}}, "sweep.json")
+    results = [tmp_path / name for name in ("one", "other", "sweep")]
+    commands: dict[str, list[Any]] = {
+        "run": [file, "--out", results[0]],
+        "sweep": [sweep, "--out", results[2]],
+        "saturate": [file, "--tolerance", "0.2"],
+        "compare": [results[0], results[1]],
+        "report": [results[2]],
+        "plot": [results[2]],
+        "verify": [file],
+        "bound": [file],
+        "routes": [file],
+        "trace-packet": [file],
+    }
+    assert cli("run", file, "--set", "seed=2", "--out", results[1])[0] == 0
+    status, help_, _ = cli("--help")
+    listed = set(re.findall(r"^  ([a-z][a-z-]*)  +[A-Z]", help_, re.MULTILINE))
+    assert commands.keys() | SILENT == listed, "every command of this test, or with a reason not to be"
+    for command, arguments in commands.items():
+        status, out, err = cli(command, *arguments)
+        assert status == 0, (command, out, err)
+        spoken(out + err)

@@ -51,13 +51,14 @@ def test_tables_have_the_declared_columns_and_types(result: phit.Result, program
         "flag": pl.Boolean,
         "text": pl.String,
         "wholes": pl.List(pl.Int64),
+        "texts": pl.List(pl.String),
     }
     # Tables of a program and tables of a measurement without a program never occur together.
     tables = program.tables | result.tables
     assert tables.keys() == TABLES.keys()
     for name, table in tables.items():
         # Columns of names exist for networks with names.
-        columns = [column for column in TABLES[name].columns if not column.name.endswith("_name")]
+        columns = [column for column in TABLES[name].columns if not column.name.endswith(("_name", "_names"))]
         assert dict(table.schema) == {c.name: types[c.cell] for c in columns}
 
 

@@ -313,7 +313,8 @@ def test_tables_are_printed_changed_and_read_again(tmp_path: Path, cli: Cli) -> 
             "router,destination,port\n0,2,1\n",
             "routing.entries[0] = [0, 2, 1]: expected a port on a minimal route: one of 2, 3",
         ),
-        ("router,destination,port\n0,x,1\n", "line 2: '0,x,1'; expected three whole numbers"),
+        ("router,destination,port\n0,2,x\n", "line 2: '0,2,x'; expected 3 fields, the first two numbers or names"),
+        ("router,destination,port\n0,x,1\n", 'routing.entries[0][1] = "x": expected the number of an endpoint'),
         ("a,b\n", "line 1: expected the columns router,destination,port"),
     ):
         file(tmp_path, text, "routes.csv")

@@ -55,7 +55,7 @@ def run(
 
 def trace_packets(
     scenario: str,
-    source: int | None,
+    source: int | str | None,
     number: int,
     count: int,
     progress: Callable[[int, int], None] | None = None,

@@ -37,6 +37,7 @@ use phit_engine::measure::Cost;
 use phit_engine::result::Outcome;
 use phit_engine::run::{self as engine, Options, RunError, Simulation, Stopped};
 use phit_engine::scenario::Scenario;
+use phit_engine::topology::Named;
 use phit_engine::trace::{Chosen, trace};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
@@ -291,6 +292,22 @@ fn failed(py: Python<'_>, error: RunError, raised: Option<PyErr>, shown: &dyn Fn
     }
 }
 
+/// An endpoint, by its number or its name.
+#[derive(FromPyObject)]
+enum Endpoint {
+    Number(u32),
+    Name(String),
+}
+
+impl From<Endpoint> for Named {
+    fn from(endpoint: Endpoint) -> Self {
+        match endpoint {
+            Endpoint::Number(number) => Self::Number(number),
+            Endpoint::Name(name) => Self::Name(name),
+        }
+    }
+}
+
 /// Follow packets of a scenario (JSON text) and return their routes (JSON text): `count` packets of endpoint `source`
 /// from `number` on, or without `source` the `count` packets with the highest latency.
 #[pyfunction]
@@ -298,14 +315,14 @@ fn failed(py: Python<'_>, error: RunError, raised: Option<PyErr>, shown: &dyn Fn
 fn trace_packets(
     py: Python<'_>,
     scenario: &str,
-    source: Option<u32>,
+    source: Option<Endpoint>,
     number: u32,
     count: u32,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let scenario = read(py, scenario)?;
     let chosen = match source {
-        Some(source) => Chosen::Numbered { source, numbers: number..number.saturating_add(count) },
+        Some(source) => Chosen::Numbered { source: source.into(), numbers: number..number.saturating_add(count) },
         None => Chosen::Slowest(count as usize),
     };
     let mut raised = None;

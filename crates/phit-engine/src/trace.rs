@@ -8,7 +8,7 @@ use crate::fabric::Options;
 use crate::fabric::input_queued::{Ended, Follower, InputQueued, Journey, Visit, Wait};
 use crate::run::{Progress, RunError, Simulation, Stopped};
 use crate::scenario::{Scenario, Warmup};
-use crate::topology::Topology;
+use crate::topology::{Lookup, Named, Topology};
 use serde_json::{Map, Value, json};
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -18,8 +18,8 @@ use std::ops::Range;
 pub enum Chosen {
     /// Packets of an endpoint, by their numbers from 0.
     Numbered {
-        /// The endpoint.
-        source: u32,
+        /// The endpoint, by its number or its name.
+        source: Named,
         /// Its packets.
         numbers: Range<u32>,
     },
@@ -37,20 +37,19 @@ pub fn trace(scenario: &Scenario, chosen: &Chosen, progress: Progress<'_>) -> Re
     let start = || Simulation::new(scenario, options);
     let simulation = start()?;
     let cycle = simulation.blueprint().links.ticks_per_cycle;
-    let endpoints = simulation.blueprint().topology.endpoints();
     if simulation.kernel::<InputQueued>().is_none() {
         let expected = "packets are followed in networks of input-queued routers; expected `input_queued`";
         return Err(ScenarioError::missing("router.kind", expected).into());
     }
     // The wanted packets are sent before `sending` ends, and may be under way until `end`.
+    let mut asked = None;
     let (wanted, sending, end) = match chosen {
         Chosen::Numbered { source, numbers } => {
-            if *source >= endpoints {
-                let expected = format!("the network has {endpoints} endpoints, numbered from 0");
-                return Err(ScenarioError::new("source", source, expected).into());
-            }
+            let topology = &*simulation.blueprint().topology;
+            let source = Lookup::new(topology).endpoint(|| "source".into(), source)?;
+            asked = Some((source, numbers));
             let [sending, end] = last(scenario).map(|cycles| cycles.saturating_mul(cycle));
-            (numbers.clone().map(|number| (*source, number)).collect(), sending, end)
+            (numbers.clone().map(|number| (source, number)).collect(), sending, end)
         }
         Chosen::Slowest(count) => {
             let outcome = simulation.run(progress)?;
@@ -66,11 +65,11 @@ pub fn trace(scenario: &Scenario, chosen: &Chosen, progress: Progress<'_>) -> Re
         follower.look(&network.parts().0[0]);
         !follower.is_done() && (now < sending || follower.has_begun())
     })?;
-    if let (Chosen::Numbered { source, numbers }, false) = (chosen, follower.has_begun()) {
-        let (sent, asked) = (follower.sent_by(*source), numbers.start.max(follower.sent_by(*source)));
+    if let (Some((source, numbers)), false) = (asked, follower.has_begun()) {
+        let (sent, asked) = (follower.sent_by(source), numbers.start.max(follower.sent_by(source)));
         let expected = format!(
             "{} sends {sent} packets in {} cycles, which are numbered from 0",
-            simulation.blueprint().topology.words().endpoint(*source),
+            simulation.blueprint().topology.words().endpoint(source),
             simulation.now() / cycle
         );
         return Err(ScenarioError::new("number", asked, expected).into());

@@ -1,6 +1,7 @@
 """The command that traces single packets."""
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -27,9 +28,11 @@ commands = typer.Typer()
 def trace_packet(
     file: Annotated[Path, typer.Argument(help="Scenario: a TOML or JSON file.", show_default=False)],
     source: Annotated[
-        int | None,
+        str | None,
         typer.Option(
-            help="Follow packets of this endpoint instead of those with the highest latency.", show_default=False
+            metavar="ENDPOINT",
+            help="Follow packets of this endpoint, by its number or name, instead of those with the highest latency.",
+            show_default=False,
         ),
     ] = None,
     number: Annotated[int, typer.Option(help="With --source: the number of its first packet, counted from 0.")] = 0,
@@ -40,8 +43,9 @@ def trace_packet(
 ) -> None:
     """Follow single packets cycle by cycle: which routers they visit, when, and why they wait there."""
     document = apply_settings(load(file), settings)
+    endpoint = int(source) if source is not None and re.fullmatch(r"-?[0-9]+", source) else source
     with interruptible(), run_progress() as progress:
-        found = phit.trace_packet(document, source=source, number=number, count=count, progress=progress)
+        found = phit.trace_packet(document, source=endpoint, number=number, count=count, progress=progress)
     if as_json:
         out(json.dumps([journey.to_dict() for journey in found], ensure_ascii=False))
         return

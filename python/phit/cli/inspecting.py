@@ -1,5 +1,7 @@
 """Commands that examine a scenario without running it, and list its possible contents."""
 
+import csv
+import io
 import json
 import re
 from collections.abc import Iterable
@@ -19,6 +21,7 @@ from phit.cli import completing, listing
 from phit.cli.app import Settings, interruptible
 from phit.cli.speaking import FAILED, cell, note_left_out, out
 from phit.cli.speaking import table as new_table
+from phit.document.inlining import names_of
 from phit.document.keys import Key, keys, resolved
 from phit.document.loading import load
 from phit.document.paths import apply_settings
@@ -137,11 +140,24 @@ def routes(
     file: Annotated[Path, typer.Argument(help="Scenario: a TOML or JSON file.", show_default=False)],
     settings: Settings = [],  # noqa: B006
 ) -> None:
-    """Print the routing tables of a scenario as CSV: router, destination, port. `routing.file` reads such files."""
+    """Print the routing tables of a scenario as CSV: router, destination, port. `routing.file` reads such files.
+
+    In a network with names, further columns have the names of routers and destinations.
+    """
+    document = apply_settings(load(file), settings)
     with interruptible():
-        tables = phit.routes(apply_settings(load(file), settings))
-    lines = (f"{router},{to},{port}" for router, ports in enumerate(tables) for to, port in enumerate(ports))
-    out("\n".join(("router,destination,port", *lines)))
+        tables = phit.routes(document)
+        names = names_of(document)
+    routers, endpoints = names.get("routers"), names.get("endpoints")
+    further = [("router_name", routers), ("destination_name", endpoints)]
+    text = io.StringIO()
+    write = csv.writer(text, lineterminator="\n").writerow
+    write(["router", "destination", "port", *(column for column, given in further if given)])
+    for router, ports in enumerate(tables):
+        own = [routers[router]] if routers else []
+        for to, port in enumerate(ports):
+            write([router, to, port, *own, *([endpoints[to]] if endpoints else [])])
+    out(text.getvalue().rstrip("\n"))
 
 
 @commands.command("list")

@@ -1,6 +1,7 @@
 """Inlines into a document the contents of the files that it names, as the engine needs them."""
 
 import copy
+import csv
 import json
 from collections.abc import Mapping
 from fractions import Fraction
@@ -135,22 +136,35 @@ def _digest_of_file(path: Path, key: str) -> str:
         raise InputError(f"{key}: {path}: cannot be read ({error.strerror})", key) from None
 
 
-def _rows(path: Path, columns: tuple[str, str, str]) -> list[list[int]]:
-    """The rows of a CSV file with three columns of whole numbers."""
+def names_of(document: Document) -> dict[str, list[str]]:
+    """The names of the network's routers and endpoints, of a file or of the document; none where it has none."""
+    topology = inlined(document).get("topology")
+    names = topology.get("names") if isinstance(topology, dict) else None
+    return names or {}
+
+
+def _rows(path: Path, columns: tuple[str, str, str]) -> list[list[int | str]]:
+    """The rows of a CSV file with three columns: two of numbers or names, and one of whole numbers.
+
+    Further columns, such as those of names beside numbers, are not read.
+    """
     try:
         with opened(path) as file:
             lines = file.read().splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
-    if not lines or [name.strip() for name in lines[0].split(",")] != list(columns):
+    head = [name.strip() for name in lines[0].split(",")] if lines else []
+    if head[:3] != list(columns):
         raise InputError(f"{path}: line 1: expected the columns {','.join(columns)}")
-    rows = []
-    for number, line in enumerate(lines[1:], 2):
-        fields = [whole(field) for field in line.split(",")]
-        row = [field for field in fields if field is not None]
-        if len(fields) != 3 or len(row) != 3:
-            raise InputError(f"{path}: line {number}: {quoted(line)}; expected three whole numbers")
-        rows.append(row)
+    rows: list[list[int | str]] = []
+    # A row has one line: no name has a line break.
+    for number, (line, fields) in enumerate(zip(lines[1:], csv.reader(lines[1:]), strict=True), 2):
+        last = whole(fields[2]) if len(fields) == len(head) else None
+        if last is None or not all(field.strip() for field in fields[:2]):
+            what = f"expected {len(head)} fields, the first two numbers or names, the third a whole number"
+            raise InputError(f"{path}: line {number}: {quoted(line)}; {what}")
+        ends = ((whole(field), field) for field in fields[:2])
+        rows.append([*(field if known is None else known for known, field in ends), last])
     if not rows:
         raise InputError(f"{path}: no rows below the heading; expected rows of three whole numbers")
     return rows

@@ -68,7 +68,7 @@ def run(
 
 
 def trace_packets(
-    scenario: str, source: int | None, number: int, count: int, *, progress: Progress | None = None
+    scenario: str, source: int | str | None, number: int, count: int, *, progress: Progress | None = None
 ) -> str:
     """Follows packets as `_phit.trace_packets` does, after compiling the functions that a scenario names.
 

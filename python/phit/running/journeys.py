@@ -106,17 +106,17 @@ class Journey:
 def trace_packet(
     scenario: Source,
     *,
-    source: int | None = None,
+    source: int | str | None = None,
     number: int = 0,
     count: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Journey]:
     """Follows packets through a network of input-queued routers, in the order of their generation.
 
-    With `source`, these are `count` packets of that endpoint, starting with packet `number`. Packets are counted from 0
-    in the order in which the endpoint sends them, warm-up included. Without `source`, they are the `count` packets with
-    the highest latency among those that arrive in the measured time. Observation changes nothing: packets take the
-    paths that they take in `phit.run`.
+    With `source`, an endpoint's number or name, these are `count` packets of that endpoint, starting with packet
+    `number`. Packets are counted from 0 in the order in which the endpoint sends them, warm-up included. Without
+    `source`, they are the `count` packets with the highest latency among those that arrive in the measured time.
+    Observation changes nothing: packets take the paths that they take in `phit.run`.
 
     Use it for small networks: it inspects the whole network in every tick.
 
@@ -126,7 +126,7 @@ def trace_packet(
         SimulationError: the run comes to a deadlock.
     """
     for name, value, least in (("source", source, 0), ("number", number, 0), ("count", count, 1)):
-        if value is not None and not least <= value < 2**32:
+        if isinstance(value, int) and not least <= value < 2**32:
             raise InputError(f"{name} = {value}: expected a whole number of at least {least}")
     document = load(scenario)
     if "sweep" in document:

@@ -22,6 +22,7 @@ def _cells() -> "dict[str, pl.DataType]":
         "flag": pl.Boolean(),
         "text": pl.String(),
         "wholes": pl.List(pl.Int64()),
+        "texts": pl.List(pl.String()),
     }
 
 

@@ -15,8 +15,8 @@ Shape = Literal[
 ]
 """Form of a value: a number, a whole number, true or false, text, or a table of these by part, link class or name."""
 
-Cell = Literal["number", "whole", "flag", "text", "wholes"]
-"""Form of a cell in a table: `wholes` is a list of whole numbers."""
+Cell = Literal["number", "whole", "flag", "text", "wholes", "texts"]
+"""Form of a cell in a table: `wholes` is a list of whole numbers, `texts` a list of words."""
 
 SCALARS = ("number", "whole", "flag", "text")
 """Forms of quantities with one value."""

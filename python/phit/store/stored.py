@@ -137,6 +137,7 @@ _CELLS: dict[Cell, tuple[frozenset[type], str]] = {
     "flag": (frozenset({bool, type(None)}), "true or false"),
     "text": (frozenset({str, type(None)}), "texts"),
     "wholes": (frozenset({list, type(None)}), "lists of whole numbers"),
+    "texts": (frozenset({list, type(None)}), "lists of texts"),
 }
 
 

@@ -60,6 +60,7 @@ class Limit:
                     "class": price.link_class,
                     "price": str(price.price),
                     "links": price.links,
+                    **({"names": list(price.names)} if price.names else {}),
                     "capacity": float(price.capacity) if price.capacity % 1 else int(price.capacity),
                 }
                 for price in self.prices

@@ -198,6 +198,8 @@ pub enum Cell {
     Text,
     /// A list of whole numbers.
     Wholes,
+    /// A list of words.
+    Texts,
 }
 
 /// A quantity that probes record.
@@ -335,6 +337,7 @@ impl Column {
             Cell::Flag => "flag",
             Cell::Text => "text",
             Cell::Wholes => "wholes",
+            Cell::Texts => "texts",
         };
         map.insert("cell".into(), cell.into());
         map.into()

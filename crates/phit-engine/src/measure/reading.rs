@@ -2,7 +2,7 @@
 
 use super::Precision;
 use super::collector::Window;
-use super::declare::{Cells, named};
+use super::declare::{Cells, list, named};
 use super::quantities::Counters;
 use super::steadiness::Estimates;
 use super::{Rate, Snapshot};
@@ -134,6 +134,18 @@ impl Reading<'_> {
         let words = self.topology.words();
         let there = words.names().is_some_and(|names| !names.endpoints.is_empty());
         named(endpoints.map(|endpoint| words.endpoint_name(endpoint)), there)
+    }
+
+    /// A column of the names of several endpoints.
+    pub(super) fn names_of_endpoints<'a>(&self, endpoints: impl Iterator<Item = Option<&'a [u32]>>) -> Cells {
+        let words = self.topology.words();
+        let names = |endpoints: &[u32]| -> Vec<Option<&str>> {
+            endpoints.iter().map(|&endpoint| words.endpoint_name(endpoint)).collect()
+        };
+        match words.names().is_some_and(|names| !names.endpoints.is_empty()) {
+            true => list(endpoints.map(|these| these.map(names))),
+            false => Cells::ABSENT,
+        }
     }
 
     /// Phits of a load of 1, over the measured time.

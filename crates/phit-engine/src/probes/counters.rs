@@ -1,7 +1,9 @@
 //! The counters of a routing mechanism.
 
 use super::{LooksAt, Observation, ProbeParams};
+use crate::error::ScenarioError;
 use crate::measure::{Place, Record};
+use crate::topology::{Lookup, Named, Topology};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -20,9 +22,9 @@ pub struct CountersProbe {
     #[schemars(range(min = 1))]
     #[schemars(extend("x-unit" = "cycles"))]
     pub every: u32,
-    /// The only router that is observed; all routers if left out.
+    /// The only router that is observed, by its number or its name; all routers if left out.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub router: Option<u32>,
+    pub router: Option<Named>,
     /// Whether each counter is recorded by itself, with its `index`: the number of the port, or of another object that
     /// it counts for.
     pub by_index: bool,
@@ -43,8 +45,18 @@ impl ProbeParams for CountersProbe {
         LooksAt::Routing
     }
 
+    fn check(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
+        let found = self.router.as_ref().map(|router| Lookup::new(topology).router(|| "router".into(), router));
+        found.transpose().map(drop)
+    }
+
     fn look(&self, at: &dyn Observation, record: Record<'_>) {
-        let wanted = |router: &u32| self.router.is_none_or(|only| only == *router);
+        let words = at.topology().words();
+        let wanted = |router: &u32| match &self.router {
+            None => true,
+            Some(Named::Number(only)) => only == router,
+            Some(Named::Name(only)) => words.router_name(*router) == Some(only),
+        };
         for router in at.routers().filter(wanted) {
             at.mechanism(router, &mut |quantity, index, value| {
                 record(quantity, Place { index: index.filter(|_| self.by_index), ..Place::default() }, value);

@@ -4,7 +4,7 @@ use super::layered::{Balance, Destinations, Group, Layered, Made, Ways, refuse_l
 use super::up_down::{self, Ascent, Levels, central, refuse_one_way};
 use crate::engine::{NONE, poll};
 use crate::error::ScenarioError;
-use crate::topology::{Layers, RouteTable, Topology, Wire, Wires};
+use crate::topology::{Layers, Lookup, Named, RouteTable, Topology, Wire, Wires};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
@@ -27,20 +27,23 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Ftree {
-    /// Routers at the roots. If left out, the routers that have nearly all endpoints at one distance. For an InfiniBand
-    /// fabric, in Python and on the command line, the value may be the name of a file of GUIDs, one per line, as for
-    /// OpenSM's option `-a`.
+    /// Routers at the roots, by their numbers or names. If left out, the routers that have nearly all endpoints at one
+    /// distance. For an InfiniBand fabric, in Python and on the command line, the value may be the name of a file of
+    /// GUIDs, one per line, as for OpenSM's option `-a`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub roots: Option<Vec<u32>>,
+    pub roots: Option<Vec<Named>>,
     #[serde(skip)]
     #[schemars(skip)]
     made: Made,
 }
 
+/// The key that gives roots, and their numbers.
+type Roots<'a> = (&'a str, &'a [u32]);
+
 impl Ftree {
     /// The levels of a tree without faults. Refuses a network that is not a tree.
-    fn levels(&self, topology: &dyn Topology, wires: &Wires) -> Result<Levels, ScenarioError> {
-        let levels = up_down::levels(topology, wires, self.said())?.ok_or_else(|| {
+    fn levels(topology: &dyn Topology, wires: &Wires, said: Option<Roots>) -> Result<Levels, ScenarioError> {
+        let levels = up_down::levels(topology, wires, said)?.ok_or_else(|| {
             let expected = "expected a fat tree: no routers have nearly all endpoints at one distance; `roots` names \
                             the spines of a tree in which they are not found";
             ScenarioError::missing("kind", expected)
@@ -64,21 +67,18 @@ impl Ftree {
         }
     }
 
-    fn said(&self) -> Option<(&'static str, &[u32])> {
-        self.roots.as_ref().map(|roots| ("roots", &roots[..]))
-    }
-
-    fn make(&self, topology: &dyn Topology) -> Result<RouteTable, ScenarioError> {
+    fn make(topology: &dyn Topology, roots: Option<&[u32]>) -> Result<RouteTable, ScenarioError> {
+        let said = roots.map(|roots| ("roots", roots));
         refuse_large(topology)?;
         let wires = Wires::new(topology);
         refuse_one_way(&wires)?;
         let levels = match topology.faulty() {
-            None => self.levels(topology, &wires)?,
+            None => Self::levels(topology, &wires, said)?,
             // The working part of a tree with faults is routed, whatever its shape.
             Some(faulty) => {
                 let whole = &**faulty.whole();
-                self.levels(whole, &Wires::new(whole))?;
-                match up_down::levels(topology, &wires, self.said())? {
+                Self::levels(whole, &Wires::new(whole), said)?;
+                match up_down::levels(topology, &wires, said)? {
                     Some(levels) => levels,
                     None => central(&wires)?,
                 }
@@ -186,6 +186,8 @@ impl<'a> Descents<'a> {
 
 impl Layered for Ftree {
     fn tables(&self, topology: &dyn Topology) -> Result<Arc<RouteTable>, ScenarioError> {
-        self.made.of_links("ftree", topology, &self.roots, || self.make(topology))
+        let roots =
+            self.roots.as_ref().map(|roots| Lookup::new(topology).listed_routers("roots", roots)).transpose()?;
+        self.made.of_links("ftree", topology, &roots, || Self::make(topology, roots.as_deref()))
     }
 }

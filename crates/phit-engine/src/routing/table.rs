@@ -6,7 +6,9 @@ use crate::engine::{Tick, poll};
 use crate::error::ScenarioError;
 use crate::fabric::seams::routing::{Changes, Legs, Proof, one_channel};
 use crate::packet::Packet;
-use crate::topology::{ChannelMap, Hop, HopState, Hops, Layers, Leg, MOST_ENTRIES, RouteTable, Topology};
+use crate::topology::{
+    ChannelMap, Hop, HopState, Hops, Layers, Leg, Lookup, MOST_ENTRIES, Named, RouteTable, Topology,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -32,25 +34,26 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Table {
-    /// Entries to be replaced: router, destination, output port. The port must lead to the destination on a minimal
-    /// route. With `layers` these are all entries, if there are any, and every destination must be reached by them. On
-    /// the command line and in Python `file` names a CSV file of these columns instead.
+    /// Entries to be replaced: router, destination, output port. Routers and destinations have their numbers or names.
+    /// The port must lead to the destination on a minimal route. With `layers` these are all entries, if there are any,
+    /// and every destination must be reached by them. On the command line and in Python `file` names a CSV file of
+    /// these columns instead.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub entries: Vec<[u32; 3]>,
+    pub entries: Vec<(Named, Named, u32)>,
     /// Whether packets may leave the table's route. In every router, packets that no queue organisation has isolated
     /// take the output, of all outputs on minimal routes, that can accept a packet soonest; among several, the least
     /// occupied; among these, the table's. Isolated packets (`queueing.kind = "fbicm"`) follow the table. Packets of a
     /// flow may then overtake one another.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub adaptive: bool,
-    /// The layers of routes: source, destination, layer. Routes that are not listed are in layer 0. On the command line
-    /// and in Python it may be the name of a CSV file of these columns.
+    /// The layers of routes: source, destination, layer. Endpoints have their numbers or names. Routes that are not
+    /// listed are in layer 0. On the command line and in Python it may be the name of a CSV file of these columns.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub layers: Option<Vec<[u32; 3]>>,
+    pub layers: Option<Vec<(Named, Named, u32)>>,
     /// The virtual channels of layers, where they differ from the layers' numbers: router, input port, output port, and
     /// the channel of each layer, like SL-to-VL tables of InfiniBand.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub channels: Vec<(u32, u16, u16, Vec<u8>)>,
+    pub channels: Vec<(Named, u16, u16, Vec<u8>)>,
     /// Number of virtual channels of each layer, with `layers`: a packet takes any of them. With n channels, layer l
     /// has channels l n to l n + n - 1. 1 if left out, and with `channels`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -90,17 +93,12 @@ impl RoutingParams for Table {
         }
         let vcs = topology.vcs_needed(LEG).0;
         let mut hops = Vec::new();
-        for (index, &[router, destination, port]) in self.entries.iter().enumerate() {
+        for (index, [router, destination, port]) in self.numbered_entries(topology)?.into_iter().enumerate() {
             let refuse = |expected: String| {
-                Err(ScenarioError::new(
-                    format!("entries[{index}]"),
-                    format!("[{router}, {destination}, {port}]"),
-                    expected,
-                ))
+                let (router, destination, _) = &self.entries[index];
+                let value = format!("[{router}, {destination}, {port}]");
+                Err(ScenarioError::new(format!("entries[{index}]"), value, expected))
             };
-            if router >= routers || destination >= endpoints {
-                return refuse(format!("expected a router below {routers} and a destination below {endpoints}"));
-            }
             let (to, ejection) = topology.attachment(destination);
             if to == router {
                 if port != u32::from(ejection) {
@@ -184,34 +182,71 @@ impl Table {
 
     fn tables(&self, topology: &dyn Topology) -> Result<Arc<RouteTable>, ScenarioError> {
         let Self { entries, adaptive, layers, channels, layer_width: _, made: _ } = self;
-        self.made.get(topology, (entries, adaptive, layers, channels), || {
+        // Entries with names mean the routers that have these names here.
+        let by_name = |named: &Named| matches!(named, Named::Name(_));
+        let names = topology.words().names().filter(|_| {
+            let pairs = entries.iter().chain(layers.iter().flatten());
+            pairs.flat_map(|(a, b, _)| [a, b]).chain(channels.iter().map(|(router, ..)| router)).any(by_name)
+        });
+        let names = names.map(|names| (&names.routers, &names.endpoints));
+        self.made.get(topology, (entries, adaptive, layers, channels, names), || {
             let whole = layers.is_some() && !entries.is_empty();
             let table = if whole { RouteTable::empty(topology) } else { RouteTable::balanced(topology) };
             let mut table = table.ok_or_else(|| too_large(topology.routers(), topology.endpoints()))?;
-            for &[router, destination, port] in entries {
+            for [router, destination, port] in self.numbered_entries(topology)? {
                 table.set(router, destination, port as u16);
             }
             table.adaptive = *adaptive;
             Ok(match layers {
-                Some(rows) => table.with_layers(self.layered(topology, rows)),
+                Some(_) => table.with_layers(self.layered(topology)?),
                 None => table,
             })
         })
     }
 
+    /// The numbers of the entries' routers and destinations, with their ports.
+    fn numbered_entries(&self, topology: &dyn Topology) -> Result<Vec<[u32; 3]>, ScenarioError> {
+        let lookup = Lookup::new(topology);
+        let numbered = |(index, (router, destination, port)): (usize, &(Named, Named, u32))| {
+            Ok([
+                lookup.router(|| format!("entries[{index}][0]"), router)?,
+                lookup.endpoint(|| format!("entries[{index}][1]"), destination)?,
+                *port,
+            ])
+        };
+        self.entries.iter().enumerate().map(numbered).collect()
+    }
+
+    /// The numbers of the layers' endpoints, with the layers.
+    fn numbered_layers(&self, topology: &dyn Topology) -> Result<Vec<[u32; 3]>, ScenarioError> {
+        let lookup = Lookup::new(topology);
+        let numbered = |(index, (source, destination, layer)): (usize, &(Named, Named, u32))| {
+            Ok([
+                lookup.endpoint(|| format!("layers[{index}][0]"), source)?,
+                lookup.endpoint(|| format!("layers[{index}][1]"), destination)?,
+                *layer,
+            ])
+        };
+        self.layers.iter().flatten().enumerate().map(numbered).collect()
+    }
+
     /// Rows of routers, if the endpoints of each have the same ones.
-    fn layered(&self, topology: &dyn Topology, rows: &[[u32; 3]]) -> Layers {
+    fn layered(&self, topology: &dyn Topology) -> Result<Layers, ScenarioError> {
         let endpoints = topology.endpoints() as usize;
         let place = |source: u32, destination: u32| source as usize * endpoints + destination as usize;
         let mut by_endpoint = vec![0; endpoints * endpoints];
-        rows.iter().for_each(|&[from, to, layer]| by_endpoint[place(from, to)] = layer as u8);
+        for [from, to, layer] in self.numbered_layers(topology)? {
+            by_endpoint[place(from, to)] = layer as u8;
+        }
         let mut channels = None;
         if !self.channels.is_empty() {
             let most = by_endpoint.iter().max().map_or(1, |&most| most.saturating_add(1));
             let said = self.channels.iter().map(|(.., of_layers)| of_layers.len() as u8).max();
             let map = channels.insert(ChannelMap::new(topology, most.max(said.unwrap_or(0))));
-            for (router, input, output, of_layers) in &self.channels {
-                let row = map.channels_mut(*router, *input, *output);
+            let lookup = Lookup::new(topology);
+            for (index, (router, input, output, of_layers)) in self.channels.iter().enumerate() {
+                let router = lookup.router(|| format!("channels[{index}][0]"), router)?;
+                let row = map.channels_mut(router, *input, *output);
                 row[..of_layers.len()].copy_from_slice(of_layers);
             }
         }
@@ -224,16 +259,16 @@ impl Table {
             for destination in (0..endpoints).filter(|&destination| destination != source) {
                 let (layer, there) = (by_endpoint[source * endpoints + destination], router * endpoints + destination);
                 if known[there] && of_router[there] != layer {
-                    return Layers { rows: by_endpoint, by_endpoint: true, channels };
+                    return Ok(Layers { rows: by_endpoint, by_endpoint: true, channels });
                 }
                 (of_router[there], known[there]) = (layer, true);
             }
         }
-        Layers { rows: of_router, by_endpoint: false, channels }
+        Ok(Layers { rows: of_router, by_endpoint: false, channels })
     }
 
     fn check_layers(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
-        let (routers, endpoints) = (topology.routers(), topology.endpoints());
+        let endpoints = topology.endpoints();
         if self.adaptive {
             return Err(ScenarioError::new(
                 "adaptive",
@@ -247,30 +282,26 @@ impl Table {
         if u64::from(endpoints) * u64::from(endpoints) > MOST_ENTRIES {
             return Err(too_large(endpoints, endpoints));
         }
-        let entries = self.entries.iter().enumerate();
-        for (index, &[router, destination, port]) in entries {
-            if router >= routers || destination >= endpoints || port >= u32::from(topology.ports(router)) {
-                let expected = format!(
-                    "expected a router below {routers}, a destination below {endpoints}, and a port of the router"
-                );
-                let value = format!("[{router}, {destination}, {port}]");
-                return Err(ScenarioError::new(format!("entries[{index}]"), value, expected));
+        for (index, [router, _, port]) in self.numbered_entries(topology)?.into_iter().enumerate() {
+            let ports = u32::from(topology.ports(router));
+            if port >= ports {
+                let expected = format!("expected a port of {}, 0 to {}", topology.words().router(router), ports - 1);
+                return Err(ScenarioError::new(format!("entries[{index}][2]"), port, expected));
             }
         }
-        for (index, &[source, destination, layer]) in self.layers.iter().flatten().enumerate() {
-            if source >= endpoints || destination >= endpoints || layer >= MOST_LAYERS {
-                let expected = format!("expected endpoints below {endpoints} and a layer below {MOST_LAYERS}");
-                let value = format!("[{source}, {destination}, {layer}]");
-                return Err(ScenarioError::new(format!("layers[{index}]"), value, expected));
+        for (index, [.., layer]) in self.numbered_layers(topology)?.into_iter().enumerate() {
+            if layer >= MOST_LAYERS {
+                let expected = format!("expected a layer below {MOST_LAYERS}");
+                return Err(ScenarioError::new(format!("layers[{index}][2]"), layer, expected));
             }
         }
+        let lookup = Lookup::new(topology);
         for (index, (router, input, output, of_layers)) in self.channels.iter().enumerate() {
-            let ports = if *router < routers { topology.ports(*router) } else { 0 };
+            let ports = topology.ports(lookup.router(|| format!("channels[{index}][0]"), router)?);
             let right = input.max(output) < &ports && of_layers.len() < MOST_LAYERS as usize;
             if !right || of_layers.iter().any(|&vc| u32::from(vc) >= MOST_LAYERS) {
-                let expected =
-                    format!("expected a router below {routers}, two of its ports, and a channel of each layer");
                 let value = format!("[{router}, {input}, {output}, {of_layers:?}]");
+                let expected = "expected a router, two of its ports, and a channel of each layer";
                 return Err(ScenarioError::new(format!("channels[{index}]"), value, expected));
             }
         }

@@ -3,7 +3,7 @@
 use super::layered::{Destinations, Layered, Made, Ways, apart, balanced, refuse_large};
 use crate::engine::{NONE, poll};
 use crate::error::ScenarioError;
-use crate::topology::{Layers, RouteTable, Topology, Wire, Wires};
+use crate::topology::{Layers, Lookup, Named, RouteTable, Topology, Wire, Wires};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -28,37 +28,47 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct UpDown {
-    /// Router at the root, if there is one.
+    /// Router at the root, if there is one, by its number or its name.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub root: Option<u32>,
-    /// Routers at the roots. If both keys are left out: in a tree the spines; otherwise the router with the smallest
-    /// sum of distances to all others; among several, the first. For an InfiniBand fabric, in Python and on the command
-    /// line, the value may be the name of a file of GUIDs, one per line, as for OpenSM's option `-a`.
+    pub root: Option<Named>,
+    /// Routers at the roots, by their numbers or names. If both keys are left out: in a tree the spines; otherwise the
+    /// router with the smallest sum of distances to all others; among several, the first. For an InfiniBand fabric, in
+    /// Python and on the command line, the value may be the name of a file of GUIDs, one per line, as for OpenSM's
+    /// option `-a`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub roots: Option<Vec<u32>>,
+    pub roots: Option<Vec<Named>>,
     #[serde(skip)]
     #[schemars(skip)]
     made: Made,
 }
 
+/// A key that gives roots, and their numbers.
+pub(super) type Said = (&'static str, Vec<u32>);
+
 impl UpDown {
     /// With this root.
     pub fn from(root: Option<u32>) -> Self {
-        Self { root, ..Self::default() }
+        Self { root: root.map(Named::Number), ..Self::default() }
     }
 
-    fn make(&self, topology: &dyn Topology) -> Result<RouteTable, ScenarioError> {
-        refuse_large(topology)?;
-        let wires = Wires::new(topology);
-        refuse_one_way(&wires)?;
-        let said = match (&self.root, &self.roots) {
+    /// The numbers of the roots, with the key that gives them.
+    fn said(&self, topology: &dyn Topology) -> Result<Option<Said>, ScenarioError> {
+        let lookup = Lookup::new(topology);
+        Ok(match (&self.root, &self.roots) {
             (Some(root), Some(_)) => {
                 return Err(ScenarioError::new("root", root, "expected `root` or `roots`, not both"));
             }
-            (root, None) => root.as_ref().map(|&root| ("root", vec![root])),
-            (None, Some(roots)) => Some(("roots", roots.clone())),
-        };
-        let said = said.as_ref().map(|(key, roots)| (*key, &roots[..]));
+            (None, None) => None,
+            (Some(root), None) => Some(("root", vec![lookup.router(|| "root".into(), root)?])),
+            (None, Some(roots)) => Some(("roots", lookup.listed_routers("roots", roots)?)),
+        })
+    }
+
+    fn make(topology: &dyn Topology, said: Option<&Said>) -> Result<RouteTable, ScenarioError> {
+        refuse_large(topology)?;
+        let wires = Wires::new(topology);
+        refuse_one_way(&wires)?;
+        let said = said.map(|(key, roots)| (*key, &roots[..]));
         let levels = match levels(topology, &wires, said)? {
             Some(levels) => levels,
             None => central(&wires)?,
@@ -85,7 +95,9 @@ pub(super) fn levels(
     said: Option<(&str, &[u32])>,
 ) -> Result<Option<Levels>, ScenarioError> {
     let Some((key, roots)) = said else { return Ok(spines(topology, wires)) };
-    check_roots(key, roots, wires)?;
+    if roots.is_empty() {
+        return Err(ScenarioError::new(key, "[]", "expected a router or more"));
+    }
     let joined = Levels::new(wires, roots).and_then(|levels| match levels.connect(wires) {
         Ok(()) => Ok(levels),
         Err((from, to)) => Err(no_way(wires, key, roots, (from, to))),
@@ -103,26 +115,12 @@ pub(super) fn central(wires: &Wires) -> Result<Levels, ScenarioError> {
     Levels::new(wires, &[root])
 }
 
-/// Refuses roots that are no routers, and a list of none.
-fn check_roots(key: &str, roots: &[u32], wires: &Wires) -> Result<(), ScenarioError> {
-    if roots.is_empty() {
-        return Err(ScenarioError::new(key, "[]", "expected a router or more"));
-    }
-    match roots.iter().position(|&root| root >= wires.routers()) {
-        Some(index) => {
-            let place = if key == "root" { key.to_owned() } else { format!("{key}[{index}]") };
-            Err(ScenarioError::new(place, roots[index], format!("expected a router below {}", wires.routers())))
-        }
-        None => Ok(()),
-    }
-}
-
 /// The error of roots from which not all routers with endpoints are joined.
 fn no_way(wires: &Wires, key: &str, roots: &[u32], (from, to): (u32, u32)) -> ScenarioError {
     let (from, to) = (wires.words().router(from), wires.words().router(to));
     let expected =
         format!("no way leads from {from} up and then down to {to}; expected roots above all routers with endpoints");
-    let said: Vec<String> = roots.iter().map(u32::to_string).collect();
+    let said: Vec<String> = roots.iter().map(|&root| wires.words().router_value(root)).collect();
     ScenarioError::new(key, format!("[{}]", said.join(", ")), expected)
 }
 
@@ -418,6 +416,8 @@ impl UpAndDown {
 
 impl Layered for UpDown {
     fn tables(&self, topology: &dyn Topology) -> Result<Arc<RouteTable>, ScenarioError> {
-        self.made.of_links("up_down", topology, (self.root, &self.roots), || self.make(topology))
+        // Tables are kept by the links of their network, which can have other names.
+        let said = self.said(topology)?;
+        self.made.of_links("up_down", topology, &said, || Self::make(topology, said.as_ref()))
     }
 }

@@ -37,6 +37,9 @@ pub(crate) fn check(
         routings,
     };
     scenario.router.params().check(&demands)?;
+    for (index, probe) in scenario.measure.probes.iter().enumerate() {
+        probe.params().check(topology).map_err(|e| e.under(&format!("measure.probes[{index}]")))?;
+    }
     workload(scenario)?;
     steady(scenario, topology)?;
     duration(scenario)

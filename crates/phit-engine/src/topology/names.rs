@@ -6,7 +6,8 @@ use schemars::JsonSchema;
 use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::cell::OnceCell;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -148,14 +149,9 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// The number of a router of a network of `count`. The error is about the key `path`.
-    pub fn find_router(self, path: &str, given: &Named, count: u32) -> Result<u32, ScenarioError> {
-        find(path, given, ("a router", "router", count), self.0.map_or(&[], |names| names.routers.as_slice()))
-    }
-
-    /// The number of an endpoint of a network of `count`. The error is about the key `path`.
-    pub fn find_endpoint(self, path: &str, given: &Named, count: u32) -> Result<u32, ScenarioError> {
-        find(path, given, ("an endpoint", "endpoint", count), self.0.map_or(&[], |names| names.endpoints.as_slice()))
+    /// A router as the value of a key: `3`, or `"leaf3"`.
+    pub fn router_value(self, router: u32) -> String {
+        self.router_name(router).map_or_else(|| router.to_string(), |name| format!("{name:?}"))
     }
 }
 
@@ -165,34 +161,91 @@ fn shown(name: &str) -> Cow<'_, str> {
     if one_word { name.into() } else { format!("'{name}'").into() }
 }
 
-fn find(
-    path: &str,
-    given: &Named,
-    (one, what, count): (&str, &str, u32),
-    names: &[String],
-) -> Result<u32, ScenarioError> {
-    match given {
-        Named::Number(number) if *number < count => Ok(*number),
-        Named::Number(number) => Err(ScenarioError::new(path, number, format!("expected {one}, 0 to {}", count - 1))),
-        Named::Name(name) if names.is_empty() => {
-            let expected = format!("expected the number of {one}, 0 to {}: there are no names here", count - 1);
-            Err(ScenarioError::new(path, format_args!("{name:?}"), expected))
+/// Finds the routers and endpoints of a network that a scenario gives by number or by name.
+pub struct Lookup<'a> {
+    routers: Places<'a>,
+    endpoints: Places<'a>,
+}
+
+impl<'a> Lookup<'a> {
+    /// For the routers and endpoints of this network.
+    pub fn new(topology: &'a dyn Topology) -> Self {
+        let names = topology.words().names();
+        let places = |one, what, count, names: Option<&'a Vec<String>>| {
+            let names = names.map_or(&[][..], Vec::as_slice);
+            Places { one, what, count, names, numbers: OnceCell::new() }
+        };
+        Self {
+            routers: places("a router", "router", topology.routers(), names.map(|names| &names.routers)),
+            endpoints: places("an endpoint", "endpoint", topology.endpoints(), names.map(|names| &names.endpoints)),
         }
-        Named::Name(name) => match names.iter().position(|known| known == name) {
-            Some(number) => Ok(number as u32),
-            None => Err(ScenarioError::unknown(path, name, what, names.iter().map(String::as_str))),
-        },
+    }
+
+    /// The number of a router. The error is about the key that `path` returns.
+    pub fn router(&self, path: impl FnOnce() -> String, given: &Named) -> Result<u32, ScenarioError> {
+        self.routers.find(given).map_err(|error| error.under(&path()))
+    }
+
+    /// The number of an endpoint. The error is about the key that `path` returns.
+    pub fn endpoint(&self, path: impl FnOnce() -> String, given: &Named) -> Result<u32, ScenarioError> {
+        self.endpoints.find(given).map_err(|error| error.under(&path()))
+    }
+
+    /// The numbers of the routers that a key lists.
+    pub fn listed_routers(&self, key: &str, given: &[Named]) -> Result<Vec<u32>, ScenarioError> {
+        given.iter().enumerate().map(|(index, one)| self.router(|| format!("{key}[{index}]"), one)).collect()
+    }
+
+    /// The numbers of the endpoints that a key lists.
+    pub fn listed_endpoints(&self, key: &str, given: &[Named]) -> Result<Vec<u32>, ScenarioError> {
+        given.iter().enumerate().map(|(index, one)| self.endpoint(|| format!("{key}[{index}]"), one)).collect()
+    }
+}
+
+/// The routers of a network, or its endpoints.
+struct Places<'a> {
+    one: &'static str,
+    what: &'static str,
+    count: u32,
+    names: &'a [String],
+    /// The number of each name, made when the first name is asked for.
+    numbers: OnceCell<HashMap<&'a str, u32>>,
+}
+
+impl Places<'_> {
+    fn find(&self, given: &Named) -> Result<u32, ScenarioError> {
+        let last = self.count.saturating_sub(1);
+        match given {
+            Named::Number(number) if *number < self.count => Ok(*number),
+            Named::Number(number) => Err(ScenarioError::new("", number, format!("expected {}, 0 to {last}", self.one))),
+            Named::Name(name) if self.names.is_empty() => {
+                let expected = format!("expected the number of {}, 0 to {last}: there are no names here", self.one);
+                Err(ScenarioError::new("", format_args!("{name:?}"), expected))
+            }
+            Named::Name(name) => {
+                let numbered = || (0..).zip(self.names).map(|(number, name)| (name.as_str(), number)).collect();
+                let found = self.numbers.get_or_init(numbered).get(name.as_str()).copied();
+                let known = || self.names.iter().map(String::as_str);
+                found.ok_or_else(|| ScenarioError::unknown("", name, self.what, known()))
+            }
+        }
     }
 }
 
 /// A router or an endpoint, by its number or by its name.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Named {
     /// Its number, from 0 on.
     Number(u32),
     /// Its name among `topology.names`.
     Name(String),
+}
+
+impl Default for Named {
+    fn default() -> Self {
+        Self::Number(0)
+    }
 }
 
 impl From<u32> for Named {

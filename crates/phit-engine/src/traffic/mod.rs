@@ -69,8 +69,9 @@ pub struct TrafficParams {
     #[schemars(schema_with = "packet_size::schema")]
     pub packet_size: PacketSizeKind,
     /// List of messages in the order of their cycles, each with cycle of generation, source, destination and phits.
-    /// Messages longer than the (largest) packet are sent in several packets. With a trace, `pattern` and `process` are
-    /// not used, and `load` must be 0. On the command line and in Python, `trace` can name a file instead.
+    /// Endpoints have their numbers or names. Messages longer than the (largest) packet are sent in several packets.
+    /// With a trace, `pattern` and `process` are not used, and `load` must be 0. On the command line and in Python,
+    /// `trace` can name a file instead.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub trace: Vec<trace::Message>,
     /// Changes of pattern or load during the run, in the order of their cycles. If left out, nothing changes.

@@ -228,7 +228,7 @@ impl Traffic {
         }
         let trace = match params.trace.is_empty() {
             true => None,
-            false => Some(Trace::new(&params.trace, topology.endpoints(), sizes.range().1)?),
+            false => Some(Trace::new(&params.trace, topology, sizes.range().1)?),
         };
         let steady = match (&trace, messages) {
             (None, None) => Steady::of(&loads, &patterns, &*sizes),
@@ -242,7 +242,7 @@ impl Traffic {
     /// No traffic, with packets from `smallest` to `largest` phits: the traffic of endpoints that execute a program.
     pub fn silent(endpoints: u32, (smallest, largest): (u16, u16)) -> Result<Self, ScenarioError> {
         let sizes = PacketSizeKind::phits(largest).params().build()?;
-        let trace = Some(Trace::new(&[], endpoints, largest)?);
+        let trace = Some(Trace::none(endpoints, largest));
         let (loads, patterns) = (vec![], vec![]);
         Ok(Self {
             loads,

@@ -3,9 +3,10 @@
 use super::Generated;
 use super::processes::ProcessState;
 use crate::error::ScenarioError;
+use crate::topology::{Lookup, Named, Topology};
 
-/// A message of a trace: cycle of generation, source, destination, phits.
-pub(super) type Message = [u32; 4];
+/// A message of a trace: cycle of generation, source, destination, phits. Endpoints have their numbers or names.
+pub(super) type Message = (u32, Named, Named, u32);
 
 /// The messages of a trace by source, in the order of their cycles.
 #[derive(Debug)]
@@ -19,33 +20,40 @@ pub(super) struct Trace {
 }
 
 impl Trace {
-    /// The messages of `list` for a network of `endpoints` endpoints. Error paths are relative to `traffic`.
-    pub(super) fn new(list: &[Message], endpoints: u32, packet: u16) -> Result<Self, ScenarioError> {
-        let shown = |message: &Message| format!("{message:?}");
-        for (index, message @ &[cycle, source, destination, phits]) in list.iter().enumerate() {
-            let refuse =
-                |expected: String| Err(ScenarioError::new(format!("trace[{index}]"), shown(message), expected));
-            if source >= endpoints || destination >= endpoints {
-                return refuse(format!("expected endpoints of this topology: 0 to {}", endpoints.saturating_sub(1)));
-            }
-            if phits == 0 {
+    /// The messages of `list`. Error paths are relative to `traffic`.
+    pub(super) fn new(list: &[Message], topology: &dyn Topology, packet: u16) -> Result<Self, ScenarioError> {
+        let lookup = Lookup::new(topology);
+        let mut by_source = Vec::with_capacity(list.len());
+        let mut before = 0;
+        for (index, message) in list.iter().enumerate() {
+            let (cycle, source, destination, phits) = message;
+            let refuse = |expected: String| {
+                let value = format!("[{cycle}, {source}, {destination}, {phits}]");
+                Err(ScenarioError::new(format!("trace[{index}]"), value, expected))
+            };
+            let from = lookup.endpoint(|| format!("trace[{index}][1]"), source)?;
+            let to = lookup.endpoint(|| format!("trace[{index}][2]"), destination)?;
+            if *phits == 0 {
                 return refuse("expected a message of at least 1 phit".into());
             }
-            if list[..index].last().is_some_and(|before| before[0] > cycle) {
-                return refuse(format!(
-                    "messages must be in the order of their cycles; the one before is at {}",
-                    list[index - 1][0]
-                ));
+            if before > *cycle {
+                return refuse(format!("messages must be in the order of their cycles; the one before is at {before}"));
             }
+            before = *cycle;
+            by_source.push((from, (*cycle, to, *phits)));
         }
-        let mut by_source: Vec<&Message> = list.iter().collect();
-        by_source.sort_by_key(|message| message[1]);
-        let first = (0..=endpoints).map(|endpoint| by_source.partition_point(|message| message[1] < endpoint) as u32);
+        by_source.sort_by_key(|(source, _)| *source);
+        let first = |endpoint| by_source.partition_point(|(source, _)| *source < endpoint) as u32;
         Ok(Self {
-            first: first.collect(),
-            messages: by_source.iter().map(|message| (message[0], message[2], message[3])).collect(),
+            first: (0..=topology.endpoints()).map(first).collect(),
+            messages: by_source.iter().map(|(_, message)| *message).collect(),
             packet: u32::from(packet),
         })
+    }
+
+    /// No messages.
+    pub(super) fn none(endpoints: u32, packet: u16) -> Self {
+        Self { first: vec![0; endpoints as usize + 1], messages: Vec::new(), packet: u32::from(packet) }
     }
 
     /// Number of packets that `endpoint` sends in total.
@@ -88,10 +96,19 @@ impl Trace {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::topology::TopologyKind;
+    use serde_json::json;
+
+    fn trace(list: &[[u32; 4]]) -> Result<Trace, ScenarioError> {
+        let switch = TopologyKind::from_value("topology", &json!({ "kind": "single", "endpoints": 3 })).unwrap();
+        let messages: Vec<Message> =
+            list.iter().map(|&[cycle, a, b, phits]| (cycle, a.into(), b.into(), phits)).collect();
+        Trace::new(&messages, &*switch.build().unwrap(), 4)
+    }
 
     #[test]
     fn messages_are_sent_in_packets_of_their_source() {
-        let trace = Trace::new(&[[0, 1, 2, 10], [3, 0, 1, 4], [5, 1, 0, 4]], 3, 4).unwrap();
+        let trace = trace(&[[0, 1, 2, 10], [3, 0, 1, 4], [5, 1, 0, 4]]).unwrap();
         let packets = |endpoint| {
             let mut state = ProcessState::default();
             std::iter::from_fn(|| trace.next(endpoint, &mut state))
@@ -105,8 +122,8 @@ mod tests {
 
     #[test]
     fn impossible_messages_are_refused() {
-        let error = |list: &[Message]| Trace::new(list, 3, 4).unwrap_err().to_string();
-        assert_eq!(error(&[[0, 1, 3, 1]]), "trace[0] = [0, 1, 3, 1]: expected endpoints of this topology: 0 to 2");
+        let error = |list: &[[u32; 4]]| trace(list).unwrap_err().to_string();
+        assert_eq!(error(&[[0, 1, 3, 1]]), "trace[0][2] = 3: expected an endpoint, 0 to 2");
         assert_eq!(error(&[[0, 1, 2, 0]]), "trace[0] = [0, 1, 2, 0]: expected a message of at least 1 phit");
         assert!(
             error(&[[5, 0, 1, 1], [4, 0, 1, 1]]).starts_with("trace[1] = [4, 0, 1, 1]: messages must be in the order")

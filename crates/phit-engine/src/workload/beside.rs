@@ -3,7 +3,7 @@
 use crate::bandwidth::Bandwidth;
 use crate::engine::{Rng, Tick};
 use crate::error::ScenarioError;
-use crate::topology::{Hop, HopState, Leg, Peer, Port, Topology};
+use crate::topology::{Hop, HopState, Leg, Names, Peer, Port, Topology, Words};
 use crate::traffic::{Generated, Rates, Source, Traffic, TrafficParams};
 use std::ops::Range;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ impl Beside {
             let expected = "the traffic of a job is not answered; leave it out";
             return Err(ScenarioError::missing("traffic.requests", expected));
         }
-        let own = Part { whole: topology, endpoints };
+        let own = Part::new(topology, endpoints);
         // Jobs with equal patterns draw different packets.
         let seed = seed ^ u64::from(job) << 32;
         let traffic = Traffic::build(params, &own, rates.of_some(endpoints), bisection, seed)?;
@@ -66,6 +66,18 @@ impl Beside {
 struct Part<'a> {
     whole: &'a dyn Topology,
     endpoints: &'a [u32],
+    /// The names of the job's endpoints, if endpoints have names.
+    names: Option<Arc<Names>>,
+}
+
+impl<'a> Part<'a> {
+    fn new(whole: &'a dyn Topology, endpoints: &'a [u32]) -> Self {
+        let words = whole.words();
+        let name = |&endpoint: &u32| words.endpoint_name(endpoint).map(str::to_owned);
+        let own: Option<Vec<String>> = endpoints.iter().map(name).collect();
+        let names = own.map(|endpoints| Arc::new(Names { endpoints, ..Names::default() }));
+        Self { whole, endpoints, names }
+    }
 }
 
 impl Topology for Part<'_> {
@@ -98,6 +110,9 @@ impl Topology for Part<'_> {
     }
     fn hosts(&self) -> Range<u32> {
         self.whole.hosts()
+    }
+    fn words(&self) -> Words<'_> {
+        Words::of(self.names.as_ref())
     }
     fn minimal_hops(&self, at: u32, to: u32, leg: Leg, state: HopState, vcs: &[u8], out: &mut Vec<Hop>) {
         self.whole.minimal_hops(at, to, leg, state, vcs, out);

@@ -2,7 +2,7 @@
 
 use crate::engine::{Rng, Stream};
 use crate::error::ScenarioError;
-use crate::topology::Topology;
+use crate::topology::{Lookup, Named, Topology};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -22,6 +22,11 @@ pub struct Free<'a> {
 }
 
 impl Free<'_> {
+    /// Finds endpoints by their numbers or names.
+    fn lookup(&self) -> Lookup<'_> {
+        Lookup::new(self.topology)
+    }
+
     /// Sets of adjacent endpoints, each large enough for a rank.
     fn sets(&self) -> std::slice::ChunksExact<'_, u32> {
         self.endpoints.chunks_exact(self.rails as usize)
@@ -87,8 +92,8 @@ impl PlacementKind {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Linear {
-    /// The endpoint of rank 0, or the next one that is free.
-    pub first: u32,
+    /// The endpoint of rank 0, by its number or its name, or the next one that is free.
+    pub first: Named,
     /// Distance in endpoints from one rail of a rank to its next, if they are not adjacent. For networks whose planes
     /// are numbered one after another, it is the number of endpoints of a plane.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -108,7 +113,8 @@ impl PlacementParams for Linear {
         let place = |rank: usize, rail: usize| rank / stride * stride * rails + rank % stride + rail * stride;
         let ranks = ranks as usize;
         let last = (0..ranks).map(|rank| place(rank, rails - 1)).max().unwrap_or(0);
-        let from = among.endpoints.partition_point(|endpoint| *endpoint < self.first);
+        let first = among.lookup().endpoint(|| "first".into(), &self.first)?;
+        let from = among.endpoints.partition_point(|endpoint| *endpoint < first);
         let own = &among.endpoints[from..];
         if last < own.len() {
             return Ok((0..ranks).flat_map(|rank| (0..rails).map(move |rail| own[place(rank, rail)])).collect());
@@ -120,7 +126,7 @@ impl PlacementParams for Linear {
                     false => (last + 1).to_string(),
                 };
                 let expected = format!("expected at most {most}: {ranks} ranks need {as_many} endpoints from there on");
-                ScenarioError::new("first", self.first, expected)
+                ScenarioError::new("first", &self.first, expected)
             }
             None => {
                 let expected = format!("{ranks} ranks need {} endpoints; {} are free", last + 1, among.endpoints.len());
@@ -198,21 +204,21 @@ impl PlacementParams for RoundRobin {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct List {
-    /// The endpoint of every rank, from rank 0 on; the list may be longer. With several rails: all endpoints of rank 0,
-    /// then all of rank 1, and so on.
-    pub endpoints: Vec<u32>,
+    /// The endpoint of every rank, from rank 0 on, by numbers or names; the list may be longer. With several rails: all
+    /// endpoints of rank 0, then all of rank 1, and so on.
+    pub endpoints: Vec<Named>,
 }
 
 impl PlacementParams for List {
     fn endpoints(&self, ranks: u32, among: &Free<'_>) -> Result<Vec<u32>, ScenarioError> {
-        first(&self.endpoints, ranks, among.rails, "endpoints")
+        among.lookup().listed_endpoints("endpoints", first(&self.endpoints, ranks, among.rails, "endpoints")?)
     }
 }
 
 /// The endpoints of the first `ranks` ranks in `list`, which is the value of key `path`.
-fn first(list: &[u32], ranks: u32, rails: u32, path: &str) -> Result<Vec<u32>, ScenarioError> {
+fn first<'a, T>(list: &'a [T], ranks: u32, rails: u32, path: &str) -> Result<&'a [T], ScenarioError> {
     match list.get(..ranks as usize * rails as usize) {
-        Some(list) => Ok(list.to_vec()),
+        Some(list) => Ok(list),
         None => {
             let each = if rails == 1 { "one".to_owned() } else { rails.to_string() };
             let reason = format!("{} endpoints are listed; expected {each} for each of {ranks} ranks", list.len());
@@ -226,7 +232,7 @@ fn first(list: &[u32], ranks: u32, rails: u32, path: &str) -> Result<Vec<u32>, S
 #[serde(deny_unknown_fields)]
 pub struct File {
     /// A text file whose lines give the endpoint of each rank, from rank 0 on, or the endpoints of its rails, separated
-    /// by blanks. The path is relative to the scenario's folder.
+    /// by blanks. Endpoints have their numbers or names. The path is relative to the scenario's folder.
     pub file: String,
 }
 
@@ -238,16 +244,28 @@ impl PlacementParams for File {
             return Err(refuse("not a regular file".into()));
         }
         let text = fs::read_to_string(&self.file).map_err(|error| refuse(format!("cannot be read: {error}")))?;
+        let lookup = among.lookup();
+        let named = among.topology.words().endpoint_name(0).is_some();
         let numbers = |(index, line): (usize, &str)| {
-            let expected = match among.rails {
-                1 => "the number of an endpoint".to_owned(),
-                rails => format!("the numbers of {rails} endpoints"),
+            let expected = match (among.rails, named) {
+                (1, false) => "the number of an endpoint".to_owned(),
+                (1, true) => "the number or the name of an endpoint".to_owned(),
+                (rails, false) => format!("the numbers of {rails} endpoints"),
+                (rails, true) => format!("the numbers or names of {rails} endpoints"),
             };
-            let numbers: Result<Vec<u32>, _> = line.split_whitespace().map(str::parse).collect();
-            let numbers = numbers.ok().filter(|numbers| numbers.len() == among.rails as usize);
+            let number = |text: &str| match text.parse() {
+                Ok(number) => Some(number),
+                Err(_) => lookup.endpoint(String::new, &Named::Name(text.to_owned())).ok(),
+            };
+            // A name can have blanks. It is the whole line if a rank has one endpoint.
+            let numbers: Option<Vec<u32>> = match among.rails {
+                1 => number(line.trim()).map(|one| vec![one]),
+                _ => line.split_whitespace().map(number).collect(),
+            };
+            let numbers = numbers.filter(|numbers| numbers.len() == among.rails as usize);
             numbers.ok_or_else(|| refuse(format!("line {}: {:.40?}; expected {expected}", index + 1, line)))
         };
         let lines: Vec<Vec<u32>> = text.lines().enumerate().map(numbers).collect::<Result<_, _>>()?;
-        first(&lines.concat(), ranks, among.rails, "file")
+        first(&lines.concat(), ranks, among.rails, "file").map(<[u32]>::to_vec)
     }
 }

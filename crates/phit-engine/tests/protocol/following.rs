@@ -89,7 +89,7 @@ fn ring() -> Value {
 
 #[test]
 fn a_packet_alone_is_where_it_must_be() {
-    let packets = follow(&scenario(&ring()), Chosen::Numbered { source: 1, numbers: 2..3 });
+    let packets = follow(&scenario(&ring()), Chosen::Numbered { source: 1.into(), numbers: 2..3 });
     let [packet] = &packets[..] else { panic!("{packets:?}") };
     let sent = time(packet, "sent");
     assert_eq!((packet["source"].clone(), packet["number"].clone()), (json!(1), json!(2)));
@@ -146,10 +146,10 @@ fn packets_are_followed_from_one_queue_of_a_port_to_another() {
 #[test]
 fn what_cannot_be_followed_is_refused() {
     let refused = |value: &Value, source: u32, number: u32| {
-        let chosen = Chosen::Numbered { source, numbers: number..number + 1 };
+        let chosen = Chosen::Numbered { source: source.into(), numbers: number..number + 1 };
         trace(&scenario(value), &chosen, &mut |_, _| true).unwrap_err().to_string()
     };
-    assert!(refused(&ring(), 4, 0).contains("source = 4: the network has 4 endpoints"), "{}", refused(&ring(), 4, 0));
+    assert!(refused(&ring(), 4, 0).contains("source = 4: expected an endpoint, 0 to 3"), "{}", refused(&ring(), 4, 0));
     let late = refused(&ring(), 0, 90_000);
     assert!(late.contains("number = 90000: endpoint 0 sends 5 packets in 200 cycles"), "{late}");
     let nodes = json!({

@@ -474,25 +474,25 @@ fn routes_that_do_not_arrive_are_named() {
         assert!(error.contains("routing.entries") && error.contains("the route from router"), "{error}");
     }
     for (routing, expected) in [
+        (json!({ "kind": "table", "layers": [[0, 9, 0]] }), "routing.layers[0][1] = 9: expected an endpoint, 0 to 3"),
         (
-            json!({ "kind": "table", "layers": [[0, 9, 0]] }),
-            "routing.layers[0] = [0, 9, 0]: expected endpoints below 4",
+            json!({ "kind": "table", "layers": [], "entries": [[0, 1, 3]] }),
+            "routing.entries[0][2] = 3: expected a port of router 0, 0 to 2",
         ),
-        (json!({ "kind": "table", "layers": [], "entries": [[0, 1, 3]] }), "routing.entries[0] = [0, 1, 3]"),
         (json!({ "kind": "table", "layers": [], "adaptive": true }), "routing.adaptive = true"),
         (json!({ "kind": "table", "channels": [[0, 0, 1, [0]]] }), "routing.channels: expected `layers`"),
         (
             json!({ "kind": "table", "layers": [], "channels": [[0, 0, 3, [0]]] }),
             "routing.channels[0] = [0, 0, 3, [0]]",
         ),
-        (json!({ "kind": "up_down", "root": 4 }), "routing.root = 4: expected a router below 4"),
-        (json!({ "kind": "up_down", "roots": [0, 4] }), "routing.roots[1] = 4: expected a router below 4"),
+        (json!({ "kind": "up_down", "root": 4 }), "routing.root = 4: expected a router, 0 to 3"),
+        (json!({ "kind": "up_down", "roots": [0, 4] }), "routing.roots[1] = 4: expected a router, 0 to 3"),
         (json!({ "kind": "up_down", "roots": [] }), "routing.roots = []: expected a router or more"),
         (json!({ "kind": "up_down", "root": 1, "roots": [1] }), "routing.root = 1: expected `root` or `roots`"),
         // Up is to the lower number: from router 1 to 3 and back only downwards over 0 or 2, which are no roots.
         (json!({ "kind": "up_down", "roots": [1, 3] }), "routing.roots = [1, 3]: no way leads from router"),
         (json!("ftree"), "routing.kind: expected a fat tree"),
-        (json!({ "kind": "ftree", "roots": [9] }), "routing.roots[0] = 9: expected a router below 4"),
+        (json!({ "kind": "ftree", "roots": [9] }), "routing.roots[0] = 9: expected a router, 0 to 3"),
     ] {
         let error = refused(&base(ring(4), routing.clone(), 1));
         assert!(error.contains(expected), "{routing}: {error}");

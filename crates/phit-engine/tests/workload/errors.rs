@@ -68,7 +68,7 @@ fn scenarios_that_make_no_sense_are_refused() {
         ),
         (
             with(json!({ "workload": { "placement": { "kind": "list", "endpoints": [2, 1] } } })),
-            "workload.placement: rank 0 at endpoint 2: expected one below 2",
+            "workload.placement.endpoints[0] = 2: expected an endpoint, 0 to 1",
         ),
         (
             with(json!({ "workload": { "placement": { "kind": "list", "endpoints": [1] } } })),

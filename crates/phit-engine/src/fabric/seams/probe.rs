@@ -7,6 +7,7 @@
 use super::queueing::Branch;
 use super::routing::See;
 use crate::engine::Tick;
+use crate::error::ScenarioError;
 use crate::measure::{Observable, Record, Records};
 use crate::topology::Topology;
 use std::sync::Arc;
@@ -56,6 +57,10 @@ pub trait ProbeParams {
     /// Its own observables, besides those declared by the observed part.
     fn observables(&self) -> &'static [Observable] {
         &[]
+    }
+    /// Refuses parameters that this network does not have. Error paths are relative to the probe.
+    fn check(&self, _topology: &dyn Topology) -> Result<(), ScenarioError> {
+        Ok(())
     }
     /// Looks, and records values.
     fn look(&self, at: &dyn Observation, record: Record<'_>);

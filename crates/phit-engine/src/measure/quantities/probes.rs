@@ -315,6 +315,18 @@ impl Counts for Records {
                 values: |at| at.lines(|line| line.destinations.clone()),
             },
             Column {
+                name: "destination_names",
+                words: "names of the destinations",
+                unit: unit::NONE,
+                about: "Names of these endpoints, in the same order, in networks that have names for them.",
+                cell: Cell::Texts,
+                values: |at| {
+                    let line = |(_, _, place, ..): Row<'_>| place.line.clone();
+                    let lines: Vec<_> = at.counters.probes.rows().map(line).collect();
+                    at.names_of_endpoints(lines.iter().map(|line| line.as_ref().map(|line| &line.destinations[..])))
+                },
+            },
+            Column {
                 name: "count",
                 words: "values",
                 unit: unit::NONE,

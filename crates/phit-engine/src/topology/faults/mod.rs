@@ -6,7 +6,7 @@ mod lost;
 
 mod faulty;
 
-use super::{Breakdown, Named, Peer, Topology, Wires};
+use super::{Breakdown, Lookup, Named, Peer, Topology, Wires};
 use crate::engine::{Rng, Stream};
 use crate::error::ScenarioError;
 use crate::packet::MOST_REPEATS;
@@ -247,12 +247,11 @@ impl Faults {
 
     /// The outage that this table describes, in addition to faults that exist `already`.
     fn outage(&self, graph: &dyn Topology, wires: &Wires, already: &Outage) -> Result<Outage, ScenarioError> {
-        let words = graph.words();
-        let router = |key: &str, given: &Named| words.find_router(key, given, graph.routers());
+        let lookup = Lookup::new(graph);
         let mut found = Outage::default();
         for (index, [first, second]) in self.links.iter().enumerate() {
-            let a = router(&format!("links[{index}][0]"), first)?;
-            let b = router(&format!("links[{index}][1]"), second)?;
+            let a = lookup.router(|| format!("links[{index}][0]"), first)?;
+            let b = lookup.router(|| format!("links[{index}][1]"), second)?;
             let works = |link: &(u16, u32)| {
                 link.1 == b && !found.links.contains(&(a, link.0)) && !already.links.contains(&(a, link.0))
             };
@@ -262,12 +261,8 @@ impl Faults {
             };
             found.add_link(graph, a, port);
         }
-        for (index, given) in self.endpoints.iter().enumerate() {
-            found.endpoints.insert(words.find_endpoint(&format!("endpoints[{index}]"), given, graph.endpoints())?);
-        }
-        let numbered =
-            self.routers.iter().enumerate().map(|(index, given)| router(&format!("routers[{index}]"), given));
-        let routers: Vec<u32> = numbered.collect::<Result<_, _>>()?;
+        found.endpoints.extend(lookup.listed_endpoints("endpoints", &self.endpoints)?);
+        let routers = lookup.listed_routers("routers", &self.routers)?;
         let Some(count) = self.count else {
             routers.iter().for_each(|&router| found.add_router(graph, wires, router));
             return Ok(found);

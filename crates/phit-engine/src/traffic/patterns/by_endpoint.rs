@@ -3,7 +3,7 @@
 use super::{Pattern, PatternKind, PatternParams, part_seed};
 use crate::engine::Rng;
 use crate::error::ScenarioError;
-use crate::topology::Topology;
+use crate::topology::{Lookup, Named, Topology};
 use crate::traffic::Destinations;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -35,8 +35,8 @@ pub struct ByEndpoint {
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub struct Part {
-    /// The endpoints.
-    pub endpoints: Vec<u32>,
+    /// The endpoints, by their numbers or names.
+    pub endpoints: Vec<Named>,
     /// Their pattern; if left out, they send nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pattern: Option<PatternKind>,
@@ -50,21 +50,18 @@ impl PatternParams for ByEndpoint {
         if self.parts.len() >= usize::from(OTHERS) {
             return Err(ScenarioError::new("parts", self.parts.len(), format!("expected fewer than {OTHERS} parts")));
         }
-        let endpoints = topology.endpoints();
-        let mut part_of = vec![OTHERS; endpoints as usize];
+        let lookup = Lookup::new(topology);
+        let mut part_of = vec![OTHERS; topology.endpoints() as usize];
         let mut parts = Vec::with_capacity(self.parts.len());
         for (i, part) in self.parts.iter().enumerate() {
             let path = format!("parts[{i}].endpoints");
-            for &endpoint in &part.endpoints {
-                match part_of.get_mut(endpoint as usize) {
-                    Some(place) if *place == OTHERS => *place = i as u16,
-                    Some(_) => return Err(ScenarioError::new(path, endpoint, "this endpoint is listed twice")),
-                    None => {
-                        let expected =
-                            format!("expected endpoints of this topology: 0 to {}", endpoints.saturating_sub(1));
-                        return Err(ScenarioError::new(path, endpoint, expected));
-                    }
+            for (index, endpoint) in lookup.listed_endpoints(&path, &part.endpoints)?.into_iter().enumerate() {
+                let place = &mut part_of[endpoint as usize];
+                if *place != OTHERS {
+                    let path = format!("{path}[{index}]");
+                    return Err(ScenarioError::new(path, &part.endpoints[index], "this endpoint is listed twice"));
                 }
+                *place = i as u16;
             }
             let build = |pattern: &PatternKind| pattern.build(topology, part_seed(seed, i));
             let built = part.pattern.as_ref().map(build).transpose();
@@ -137,7 +134,7 @@ mod tests {
         let error = |parts: Value| build(json!({ "kind": "by_endpoint", "parts": parts })).unwrap_err().to_string();
         assert_eq!(
             error(json!([{ "endpoints": [1, 20] }])),
-            "parts[0].endpoints = 20: expected endpoints of this topology: 0 to 19"
+            "parts[0].endpoints[0] = 20: expected an endpoint, 0 to 19"
         );
         assert_eq!(
             error(json!([{ "endpoints": [1] }, { "endpoints": [2, 1] }])),

@@ -3,10 +3,11 @@
 use super::{Pattern, PatternKind, PatternParams, part_seed};
 use crate::engine::Rng;
 use crate::error::ScenarioError;
-use crate::topology::Topology;
+use crate::topology::{Lookup, Named, Topology};
 use crate::traffic::Destinations;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Hot spot: a share of every endpoint's packets goes to a few target endpoints, drawn uniformly among them; the rest
@@ -16,9 +17,9 @@ use std::sync::Arc;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Hotspot {
-    /// Target endpoints, at least one, each once.
+    /// Target endpoints, at least one, each once, by their numbers or names.
     #[schemars(length(min = 1))]
-    pub targets: Vec<u32>,
+    pub targets: Vec<Named>,
     /// Share of each endpoint's packets that goes to the targets, 0 to 1.
     #[schemars(range(min = 0, max = 1))]
     pub share: f64,
@@ -29,16 +30,13 @@ pub struct Hotspot {
 
 impl PatternParams for Hotspot {
     fn build(&self, topology: &dyn Topology, seed: u64) -> Result<Arc<dyn Pattern>, ScenarioError> {
-        let endpoints = topology.endpoints();
-        if let Some(target) = self.targets.iter().find(|&&t| t >= endpoints) {
-            let expected = format!("expected endpoints of this topology: 0 to {}", endpoints.saturating_sub(1));
-            return Err(ScenarioError::new("targets", target, expected));
+        let mut targets = Lookup::new(topology).listed_endpoints("targets", &self.targets)?;
+        let mut seen = HashSet::new();
+        if let Some(index) = targets.iter().position(|target| !seen.insert(*target)) {
+            let path = format!("targets[{index}]");
+            return Err(ScenarioError::new(path, &self.targets[index], "this endpoint is listed twice"));
         }
-        let mut targets = self.targets.clone();
         targets.sort_unstable();
-        if let Some(pair) = targets.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(ScenarioError::new("targets", pair[0], "this endpoint is listed twice"));
-        }
         let background = self.background.build(topology, part_seed(seed, 0)).map_err(|e| e.under("background"))?;
         Ok(Arc::new(Spots { targets, share: self.share, background }))
     }

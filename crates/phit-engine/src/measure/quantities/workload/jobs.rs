@@ -175,6 +175,14 @@ pub(super) const TABLE: Table = Table {
             ..NUMBERED
         },
         Column {
+            name: "endpoint_names",
+            words: "names of the endpoints",
+            unit: unit::NONE,
+            about: "Names of its endpoints, in the same order, in networks that have names for them.",
+            cell: Cell::Texts,
+            values: |at| at.names_of_endpoints(at.programs().jobs.iter().map(|job| Some(&job.endpoints[..]))),
+        },
+        Column {
             name: "start",
             words: "start",
             about: "When the job began.",
