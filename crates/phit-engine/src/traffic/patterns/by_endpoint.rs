@@ -138,7 +138,7 @@ mod tests {
         );
         assert_eq!(
             error(json!([{ "endpoints": [1] }, { "endpoints": [2, 1] }])),
-            "parts[1].endpoints = 1: this endpoint is listed twice"
+            "parts[1].endpoints[1] = 1: this endpoint is listed twice"
         );
         assert!(error(json!([{ "endpoints": [1], "pattern": "transpose" }])).starts_with("parts[0].pattern"));
     }
