@@ -13,12 +13,6 @@ use std::path::{Path, PathBuf};
 const EXCEPTIONS: &[(&str, &str)] = &[
     ("allocation::connections", "partition::Partition"),
     ("allocation::paths", "partition::Partition"),
-    ("endpoints::admittance", "partition::Partition"),
-    ("endpoints::endpoint", "partition::Partition"),
-    ("endpoints::exchange", "partition::Partition"),
-    ("endpoints::hosted", "partition::Partition"),
-    ("endpoints::repeats", "partition::Partition"),
-    ("endpoints::streams", "partition::Partition"),
     ("state::pools", "partition::Partition"),
     ("waiting::at_outputs", "partition::Partition"),
     ("waiting::wait_lists", "partition::Partition"),

@@ -47,9 +47,9 @@ mod waiting;
 
 mod allocation;
 
-mod endpoints;
-
 mod post;
+
+mod endpoints;
 
 mod mechanisms;
 

@@ -7,12 +7,10 @@ use crate::engine::{NONE, Rng, Table, Tick};
 use crate::fabric::input_queued::allocation::connections::Connections;
 use crate::fabric::input_queued::allocation::paths::Paths;
 use crate::fabric::input_queued::allocation::vc_allocation::{VcAllocator, Waiting};
-use crate::fabric::input_queued::endpoints::admittance::Admittance;
 use crate::fabric::input_queued::endpoints::endpoint::Endpoint;
-use crate::fabric::input_queued::endpoints::exchange::Exchange;
 use crate::fabric::input_queued::endpoints::hosted::Hosted;
 use crate::fabric::input_queued::endpoints::repeats::Repeats;
-use crate::fabric::input_queued::endpoints::streams::Streams;
+use crate::fabric::input_queued::endpoints::seam::Sending;
 use crate::fabric::input_queued::mechanisms::management::Management;
 use crate::fabric::input_queued::mechanisms::probing::Probing;
 use crate::fabric::input_queued::mechanisms::signals::Signals;
@@ -90,8 +88,6 @@ pub struct Partition {
     pub(crate) endpoints: Table<Endpoint>,
     /// Of each endpoint, its decisions at injection; without entries if there is nothing to decide.
     pub(crate) injection_rngs: Table<Rng>,
-    /// The admittance queues of each endpoint; without entries if they have none.
-    pub(crate) admittances: Vec<Admittance>,
 
     /// First destination of each injection queue but the first, where the destination decides: queue
     /// `destination * queues / endpoints`.
@@ -157,10 +153,8 @@ pub struct Partition {
     pub(crate) wires: Wires,
     /// What endpoints execute, if they draw no traffic.
     pub(crate) hosted: Option<Box<Hosted>>,
-    /// What endpoints have under way, if packets are requests.
-    pub(crate) exchange: Option<Box<Exchange>>,
-    /// What endpoints have of each class, if packets are of several.
-    pub(crate) streams: Option<Box<Streams>>,
+    /// How endpoints send.
+    pub(crate) sending: Sending,
     /// What endpoints are to send again, if they do so.
     pub(crate) repeats: Option<Box<Repeats>>,
 }
@@ -355,8 +349,8 @@ impl Partition {
             alternatives,
             waiting, wires, watched;
             index, config, topology, known, traffic, unit, routing, tabled, settings, queueing, management, signals, vc_allocator,
-            admittances, widest, next_look, now, post, offered_phits, probing,
-            hosted, exchange, streams, repeats, discards, severed, outages, paths, rates,
+            widest, next_look, now, post, offered_phits, probing,
+            hosted, sending, repeats, discards, severed, outages, paths, rates,
             connections, pools
         });
         tables.extend([
@@ -364,16 +358,14 @@ impl Partition {
             ("severed", self.severed.bytes()),
             ("vc_allocator", self.vc_allocator.as_ref().map_or(0, VcAllocator::bytes)),
             ("hosts", self.hosted.as_ref().map_or(0, |hosted| hosted.executor.bytes())),
-            ("streams", self.streams.as_ref().map_or(0, |streams| streams.bytes())),
-            ("exchange", self.exchange.as_ref().map_or(0, |exchange| exchange.bytes())),
             ("repeats", self.repeats.as_ref().map_or(0, |repeats| repeats.bytes())),
             ("rates", self.rates.as_ref().map_or(0, |rates| rates.bytes())),
             ("paths", self.paths.as_ref().map_or(0, |paths| paths.bytes())),
             ("pools", self.pools.as_ref().map_or(0, |pools| pools.bytes())),
             ("connections", self.connections.as_ref().map_or(0, |connections| connections.bytes())),
-            ("admittances", self.admittances.iter().map(Admittance::bytes).sum::<usize>()),
         ]);
         tables.extend(self.post.tables());
+        tables.extend(self.sending.tables());
         tables.extend(self.signals.tables());
         tables.extend(self.management.tables());
         tables

@@ -6,7 +6,7 @@ use crate::fabric::input_queued::allocation::vc_allocation::{VcAllocator, Waitin
 use crate::fabric::input_queued::options::kernel::Kernel;
 use crate::fabric::input_queued::options::settings::AFTER_ALL;
 use crate::fabric::input_queued::partition::Partition;
-use crate::fabric::input_queued::state::pools::is_empty;
+use crate::fabric::input_queued::state::pools::{is_empty, reusable};
 use crate::fabric::input_queued::state::records::Input;
 use crate::fabric::seams::allocator::Request;
 use crate::packet::MOST_CLASSES;
@@ -14,8 +14,7 @@ use crate::packet::MOST_CLASSES;
 impl Partition {
     /// True if `channel` of an output of `class`, which no packet holds, may be given to one.
     pub(crate) fn reusable(&self, channel: u32, class: u8) -> bool {
-        let full = self.settings.full[class as usize % MOST_CLASSES];
-        !self.settings.reuse_when_empty || is_empty(self.pools.as_deref(), &self.tables.channels, channel, full)
+        reusable(&self.settings, self.pools.as_deref(), &self.tables.channels, channel, class)
     }
 
     /// The number of a queue of input `port` among those whose heads wait for the stage: the order in which they have
@@ -100,7 +99,7 @@ impl Partition {
                 arbiters.allocate(&self.waiting, first_channel, won, lost);
             }
             VcAllocator::Asked(asked) => {
-                let birth = |head: &Waiting| match (settings.ranked.1, &self.streams) {
+                let birth = |head: &Waiting| match (settings.ranked.1, self.sending.streams()) {
                     (true, Some(streams)) => streams.rank(&packets[head.packet]),
                     _ => packets[head.packet].birth,
                 };

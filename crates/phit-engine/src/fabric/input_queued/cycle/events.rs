@@ -86,7 +86,7 @@ impl Partition {
                 if self.hosted.is_some() {
                     self.deliver_to_host(target);
                 }
-                if self.exchange.is_some() {
+                if self.settings.exchanges {
                     self.exchanged(target, data);
                 }
                 self.packets.remove(target);

@@ -2,9 +2,10 @@
 
 use super::control::router_view;
 use crate::engine::NONE;
-use crate::fabric::input_queued::endpoints::exchange::Kind;
+use crate::fabric::input_queued::endpoints::exchange::first_channel;
 use crate::fabric::input_queued::options::kernel::Kernel;
 use crate::fabric::input_queued::partition::Partition;
+use crate::fabric::input_queued::state::lost::Kind;
 use crate::fabric::input_queued::state::records::{Input, Output, Progress};
 use crate::fabric::seams::queueing::Lanes;
 use crate::fabric::seams::routing::{DISCARD, Head, RouterView, View, advance_leg};
@@ -233,5 +234,17 @@ impl Partition {
                 }
             }
         }
+    }
+
+    /// The first virtual channel over links of `class` for `packet`, which the routing mechanism counts as 0.
+    #[inline]
+    pub(crate) fn first_channel(&self, packet: u32, class: u8) -> u16 {
+        first_channel(&self.config, &self.settings, &self.packets[packet], class)
+    }
+
+    /// Virtual channel `vc` of a link of `class` as the routing mechanism of `packet` counts it.
+    #[inline]
+    pub(crate) fn within(&self, packet: u32, class: u8, vc: u16) -> u16 {
+        vc - self.first_channel(packet, class)
     }
 }

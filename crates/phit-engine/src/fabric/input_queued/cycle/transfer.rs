@@ -4,11 +4,11 @@
 //! starts on the link, when it arrives and when its credit is back are known here, and are filed at once.
 
 use crate::engine::{NONE, Tick};
-use crate::fabric::input_queued::endpoints::exchange::Kind;
 use crate::fabric::input_queued::options::kernel::Kernel;
 use crate::fabric::input_queued::options::settings::Times;
 use crate::fabric::input_queued::partition::Partition;
 use crate::fabric::input_queued::state::kind::{self, pack_credit};
+use crate::fabric::input_queued::state::lost::Kind;
 use crate::fabric::input_queued::state::records::{BROKEN, Input, Progress, SINK, TAIL_PENDING};
 use crate::fabric::input_queued::wiring::passage::{Passage, later};
 use crate::fabric::input_queued::wiring::rates::Granted;

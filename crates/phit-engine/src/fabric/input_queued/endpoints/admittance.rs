@@ -1,9 +1,9 @@
 //! Admittance queues: one for each destination at every endpoint, in front of its injection queues.
 
-use crate::engine::NONE;
-use crate::fabric::input_queued::options::kernel::{General, Kernel};
-use crate::fabric::input_queued::partition::Partition;
-use crate::fabric::input_queued::state::kind;
+use super::repeats::lost_for_good;
+use super::seam::{Flit, Next, Sender, SenderContext, Site};
+use crate::engine::{NONE, poll};
+use crate::fabric::input_queued::options::kernel::Kernel;
 use crate::fabric::links::Phits;
 use crate::traffic::Generated;
 
@@ -241,83 +241,91 @@ impl Admittance {
     }
 }
 
-impl Partition {
-    /// Sends what endpoint `e` can send now from its admittance queues, and files its next attempt.
-    #[inline(never)]
-    pub(crate) fn send_admitted<K: Kernel>(&mut self, e: u32) {
-        if self.outages.is_silent(e) {
-            return self.give_up(e, self.now);
-        }
-        let cycle = self.settings.ticks_per_cycle;
-        loop {
-            self.admit(e);
-            let endpoint = &self.endpoints[e];
-            let free = endpoint.free;
-            // A packet generated in one cycle can be sent in the next.
-            let generated = endpoint.next.map(|packet| (packet.cycle + 1) * cycle);
-            let admittance = &self.admittances[e as usize];
-            if admittance.is_empty() || free > self.now {
-                let next = if admittance.is_empty() { generated.map(|tick| tick.max(free)) } else { Some(free) };
-                return self.attempt_at(e, next);
-            }
-            let lane = |packet: Generated| self.injection_lane::<K>(endpoint, packet, packet.size.into());
-            let Some((packet, lane)) = admittance.choose(lane) else {
-                self.endpoints[e].blocked = true;
-                return self.attempt_at(e, generated);
-            };
-            let mark = self.admittances[e as usize].take(packet.destination);
-            if mark != 0 {
-                self.collector.counters.packets.sent_again(packet.size);
-            }
-            self.send_flit::<K>(e, packet, lane, packet.size.into(), mark);
-        }
+/// The admittance queues of a partition's endpoints.
+#[derive(Debug)]
+pub(crate) struct Admittances(Vec<Admittance>);
+
+impl Sender for Admittances {
+    fn new(context: &SenderContext<'_>) -> Option<Self> {
+        context.config.admittance?;
+        // Each is as large as the network: a sample has none.
+        let count = if context.sample { 0 } else { context.endpoints.len() };
+        let all = (0..count).map(|_| {
+            poll();
+            Admittance::new(context.topology.endpoints())
+        });
+        Some(Self(all.collect()))
     }
 
-    /// Nothing is left in the admittance queues of endpoint `e`, if it has any: it has failed.
-    pub(crate) fn empty_admittance(&mut self, e: u32) {
-        while let Some(admittance) = self.admittances.get_mut(e as usize) {
-            let Some(packet) = admittance.first() else { return };
+    fn next<K: Kernel>(&mut self, e: u32, at: &mut Site<'_>) -> Next {
+        if !at.works {
+            at.give_up(e);
+            return Next::NOTHING;
+        }
+        self.admit(e, at);
+        let (endpoint, admittance) = (&*at.endpoint, &mut self.0[e as usize]);
+        let generated = endpoint.next.map(|packet| at.earliest(&packet));
+        if admittance.is_empty() {
+            return Next::Wait { at: generated.map(|tick| tick.max(endpoint.free)), blocked: false };
+        }
+        if endpoint.free > at.now {
+            return Next::Wait { at: Some(endpoint.free), blocked: false };
+        }
+        let lane = |packet: Generated| at.room.lane::<K>(endpoint, packet, packet.size.into());
+        let Some((packet, lane)) = admittance.choose(lane) else {
+            return Next::Wait { at: generated, blocked: true };
+        };
+        let mark = admittance.take(packet.destination);
+        if mark != 0 {
+            at.collector.counters.packets.sent_again(packet.size);
+        }
+        Next::Send(Flit { packet, size: packet.size.into(), lane, before: 0, mark, stream: 0 })
+    }
+
+    fn fail(&mut self, e: u32, at: &mut Site<'_>) {
+        let Some(admittance) = self.0.get_mut(e as usize) else { return };
+        while let Some(packet) = admittance.first() {
             match admittance.take(packet.destination) {
-                0 => self.collector.dropped(packet.cycle * self.settings.ticks_per_cycle),
-                _ => self.lost_for_good(e, packet),
+                0 => at.collector.dropped(packet.cycle * at.settings.ticks_per_cycle),
+                _ => lost_for_good(at.endpoint, packet, (at.now, at.settings), at.collector),
             }
         }
     }
 
+    fn bytes(&self) -> usize {
+        self.0.iter().map(Admittance::bytes).sum()
+    }
+}
+
+impl Admittances {
     /// Puts what is to be sent again now and what has been generated before this tick into the admittance queues.
-    fn admit(&mut self, e: u32) {
-        while let Some(again) = self.repeats.as_mut().and_then(|repeats| repeats.due(e, self.now)) {
-            self.admittances[e as usize].admit_again(again.generated(), again.mark());
+    fn admit(&mut self, e: u32, at: &mut Site<'_>) {
+        let admittance = &mut self.0[e as usize];
+        while let Some(again) = at.repeats.as_mut().and_then(|repeats| repeats.due(e, at.now)) {
+            admittance.admit_again(again.generated(), again.mark());
         }
-        let cycle = self.settings.ticks_per_cycle;
-        let room = self.config.admittance.unwrap_or(Phits::Infinite);
-        while let Some(packet) = self.endpoints[e].next {
-            if (packet.cycle + 1) * cycle > self.now {
-                break;
+        let room = at.config.admittance.unwrap_or(Phits::Infinite);
+        while let Some(packet) = at.endpoint.next.filter(|packet| at.earliest(packet) <= at.now) {
+            if !admittance.admit(packet, room) {
+                at.collector.dropped(packet.cycle * at.settings.ticks_per_cycle);
             }
-            if !self.admittances[e as usize].admit(packet, room) {
-                self.collector.dropped(packet.cycle * cycle);
-            }
-            self.draw::<General>(e);
-        }
-    }
-
-    /// Files the next attempt of endpoint `e`, if there is to be one.
-    pub(crate) fn attempt_at(&mut self, e: u32, at: Option<u32>) {
-        let endpoint = &mut self.endpoints[e];
-        if let Some(at) = at.filter(|at| *at != endpoint.wake || *at <= self.now) {
-            let at = at.max(self.now + 1);
-            endpoint.wake = at;
-            self.file(at, kind::SEND, e, 0);
+            at.draw();
         }
     }
 
     /// Lets endpoint `e` send nothing to `destination`, or lets it send again.
-    pub(crate) fn hold_destination(&mut self, e: u32, destination: u32, held: bool) {
-        self.admittances[e as usize].hold(destination, held);
-        if !held && self.endpoints[e].blocked {
-            self.senders.push(e);
-        }
+    pub(crate) fn hold(&mut self, e: u32, destination: u32, held: bool) {
+        self.0[e as usize].hold(destination, held);
+    }
+
+    /// True if no packet waits.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.iter().all(Admittance::is_empty)
+    }
+
+    /// Phits of packets that are sent again.
+    pub(crate) fn phits_again(&self) -> u64 {
+        self.0.iter().map(Admittance::phits_again).sum()
     }
 }
 

@@ -5,39 +5,21 @@
 //! waits for the other's virtual channels. Nothing here crosses from one endpoint to another but packets.
 
 use super::endpoint::Endpoint;
-use super::repeats::{Again, Ending};
-use crate::engine::Tick;
+use super::room::Entering;
+use super::seam::{Flit, Next, Sender, SenderContext, Site};
+use crate::engine::{Table, Tick};
+use crate::fabric::input_queued::options::config::Config;
 use crate::fabric::input_queued::options::kernel::{General, Kernel};
-use crate::fabric::input_queued::partition::Partition;
+use crate::fabric::input_queued::options::settings::Settings;
 use crate::fabric::input_queued::state::kind::{self, pack_credit};
-use crate::packet::{Packet, REPLY};
+use crate::fabric::input_queued::state::lost::{Again, Ending, Kind};
+use crate::fabric::sources::Sources;
+use crate::measure::Collector;
+use crate::packet::Packet;
 use crate::traffic::{Generated, Requests};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::ops::Range;
-
-/// The two kinds of packets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Request,
-    Reply,
-}
-
-impl Kind {
-    /// That of `packet`.
-    #[inline]
-    pub(crate) fn of(packet: &Packet) -> Self {
-        if packet.misrouted & REPLY == 0 { Self::Request } else { Self::Reply }
-    }
-
-    /// What is noted in its packets.
-    fn mark(self) -> u8 {
-        match self {
-            Self::Request => 0,
-            Self::Reply => REPLY,
-        }
-    }
-}
 
 /// How far the packet is that an endpoint is sending from one of its two queues.
 #[derive(Debug, Clone, Copy, Default)]
@@ -100,37 +82,13 @@ impl Loop {
 /// What the endpoints of a partition have under way.
 pub(crate) struct Exchange {
     rule: Requests,
-    pub(crate) loops: Vec<Loop>,
+    loops: Vec<Loop>,
 }
 
 impl Exchange {
-    /// Of so many endpoints, before anything has happened.
-    pub(crate) fn new(rule: &Requests, endpoints: usize) -> Self {
-        let free = (0..rule.outstanding.unwrap_or(0)).map(|_| 0).collect();
-        Self { rule: rule.clone(), loops: vec![Loop { free, ..Loop::default() }; endpoints] }
-    }
-
-    /// Bytes held.
-    pub(crate) fn bytes(&self) -> usize {
-        let of = |it: &Loop| {
-            size_of::<Loop>()
-                + it.replies.capacity() * size_of::<Reply>()
-                + it.waiting.capacity() * size_of::<Waiting>()
-                + it.free.capacity() * 4
-                + it.given_up.capacity() * size_of::<Ending>()
-        };
-        self.loops.iter().map(of).sum()
-    }
-
     /// Requests of which endpoints will hear that there is no reply.
     pub(crate) fn given_up(&self) -> u64 {
         self.loops.iter().map(|it| it.given_up.len() as u64).sum()
-    }
-
-    /// Flits that endpoint `e` has sent into injection queue `lane` of a packet of which some are missing.
-    pub(crate) fn sent(&self, e: u32, lane: u32) -> Option<u16> {
-        let sending = self.loops[e as usize].sending.iter();
-        sending.filter(|it| it.sent > 0 && u32::from(it.lane) == lane).map(|it| it.sent).next()
     }
 
     /// Requests and replies that have been generated and of which nothing has been sent, where `drawn` are the requests
@@ -164,12 +122,84 @@ impl Exchange {
     }
 }
 
-impl Partition {
+/// A packet that an endpoint may send, the tick from which on it can, and what is noted in it.
+type Candidate = (Generated, Tick, u8);
+
+impl Sender for Exchange {
+    fn new(context: &SenderContext<'_>) -> Option<Self> {
+        let rule = context.traffic.requests()?;
+        let free = (0..rule.outstanding.unwrap_or(0)).map(|_| 0).collect();
+        Some(Self { rule: rule.clone(), loops: vec![Loop { free, ..Loop::default() }; context.endpoints.len()] })
+    }
+
+    fn next<K: Kernel>(&mut self, e: u32, at: &mut Site<'_>) -> Next {
+        if at.settings.repeats {
+            self.hear_endings(e, at);
+        }
+        let (it, rule) = (&self.loops[e as usize], &self.rule);
+        let first = match it.sending[Kind::Request as usize].sent {
+            0 => [Kind::Reply, Kind::Request],
+            _ => [Kind::Request, Kind::Reply],
+        };
+        let (mut next, mut blocked, mut chosen, mut committed) = (None::<Tick>, false, None, it.next_kind);
+        for kind in first {
+            if it.next_kind.is_some_and(|next| next != kind) {
+                continue;
+            }
+            let sending = it.sending[kind as usize];
+            let ways = it.next_of(e, kind, at);
+            let Some((packet, _, mark)) = ways.into_iter().flatten().find(|(_, tick, _)| *tick <= at.now) else {
+                next = ways.into_iter().flatten().map(|(_, tick, _)| tick).chain(next).min();
+                continue;
+            };
+            let size = at.config.flit_phits(packet.size, sending.sent);
+            if rule.in_order {
+                committed = Some(kind);
+            }
+            match lane_of(sending, kind, packet, size, at) {
+                Some(lane) => {
+                    let stream = kind as u8;
+                    chosen = Some(Flit { packet, size, lane, before: sending.sent, mark, stream });
+                    break;
+                }
+                None => blocked = true,
+            }
+            // Flits of two packets would mix in one queue.
+            if rule.in_order || sending.sent > 0 && !rule.virtual_networks {
+                break;
+            }
+        }
+        self.loops[e as usize].next_kind = committed;
+        chosen.map_or(Next::Wait { at: next, blocked }, Next::Send)
+    }
+
+    fn sent(&mut self, e: u32, flit: &Flit, at: &mut Site<'_>) {
+        let sent = std::mem::take(&mut at.endpoint.sent);
+        let kind = if flit.stream == Kind::Request as u8 { Kind::Request } else { Kind::Reply };
+        let it = &mut self.loops[e as usize];
+        it.sending[kind as usize] = Sending { sent, lane: flit.lane };
+        if sent == 0 {
+            it.next_kind = None;
+        }
+        match kind {
+            _ if flit.mark != kind.mark() => at.sent_again(e, kind, sent > 0),
+            _ if sent > 0 => {}
+            Kind::Request => self.draw(e, at),
+            Kind::Reply => {
+                let reply = it.replies.pop_front();
+                if let (Some(Reply { held: (phits, vc), .. }), Some(_)) = (reply, self.rule.room) {
+                    // Its own port leads back to an endpoint.
+                    let output = at.queues[at.endpoint.queues].port;
+                    let back = at.now + at.settings.ejection_credit_latency.max(1);
+                    at.post.file((at.now, back), kind::CREDIT, output, pack_credit(vc.into(), phits.into()));
+                }
+            }
+        }
+    }
+
     /// Draws the next request of endpoint `e`, if it may have one.
-    pub(crate) fn draw_request(&mut self, e: u32) {
-        let Some(exchange) = &mut self.exchange else { return };
-        let (Exchange { rule, loops }, endpoint) = (&mut **exchange, &mut self.endpoints[e]);
-        let it = &mut loops[e as usize];
+    fn draw(&mut self, e: u32, at: &mut Site<'_>) {
+        let (it, rule, endpoint) = (&mut self.loops[e as usize], &self.rule, &mut *at.endpoint);
         endpoint.next = None;
         if it.ended || rule.count.is_some_and(|count| it.requests >= count) {
             return;
@@ -179,8 +209,8 @@ impl Partition {
             Some(_) => it.free.front().copied(),
         };
         let Some(free) = free else { return };
-        let drawn = self.traffic.request(rule, endpoint.number, &mut endpoint.source, free.max(it.next));
-        let Some(packet) = drawn.filter(|packet| packet.cycle < self.settings.cycles) else {
+        let drawn = at.traffic.request(rule, endpoint.number, &mut endpoint.source, free.max(it.next));
+        let Some(packet) = drawn.filter(|packet| packet.cycle < at.settings.cycles) else {
             it.ended = true;
             return;
         };
@@ -190,31 +220,28 @@ impl Partition {
         it.waiting.push(Waiting { destination: packet.destination, cycle: packet.cycle });
         endpoint.next = Some(packet);
         let under_way = it.waiting.len() as u64;
-        self.collector.generated(packet.cycle * self.settings.ticks_per_cycle, packet.size);
-        self.collector.counters.transactions.requested(under_way);
+        at.collector.generated(packet.cycle * at.settings.ticks_per_cycle, packet.size);
+        at.collector.counters.transactions.requested(under_way);
     }
 
-    /// Packets that have been generated and not been sent.
-    pub(crate) fn generated(&self) -> impl Iterator<Item = Generated> + '_ {
-        let replies = self.exchange.iter().flat_map(|exchange| exchange.loops.iter().flat_map(|it| &it.replies));
-        let drawn = self.endpoints.iter().filter_map(|endpoint| endpoint.next);
-        drawn.chain(replies.map(|reply| reply.packet))
+    fn drawn(&self, endpoints: &Table<Endpoint>) -> Vec<(usize, Generated)> {
+        let drawn = endpoints.iter().filter_map(|endpoint| endpoint.next);
+        let replies = self.loops.iter().flat_map(|it| &it.replies).map(|reply| reply.packet);
+        drawn.chain(replies).map(|packet| (0, packet)).collect()
     }
 
-    /// Packets and phits generated in the measured time, those requests included that have not been drawn.
-    pub(crate) fn requested(&self) -> (u64, u64) {
-        let flow = &self.collector.counters.flow;
-        let mut all = (flow.generated_packets, flow.generated_phits);
-        let (Some(exchange), span) = (&self.exchange, self.collector.span()) else { return all };
-        let Exchange { rule, loops } = &**exchange;
-        let tick = |packet: &Generated| packet.cycle * self.settings.ticks_per_cycle;
-        for (endpoint, it) in self.endpoints.iter().zip(loops) {
+    /// Those requests included that have not been drawn.
+    fn generated(&self, endpoints: &Table<Endpoint>, sources: &Sources<'_>, collector: &mut Collector) -> (u64, u64) {
+        let flow = &collector.counters.flow;
+        let (mut all, span) = ((flow.generated_packets, flow.generated_phits), collector.span());
+        let (rule, cycles) = (&self.rule, sources.cycles);
+        let tick = |packet: &Generated| packet.cycle * sources.ticks_per_cycle;
+        for (endpoint, it) in endpoints.iter().zip(&self.loops) {
             let (mut source, mut from, mut requests) = (endpoint.source.clone(), it.next, it.requests);
             let mut free = it.free.iter();
             while !it.ended && rule.count.is_none_or(|count| requests < count) {
                 let Some(free) = rule.outstanding.map_or(Some(0), |_| free.next().copied()) else { break };
-                let drawn = self.traffic.request(rule, endpoint.number, &mut source, free.max(from));
-                let cycles = self.settings.cycles;
+                let drawn = sources.traffic.request(rule, endpoint.number, &mut source, free.max(from));
                 let Some(packet) = drawn.filter(|packet| packet.cycle < cycles && tick(packet) < span.end) else {
                     break;
                 };
@@ -227,219 +254,128 @@ impl Partition {
         all
     }
 
-    /// The tail of `packet`, which came in virtual channel `vc`, has reached its endpoint.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn exchanged(&mut self, packet: u32, vc: u32) {
-        let packet = &self.packets[packet];
-        let Some(exchange) = &mut self.exchange else { return };
-        let Exchange { rule, loops } = &mut **exchange;
-        let Ok(e) = self.endpoints.binary_search_by_key(&packet.destination, |endpoint| endpoint.number) else {
-            return;
+    fn unfinished(&self, e: u32, _: &Endpoint, lane: u32) -> Option<u16> {
+        let sending = self.loops[e as usize].sending.iter();
+        sending.filter(|it| it.sent > 0 && u32::from(it.lane) == lane).map(|it| it.sent).next()
+    }
+
+    fn bytes(&self) -> usize {
+        let of = |it: &Loop| {
+            size_of::<Loop>()
+                + it.replies.capacity() * size_of::<Reply>()
+                + it.waiting.capacity() * size_of::<Waiting>()
+                + it.free.capacity() * 4
+                + it.given_up.capacity() * size_of::<Ending>()
         };
-        let (it, tick) = (&mut loops[e], self.settings.ticks_per_cycle);
-        let now = self.now.div_ceil(tick);
+        self.loops.iter().map(of).sum()
+    }
+}
+
+impl Exchange {
+    /// The tail of `packet`, which came in virtual channel `vc`, has reached endpoint `e`.
+    pub(crate) fn arrived(&mut self, e: u32, packet: &Packet, vc: u32, at: &mut Site<'_>) {
+        let (it, rule, tick) = (&mut self.loops[e as usize], &self.rule, at.settings.ticks_per_cycle);
+        let now = at.now.div_ceil(tick);
         match Kind::of(packet) {
             Kind::Request => {
                 let cycle = now + rule.service;
                 let size = rule.sizes_of(packet.source, packet.birth / tick)[1];
                 let reply = Generated { cycle, destination: packet.source, size };
                 it.replies.push_back(Reply { packet: reply, held: (packet.size, vc as u16) });
-                self.collector.generated(cycle * tick, size);
+                at.collector.generated(cycle * tick, size);
             }
             Kind::Reply => {
                 // Of several requests to one endpoint the reply is taken for that of the first.
                 let asked = it.waiting.iter().position(|waiting| waiting.destination == packet.source);
                 let Some(Waiting { cycle, .. }) = asked.map(|asked| it.end(asked, now, rule)) else { return };
                 let done = it.waiting.is_empty() && rule.count == Some(it.requests);
-                let recorded = self.collector.span().contains(&self.now);
-                self.collector.counters.transactions.answered(self.now - cycle * tick, recorded, done.then_some(now));
-                if self.endpoints[e as u32].next.is_none() {
-                    self.draw_request(e as u32);
+                let recorded = at.collector.span().contains(&at.now);
+                at.collector.counters.transactions.answered(at.now - cycle * tick, recorded, done.then_some(now));
+                if at.endpoint.next.is_none() {
+                    self.draw(e, at);
                 }
             }
         }
-        self.senders.push(e as u32);
     }
 
-    /// An endpoint of this partition will hear that there is no reply; everything before tick `now` has been handled.
-    pub(crate) fn expect_ending(&mut self, ending: Ending, now: Tick) {
-        let Ok(e) = self.endpoints.binary_search_by_key(&ending.source, |endpoint| endpoint.number) else { return };
-        let Some(exchange) = &mut self.exchange else { return };
-        exchange.loops[e].given_up.push(Reverse(ending));
-        self.file_after(now, ending.at, kind::SEND, e as u32, 0);
+    /// Endpoint `e` will hear that there is no reply.
+    pub(crate) fn expect(&mut self, e: u32, ending: Ending) {
+        self.loops[e as usize].given_up.push(Reverse(ending));
     }
 
     /// Endpoint `e` hears of requests to which there is no reply. It may have others in their places, as if they had
     /// been answered.
-    fn hear_endings(&mut self, e: u32) {
+    fn hear_endings(&mut self, e: u32, at: &mut Site<'_>) {
         loop {
-            let Some(exchange) = &mut self.exchange else { return };
-            let Exchange { rule, loops } = &mut **exchange;
-            let it = &mut loops[e as usize];
-            let Some(&Reverse(ending)) = it.given_up.peek().filter(|Reverse(ending)| ending.at <= self.now) else {
+            let (it, rule) = (&mut self.loops[e as usize], &self.rule);
+            let Some(&Reverse(ending)) = it.given_up.peek().filter(|Reverse(ending)| ending.at <= at.now) else {
                 return;
             };
             it.given_up.pop();
-            let now = self.now.div_ceil(self.settings.ticks_per_cycle);
+            let now = at.now.div_ceil(at.settings.ticks_per_cycle);
             let asked = |waiting: &Waiting| waiting.destination == ending.asked;
             // A reply to a later request to the same endpoint may have been taken for that of this one.
             let exact = it.waiting.iter().position(|waiting| asked(waiting) && waiting.cycle == ending.cycle);
             let Some(place) = exact.or_else(|| it.waiting.iter().position(asked)) else { continue };
             it.end(place, now, rule);
             let done = it.waiting.is_empty() && rule.count == Some(it.requests);
-            self.collector.counters.transactions.given_up(done.then_some(now));
-            if self.endpoints[e].next.is_none() {
-                self.draw_request(e);
+            at.collector.counters.transactions.given_up(done.then_some(now));
+            if at.endpoint.next.is_none() {
+                self.draw(e, at);
             }
         }
     }
+}
 
-    /// What endpoint `e` may send next of a kind: again, and for the first time, each with the tick from which on it
-    /// can. Of a packet of which flits are missing that one alone.
-    fn next_of(&self, exchange: &Exchange, e: u32, kind: Kind) -> [Option<(Generated, Tick, u8)>; 2] {
-        let (it, cycle) = (&exchange.loops[e as usize], self.settings.ticks_per_cycle);
+impl Loop {
+    /// What endpoint `e` may send next of a kind: again, and for the first time. Of a packet of which flits are missing
+    /// that one alone.
+    fn next_of(&self, e: u32, kind: Kind, at: &Site<'_>) -> [Option<Candidate>; 2] {
+        let free = at.endpoint.free;
         let drawn = match kind {
-            Kind::Request => self.endpoints[e].next,
-            Kind::Reply => it.replies.front().map(|reply| reply.packet),
+            Kind::Request => at.endpoint.next,
+            Kind::Reply => self.replies.front().map(|reply| reply.packet),
         };
-        // A packet generated in one cycle can be sent in the next.
-        let own = drawn.map(|packet| (packet, (packet.cycle + 1) * cycle, kind.mark()));
-        let Some(repeats) = &self.repeats else { return [None, own] };
+        let own = drawn.map(|packet| (packet, at.earliest(&packet).max(free), kind.mark()));
+        let Some(repeats) = &at.repeats else { return [None, own] };
         let mark = |again: &Again| again.mark() | kind.mark();
-        let again = repeats.next(e, kind).map(|again| (again.generated(), again.at, mark(&again)));
-        match (it.sending[kind as usize].sent > 0, repeats.has_begun(e, kind)) {
+        let again = repeats.next(e, kind).map(|again| (again.generated(), again.at.max(free), mark(&again)));
+        match (self.sending[kind as usize].sent > 0, repeats.has_begun(e, kind)) {
             (false, _) => [again, own],
             (true, true) => [again, None],
             (true, false) => [None, own],
         }
     }
+}
 
-    /// Sends what endpoint `e` can send now, and files its next attempt if only time is missing.
-    #[inline(never)]
-    pub(crate) fn send_exchanged<K: Kernel>(&mut self, e: u32) {
-        if self.settings.repeats {
-            self.hear_endings(e);
-        }
-        loop {
-            let Some(exchange) = &self.exchange else { return };
-            let (it, endpoint) = (&exchange.loops[e as usize], &self.endpoints[e]);
-            let free = endpoint.free;
-            let first = match it.sending[Kind::Request as usize].sent {
-                0 => [Kind::Reply, Kind::Request],
-                _ => [Kind::Request, Kind::Reply],
-            };
-            let (mut next, mut blocked, mut chosen, mut committed) = (None::<Tick>, false, None, None);
-            for kind in first {
-                if it.next_kind.is_some_and(|next| next != kind) {
-                    continue;
-                }
-                let sending = it.sending[kind as usize];
-                let ways = self
-                    .next_of(exchange, e, kind)
-                    .map(|way| way.map(|(packet, at, mark)| (packet, at.max(free), mark)));
-                let Some((packet, _, mark)) = ways.into_iter().flatten().find(|(_, at, _)| *at <= self.now) else {
-                    next = ways.into_iter().flatten().map(|(_, at, _)| at).chain(next).min();
-                    continue;
-                };
-                let size = self.config.flit_phits(packet.size, sending.sent);
-                if exchange.rule.in_order {
-                    committed = Some(kind);
-                }
-                match self.lane_of(endpoint, sending, kind, packet, size) {
-                    Some(lane) => {
-                        chosen = Some((kind, packet, mark, lane, size));
-                        break;
-                    }
-                    None => blocked = true,
-                }
-                // Flits of two packets would mix in one queue.
-                if exchange.rule.in_order || sending.sent > 0 && !exchange.rule.virtual_networks {
-                    break;
-                }
-            }
-            if let (Some(exchange), Some(_)) = (&mut self.exchange, committed) {
-                exchange.loops[e as usize].next_kind = committed;
-            }
-            let Some((kind, packet, mark, lane, size)) = chosen else {
-                self.endpoints[e].blocked = blocked;
-                return self.attempt_at(e, next);
-            };
-            self.send_of::<K>(e, (kind, mark), packet, lane, size);
-        }
+/// The injection queue for the next flit of a request or reply, if it has room.
+fn lane_of(sending: Sending, kind: Kind, packet: Generated, size: u32, at: &Site<'_>) -> Option<u16> {
+    let channel = at.endpoint.channel;
+    if sending.sent > 0 {
+        return Some(sending.lane).filter(|lane| at.room.credits(channel, *lane) >= size as i32);
     }
+    let entering = Entering { channel, last: sending.lane, destination: packet.destination, size };
+    at.room.choose::<General>(entering, injection_lanes(at.config, at.settings, kind), |_| true)
+}
 
-    /// Sends a flit of a request or reply, in whose packet `mark` is noted.
-    fn send_of<K: Kernel>(&mut self, e: u32, (kind, mark): (Kind, u8), packet: Generated, lane: u16, size: u32) {
-        let Some(exchange) = &mut self.exchange else { return };
-        let sending = exchange.loops[e as usize].sending[kind as usize];
-        self.endpoints[e].sent = sending.sent;
-        self.send_flit::<K>(e, packet, lane, size, mark);
-        let sent = std::mem::take(&mut self.endpoints[e].sent);
-        let Some(exchange) = &mut self.exchange else { return };
-        let Exchange { rule, loops } = &mut **exchange;
-        let it = &mut loops[e as usize];
-        it.sending[kind as usize] = Sending { sent, lane };
-        if sent == 0 {
-            it.next_kind = None;
-        }
-        match kind {
-            _ if mark != kind.mark() => self.sent_again(e, kind, sent > 0),
-            _ if sent > 0 => {}
-            Kind::Request => self.draw_request(e),
-            Kind::Reply => {
-                let reply = it.replies.pop_front();
-                if let (Some(Reply { held: (phits, vc), .. }), Some(_)) = (reply, rule.room) {
-                    // Its own port leads back to an endpoint.
-                    let output = self.queues[self.endpoints[e].queues].port;
-                    let at = self.now + self.settings.ejection_credit_latency.max(1);
-                    self.file(at, kind::CREDIT, output, pack_credit(vc.into(), phits.into()));
-                }
-            }
-        }
+/// The injection queues for requests, or for replies.
+fn injection_lanes(config: &Config, settings: &Settings, kind: Kind) -> Range<u16> {
+    let count = config.links[0].queues;
+    match (settings.networks, kind) {
+        (1, _) => 0..count,
+        (_, Kind::Request) => 0..count / 2,
+        (_, Kind::Reply) => count / 2..count,
     }
+}
 
-    /// The injection queue for the next flit of a request or reply, if it has room.
-    fn lane_of(&self, endpoint: &Endpoint, sending: Sending, kind: Kind, packet: Generated, size: u32) -> Option<u16> {
-        if sending.sent > 0 {
-            let credits = self.tables.channels[endpoint.channel + u32::from(sending.lane)].credits;
-            return Some(sending.lane).filter(|_| credits >= size as i32);
-        }
-        self.choose_lane::<General>(
-            endpoint.channel,
-            sending.lane,
-            self.injection_lanes(kind),
-            packet.destination,
-            size,
-            |_| true,
-        )
-    }
-
-    /// The injection queues for requests, or for replies.
-    fn injection_lanes(&self, kind: Kind) -> Range<u16> {
-        let count = self.config.links[0].queues;
-        match (self.settings.networks, kind) {
-            (1, _) => 0..count,
-            (_, Kind::Request) => 0..count / 2,
-            (_, Kind::Reply) => count / 2..count,
-        }
-    }
-
-    /// The first virtual channel over links of `class` for `packet`, which the routing mechanism counts as 0. Endpoints
-    /// take replies in other ones than requests in any case.
-    #[inline]
-    pub(crate) fn first_channel(&self, packet: u32, class: u8) -> u16 {
-        match (Kind::of(&self.packets[packet]), class, self.settings.networks) {
-            (Kind::Request, ..) => 0,
-            (Kind::Reply, 0, _) => self.config.links[0].queues / 2,
-            (Kind::Reply, _, 1) => 0,
-            (Kind::Reply, class, _) => self.config.buffers.vcs[usize::from(class)].into(),
-        }
-    }
-
-    /// Virtual channel `vc` of a link of `class` as the routing mechanism of `packet` counts it.
-    #[inline]
-    pub(crate) fn within(&self, packet: u32, class: u8, vc: u16) -> u16 {
-        vc - self.first_channel(packet, class)
+/// The first virtual channel over links of `class` for `packet`, which the routing mechanism counts as 0. Endpoints take
+/// replies in other ones than requests in any case.
+#[inline]
+pub(crate) fn first_channel(config: &Config, settings: &Settings, packet: &Packet, class: u8) -> u16 {
+    match (Kind::of(packet), class, settings.networks) {
+        (Kind::Request, ..) => 0,
+        (Kind::Reply, 0, _) => config.links[0].queues / 2,
+        (Kind::Reply, _, 1) => 0,
+        (Kind::Reply, class, _) => config.buffers.vcs[usize::from(class)].into(),
     }
 }

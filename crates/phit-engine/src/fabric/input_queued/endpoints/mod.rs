@@ -1,8 +1,10 @@
-//! What endpoints have to send, and what they keep under way.
+//! What endpoints send, and who gets what arrives.
 
 pub(crate) mod admittance;
 pub(crate) mod endpoint;
 pub(crate) mod exchange;
 pub(crate) mod hosted;
 pub(crate) mod repeats;
+pub(crate) mod room;
+pub(crate) mod seam;
 pub(crate) mod streams;

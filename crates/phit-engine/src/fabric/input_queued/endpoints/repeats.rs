@@ -3,65 +3,18 @@
 //! Where a packet is lost, a word of it goes to its source, which is there when the time is over; the source then sends
 //! it before whatever it has not sent yet. The packet itself says how often that has happened.
 
-use super::exchange::Kind;
+use super::endpoint::Endpoint;
 use crate::engine::{NONE, Tick};
-use crate::fabric::input_queued::options::kernel::Kernel;
-use crate::fabric::input_queued::partition::Partition;
-use crate::fabric::input_queued::state::kind;
-use crate::packet::{Packet, repeated};
+use crate::fabric::input_queued::options::settings::Settings;
+use crate::fabric::input_queued::state::lost::{Again, Ending, Kind};
+use crate::measure::Collector;
+use crate::packet::Packet;
 use crate::topology::Retransmit;
 use crate::traffic::Generated;
-use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 use std::sync::Arc;
-
-/// A packet that is to be sent again. They stand in the order of their times, whatever the partitions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(crate) struct Again {
-    /// Tick from which on it can be sent.
-    pub at: Tick,
-    /// Cycle of its generation.
-    cycle: u32,
-    destination: u32,
-    /// Phits.
-    pub size: u16,
-    /// How often it will have been sent again.
-    times: u8,
-    source: u32,
-    /// It answers a request.
-    reply: bool,
-}
-
-impl Again {
-    pub(crate) fn generated(&self) -> Generated {
-        Generated { cycle: self.cycle, destination: self.destination, size: self.size }
-    }
-
-    /// How often it will have been sent again, as its packet says it.
-    pub(crate) fn mark(&self) -> u8 {
-        repeated(self.times)
-    }
-
-    /// As its source sends it.
-    fn kind(&self) -> Kind {
-        if self.reply { Kind::Reply } else { Kind::Request }
-    }
-}
-
-/// There will be no reply to a request: it has been given up, or its reply has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(crate) struct Ending {
-    /// Tick in which who has asked knows of it.
-    pub at: Tick,
-    /// Who was asked.
-    pub asked: u32,
-    /// Cycle in which the request was generated; all ones if it is its reply that was given up.
-    pub cycle: u32,
-    /// Who asked.
-    pub source: u32,
-}
 
 /// What the endpoints of a partition are to send again.
 pub(crate) struct Repeats {
@@ -145,6 +98,23 @@ impl Repeats {
         })
     }
 
+    /// A packet is to be sent again by endpoint `e`.
+    pub(crate) fn take_back(&mut self, e: u32, again: Again) {
+        let place = self.place(e, again.kind());
+        self.waiting[place].push(Reverse(again));
+    }
+
+    /// Takes out what endpoint `e` should have sent again before tick `now`, or in it.
+    pub(crate) fn give_up(&mut self, e: u32, now: Tick) -> Option<Again> {
+        let begun = self.places(e).find_map(|place| self.begun[place].take());
+        begun.or_else(|| self.due(e, now))
+    }
+
+    /// The partition of an endpoint of the network.
+    pub(crate) fn home(&self, endpoint: u32) -> u32 {
+        self.homes[endpoint as usize]
+    }
+
     /// Bytes held.
     pub(crate) fn bytes(&self) -> usize {
         let heap = |heap: &BinaryHeap<_>| heap.capacity() * size_of::<Again>() + size_of::<BinaryHeap<Again>>();
@@ -159,7 +129,7 @@ impl Repeats {
     }
 
     /// What becomes of a packet that was lost at tick `now`, if it is sent again.
-    fn after(&self, packet: &Packet, now: Tick, ticks_per_cycle: Tick, cycles: Tick) -> Option<Again> {
+    pub(crate) fn after(&self, packet: &Packet, now: Tick, ticks_per_cycle: Tick, cycles: Tick) -> Option<Again> {
         if packet.repeats() >= self.rule.attempts {
             return None;
         }
@@ -175,7 +145,7 @@ impl Repeats {
     }
 
     /// What becomes of a request of which `packet`, or its reply, is lost at tick `now` and not sent again.
-    fn ending(&self, packet: &Packet, now: Tick, ticks_per_cycle: Tick, cycles: Tick) -> Option<Ending> {
+    pub(crate) fn ending(&self, packet: &Packet, now: Tick, ticks_per_cycle: Tick, cycles: Tick) -> Option<Ending> {
         let at = self.heard(now, ticks_per_cycle, cycles)?;
         let &Packet { source, destination, birth, .. } = packet;
         Some(match Kind::of(packet) {
@@ -185,101 +155,14 @@ impl Repeats {
     }
 }
 
-impl Partition {
-    /// A packet is lost: its source hears of it, or it is given up.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn lose(&mut self, index: u32) {
-        let packet = self.packets[index];
-        self.part_ends(index);
-        let (cycle, cycles) = (self.settings.ticks_per_cycle, self.settings.cycles);
-        let Some(repeats) = &self.repeats else { return self.collector.lost(&packet, self.now) };
-        let home = |endpoint: u32| repeats.homes[endpoint as usize];
-        match repeats.after(&packet, self.now, cycle, cycles) {
-            Some(again) => match home(again.source) {
-                home if home == self.index => self.take_back(again, self.now),
-                home => self.post.mail_to(home).again.push(again),
-            },
-            None => {
-                let asked = self.settings.exchanges;
-                let ending = asked.then(|| repeats.ending(&packet, self.now, cycle, cycles)).flatten();
-                match ending.map(|ending| (home(ending.source), ending)) {
-                    Some((home, ending)) if home == self.index => self.expect_ending(ending, self.now),
-                    Some((home, ending)) => self.post.mail_to(home).ended.push(ending),
-                    None => {}
-                }
-                self.collector.lost(&packet, self.now);
-            }
-        }
-    }
-
-    /// An endpoint of this partition is to send a packet again; everything before tick `now` has been handled.
-    pub(crate) fn take_back(&mut self, again: Again, now: Tick) {
-        let Ok(e) = self.endpoints.binary_search_by_key(&again.source, |endpoint| endpoint.number) else { return };
-        let Some(repeats) = &mut self.repeats else { return };
-        let place = repeats.place(e as u32, again.kind());
-        repeats.waiting[place].push(Reverse(again));
-        self.file_after(now, again.at, kind::SEND, e as u32, 0);
-    }
-
-    /// Endpoint `e` gives up what it should have sent again before tick `now`, or in it: it does not work.
-    pub(crate) fn give_up(&mut self, e: u32, now: Tick) {
-        while let Some(repeats) = &mut self.repeats {
-            let begun = repeats.places(e).find_map(|place| repeats.begun[place].take());
-            let Some(again) = begun.or_else(|| repeats.due(e, now)) else { return };
-            self.lost_for_good(e, again.generated());
-        }
-    }
-
-    /// Endpoint `e` does not send again what was lost.
-    pub(crate) fn lost_for_good(&mut self, e: u32, packet: Generated) {
-        let birth = packet.cycle * self.settings.ticks_per_cycle;
-        let source = self.endpoints[e].number;
-        let packet = Packet { birth, size: packet.size, ..Packet::new(source, packet.destination) };
-        self.collector.lost(&packet, self.now);
-    }
-
-    /// Sends what endpoint `e` can send now, what it sends again first, and files its next attempt.
-    #[inline(never)]
-    pub(crate) fn send_repeating<K: Kernel>(&mut self, e: u32) {
-        if self.outages.is_silent(e) {
-            return self.give_up(e, self.now);
-        }
-        loop {
-            let Some(repeats) = &self.repeats else { return };
-            let (endpoint, cycle) = (&self.endpoints[e], self.settings.ticks_per_cycle);
-            let free = endpoint.free;
-            let again = repeats.next(e, Kind::Request);
-            // A packet generated in one cycle can be sent in the next.
-            let due = [again.map(|again| again.at), endpoint.next.map(|packet| (packet.cycle + 1) * cycle)];
-            let [first, second] = due.map(|tick| tick.map(|tick| tick.max(free)));
-            let is_due = |tick: Option<Tick>| tick.is_some_and(|tick| tick <= self.now);
-            // Flits of two packets do not mix.
-            let own = endpoint.sent > 0 && !repeats.has_begun(e, Kind::Request);
-            let (packet, mark) = match (again, endpoint.next) {
-                (Some(again), _) if is_due(first) && !own => (again.generated(), again.mark()),
-                (_, Some(packet)) if is_due(second) => (packet, 0),
-                _ => return self.attempt_at(e, first.into_iter().chain(second).min()),
-            };
-            let size = self.config.flit_phits(packet.size, endpoint.sent);
-            let Some(lane) = self.injection_lane::<K>(endpoint, packet, size) else {
-                self.endpoints[e].blocked = true;
-                return;
-            };
-            self.send_flit::<K>(e, packet, lane, size, mark);
-            let more = self.endpoints[e].sent > 0;
-            match mark {
-                0 if more => {}
-                0 => self.draw::<K>(e),
-                _ => self.sent_again(e, Kind::Request, more),
-            }
-        }
-    }
-
-    /// Endpoint `e` has sent a flit of a packet again, of which `more` are to come.
-    pub(crate) fn sent_again(&mut self, e: u32, kind: Kind, more: bool) {
-        if let Some(again) = self.repeats.as_mut().and_then(|repeats| repeats.sent(e, kind, more)) {
-            self.collector.counters.packets.sent_again(again.size);
-        }
-    }
+/// `endpoint` does not send again what was lost.
+pub(crate) fn lost_for_good(
+    endpoint: &Endpoint,
+    packet: Generated,
+    (now, settings): (Tick, &Settings),
+    collector: &mut Collector,
+) {
+    let birth = packet.cycle * settings.ticks_per_cycle;
+    let packet = Packet { birth, size: packet.size, ..Packet::new(endpoint.number, packet.destination) };
+    collector.lost(&packet, now);
 }

@@ -175,9 +175,11 @@ impl Partition {
             self.collector.dropped(born(packet.cycle));
             self.draw::<General>(e);
         }
-        self.empty_admittance(e);
+        let (sending, mut site) = self.sending_of(e);
+        sending.fail(e, &mut site);
         // What is due in this tick is given up in it.
-        self.give_up(e, self.now.saturating_sub(1));
+        site.now = site.now.saturating_sub(1);
+        site.give_up(e);
         let first = self.endpoints[e].next.take();
         if let Some(packet) = first.filter(|packet| self.collector.span().contains(&born(packet.cycle))) {
             self.collector.counters.flow.not_generated(packet.size);

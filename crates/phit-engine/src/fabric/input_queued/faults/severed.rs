@@ -10,10 +10,10 @@
 //! A head for which no way is left is thrown away in the same way with everything that comes behind it.
 
 use crate::engine::{NONE, Tick};
-use crate::fabric::input_queued::endpoints::exchange::Kind;
 use crate::fabric::input_queued::options::kernel::Kernel;
 use crate::fabric::input_queued::partition::Partition;
 use crate::fabric::input_queued::state::kind::{self, pack_credit};
+use crate::fabric::input_queued::state::lost::Kind;
 use crate::fabric::input_queued::state::records::{BROKEN, SINK, TAIL_PENDING};
 use crate::fabric::input_queued::state::severed::Cut;
 use crate::fabric::links::align;

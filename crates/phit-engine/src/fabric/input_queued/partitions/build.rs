@@ -8,12 +8,10 @@ use crate::fabric::input_queued::allocation::paths::Paths;
 use crate::fabric::input_queued::allocation::vc_allocation::{Arbiters, Asked, MOST_NUMBERS, Turns, VcAllocator};
 use crate::fabric::input_queued::cycle::blocks;
 use crate::fabric::input_queued::cycle::rounds;
-use crate::fabric::input_queued::endpoints::admittance::Admittance;
 use crate::fabric::input_queued::endpoints::endpoint::Endpoint;
-use crate::fabric::input_queued::endpoints::exchange::Exchange;
 use crate::fabric::input_queued::endpoints::hosted::Hosted;
 use crate::fabric::input_queued::endpoints::repeats::Repeats;
-use crate::fabric::input_queued::endpoints::streams::Streams;
+use crate::fabric::input_queued::endpoints::seam::{SenderContext, Sending};
 use crate::fabric::input_queued::mechanisms::management::Management;
 use crate::fabric::input_queued::mechanisms::probing::Probing;
 use crate::fabric::input_queued::mechanisms::signals::Signals;
@@ -393,10 +391,14 @@ impl<'a> Plan<'a> {
         if let Some(workload) = &self.workload {
             collector.counters.programs.expect(workload, self.window.histogram);
         }
-        let exchange = |rule: &Requests| Box::new(Exchange::new(rule, endpoints.len()));
-        let exchange = self.traffic.requests().map(exchange);
-        let numbers = || endpoints.iter().map(|endpoint| endpoint.number);
-        let streams = self.traffic.classes().map(|classes| Box::new(Streams::new(classes, numbers(), self.seed)));
+        let sending = Sending::new(&SenderContext {
+            config,
+            traffic: &self.traffic,
+            topology,
+            endpoints: &endpoints,
+            seed: self.seed,
+            sample: layout.sample,
+        });
         let kinds = 1 + u32::from(self.traffic.requests().is_some());
         let repeats = |rule| Box::new(Repeats::new(rule, layout.homes_of_endpoints.clone(), endpoints.len(), kinds));
         let repeats = self.retransmit().map(repeats);
@@ -454,13 +456,6 @@ impl<'a> Plan<'a> {
             progress: vec![Progress::default(); if settings.progress { queues.len() } else { 0 }].into(),
             queues: queues.into(),
             tables,
-            // Each is as large as the network: a sample has none.
-            admittances: (0..if settings.admits && !layout.sample { endpoints.len() } else { 0 })
-                .map(|_| {
-                    poll();
-                    Admittance::new(topology.endpoints())
-                })
-                .collect(),
             injection_rngs: match settings.wants.settled {
                 true => Vec::new(),
                 false => endpoints.iter().map(injection_rng).collect(),
@@ -486,8 +481,7 @@ impl<'a> Plan<'a> {
             watched: Watches::default(),
             wires: Wires::default(),
             hosted: self.hosted(index, layout),
-            exchange,
-            streams,
+            sending,
             repeats,
         }
     }

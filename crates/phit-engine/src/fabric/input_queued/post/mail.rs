@@ -4,8 +4,8 @@ use crate::engine::parallel::Post;
 use crate::engine::{Bytes, Event, Pages, Spare, Tick, bytes_of};
 use crate::fabric::executor::Word;
 use crate::fabric::incoming::Announced;
-use crate::fabric::input_queued::endpoints::repeats::{Again, Ending};
 use crate::fabric::input_queued::post::messages::Message;
+use crate::fabric::input_queued::state::lost::{Again, Ending};
 use crate::packet::{Hops, Packet};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 

@@ -13,7 +13,9 @@ use super::records::{Output, OutputVc};
 use crate::engine::{Bytes, Table, bytes_of};
 use crate::fabric::input_queued::options::config::Config;
 use crate::fabric::input_queued::options::params::{HoldLimit, Sharing};
+use crate::fabric::input_queued::options::settings::Settings;
 use crate::fabric::input_queued::partition::Partition;
+use crate::packet::MOST_CLASSES;
 use std::ops::Range;
 
 /// What is left for all channels of a port.
@@ -237,12 +239,19 @@ impl Partition {
             pools.write(queue.output, &mut self.tables.channels);
         }
     }
+}
 
-    /// True if an endpoint may begin to send a packet in `channel`, with a flit of `phits`.
-    #[cold]
-    pub(crate) fn takes_head(&self, channel: u32, phits: u32) -> bool {
-        self.reusable(channel, 0) && self.tables.channels[channel].credits >= phits as i32
-    }
+/// True if `channel` of an output of `class`, which no packet holds, may be given to one.
+#[inline]
+pub(crate) fn reusable(
+    settings: &Settings,
+    pools: Option<&Pools>,
+    channels: &Table<OutputVc>,
+    channel: u32,
+    class: u8,
+) -> bool {
+    let full = settings.full[class as usize % MOST_CLASSES];
+    !settings.reuse_when_empty || is_empty(pools, channels, channel, full)
 }
 
 /// True if nothing is in the buffer of `channel`, which has `full` credits then if buffers are not shared.

@@ -22,11 +22,9 @@ pub(super) fn awake(partition: &Partition, pending: &Pending) -> Result<(), Stri
             }
         }
     }
-    if let Some(streams) = &partition.streams {
-        for (e, endpoint) in (0..).zip(partition.endpoints.iter()) {
-            if streams.has_packets(e) && !endpoint.blocked && !pending.wakes_ever(kind::SEND, e) {
-                return Err(format!("endpoint {} has forgotten what it is to send", endpoint.number));
-            }
+    for (e, endpoint) in (0..).zip(partition.endpoints.iter()) {
+        if partition.sending.has_packets(e) && !endpoint.blocked && !pending.wakes_ever(kind::SEND, e) {
+            return Err(format!("endpoint {} has forgotten what it is to send", endpoint.number));
         }
     }
     for (index, queue) in partition.queues.iter().enumerate() {

@@ -142,11 +142,7 @@ pub(super) fn buffers(partitions: &[Partition], pending: &[Pending], here: &Part
             let sender_sent = if input.class == 0 {
                 let e = input.upstream - sender.tables.outputs.len() as u32;
                 let endpoint = &sender.endpoints[e];
-                match (&sender.exchange, &sender.streams) {
-                    (Some(exchange), _) => exchange.sent(e, lane),
-                    (None, Some(streams)) => streams.sent(e, lane),
-                    (None, None) => (endpoint.sent > 0 && u32::from(endpoint.lane) == lane).then_some(endpoint.sent),
-                }
+                sender.sending.unfinished(e, endpoint, lane)
             } else {
                 let owner = sender.owner(channel);
                 let sent = (owner != NONE).then(|| sender.sent_flits(owner));

@@ -2,16 +2,16 @@
 
 use super::pending::Pending;
 use crate::engine::parallel::Inboxes;
-use crate::fabric::input_queued::endpoints::exchange::Kind;
 use crate::fabric::input_queued::partition::Partition;
 use crate::fabric::input_queued::post::mail::Mail;
+use crate::fabric::input_queued::state::lost::Kind;
 use std::collections::HashMap;
 
 /// Every request without a reply is one packet, or waits for its reply to be sent.
 pub(super) fn answered(partitions: &[Partition], inboxes: &Inboxes<Mail>, held_packets: u64) -> Result<(), String> {
     let mut sum = (0, held_packets);
     for partition in partitions {
-        let Some(exchange) = &partition.exchange else { return Ok(()) };
+        let Some(exchange) = partition.sending.exchange() else { return Ok(()) };
         sum.0 += exchange.waiting()?;
         let drawn = partition.endpoints.iter().map(|endpoint| endpoint.next.is_some());
         let repeats = partition.repeats.as_ref();
@@ -34,7 +34,7 @@ pub(super) fn answered(partitions: &[Partition], inboxes: &Inboxes<Mail>, held_p
 /// there, and what those take that it keeps come to all of it.
 pub(super) fn kept(partition: &Partition, pending: &Pending) -> Result<(), String> {
     // Of a packet of several flits a part may have been sent.
-    let Some(exchange) = partition.exchange.as_ref().filter(|_| partition.settings.single) else { return Ok(()) };
+    let Some(exchange) = partition.sending.exchange().filter(|_| partition.settings.single) else { return Ok(()) };
     let Some(room) = partition.traffic.requests().and_then(|requests| requests.room) else { return Ok(()) };
     // Requests that have left the network and have not been delivered, by endpoint.
     let mut coming = HashMap::<u32, u64>::new();

@@ -13,6 +13,7 @@ mod ports;
 use crate::fabric::input_queued::partition::Partition;
 
 use crate::engine::parallel::Inboxes;
+use crate::fabric::input_queued::endpoints::admittance::Admittances;
 use crate::fabric::input_queued::post::mail::{Mail, Slice, Timed};
 use crate::fabric::input_queued::state::kind;
 use awake::awake;
@@ -75,7 +76,7 @@ pub(crate) fn audit(partitions: &[Partition], inboxes: &Inboxes<Mail>, held_pack
         delivered += counters.flow.phits + counters.packets.lost_phits + counters.packets.repeated_phits;
         let again = partition.repeats.iter().flat_map(|repeats| repeats.all());
         held += again.map(|again| u64::from(again.size)).sum::<u64>();
-        held += partition.admittances.iter().map(|admittance| admittance.phits_again()).sum::<u64>();
+        held += partition.sending.admittances().map_or(0, Admittances::phits_again);
         discarded += partition.severed.discarded();
         held += pending_here.delivering;
         held += buffers(partitions, &pending, partition)?;

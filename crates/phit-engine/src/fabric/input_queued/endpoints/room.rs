@@ -1,0 +1,129 @@
+//! The room in the injection queues of endpoints.
+
+use super::endpoint::Endpoint;
+use crate::engine::Table;
+use crate::fabric::input_queued::options::config::Config;
+use crate::fabric::input_queued::options::kernel::Kernel;
+use crate::fabric::input_queued::options::params::InjectionQueue;
+use crate::fabric::input_queued::options::settings::Settings;
+use crate::fabric::input_queued::state::pools::{Pools, reusable};
+use crate::fabric::input_queued::state::records::OutputVc;
+use crate::fabric::seams::queueing::{Lanes, Queueing};
+use crate::packet::Packet;
+use crate::topology::{Known, Routers, Topology};
+use crate::traffic::Generated;
+use std::ops::Range;
+
+/// What decides which injection queue a packet enters: credits, and the rules of router and queue organisation.
+#[derive(Clone, Copy)]
+pub(crate) struct Room<'a> {
+    pub settings: &'a Settings,
+    pub config: &'a Config,
+    pub channels: &'a Table<OutputVc>,
+    pub pools: Option<&'a Pools>,
+    pub queueing: &'a dyn Queueing,
+    /// First destination of each injection queue but the first, where the destination decides.
+    pub bounds: &'a [u32],
+    pub topology: &'a dyn Topology,
+    pub known: &'a Known,
+    pub routers: &'a Routers,
+}
+
+/// A flit that is to enter an injection queue.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Entering {
+    /// The channel with the credits of the endpoint's first injection queue.
+    pub channel: u32,
+    /// The injection queue that was used last.
+    pub last: u16,
+    /// Destination of its packet.
+    pub destination: u32,
+    /// Phits.
+    pub size: u32,
+}
+
+impl Room<'_> {
+    /// Phits that fit into injection queue `lane` of an endpoint whose first one has its credits in `channel`.
+    #[inline(always)]
+    pub(crate) fn credits(&self, channel: u32, lane: u16) -> i32 {
+        self.channels[channel + u32::from(lane)].credits
+    }
+
+    /// The injection queue for the next flit of `endpoint`, of `size` phits, if it has room.
+    #[inline(always)]
+    pub(crate) fn lane<K: Kernel>(&self, endpoint: &Endpoint, packet: Generated, size: u32) -> Option<u16> {
+        let &Endpoint { channel, lane: last, .. } = endpoint;
+        let fits = |lane: &u16| self.credits(channel, *lane) >= size as i32;
+        if !K::WHOLE && endpoint.sent > 0 {
+            return Some(last).filter(fits);
+        }
+        let entering = Entering { channel, last, destination: packet.destination, size };
+        if K::EXTRAS && !K::LISTS && self.settings.looks_ahead {
+            return self.choose::<K>(entering, self.entered(endpoint, packet), |_| true);
+        }
+        if !K::BARE && !self.settings.transparent {
+            let router = self.routers.number(endpoint.router);
+            if let Some(lane) = self.queueing.inject(router, packet.destination) {
+                return Some(lane).filter(fits);
+            }
+        }
+        self.choose::<K>(entering, 0..self.settings.injection_queues, |_| true)
+    }
+
+    /// The injection queues that a packet may enter, where that depends on its next hops.
+    #[cold]
+    #[inline(never)]
+    fn entered(&self, endpoint: &Endpoint, generated: Generated) -> Range<u16> {
+        let (destination_router, ejection_port) = self.known.attachment(self.topology, generated.destination);
+        let birth = generated.cycle * self.settings.ticks_per_cycle;
+        let packet = Packet::new(endpoint.number, generated.destination);
+        let packet = Packet { birth, destination_router, ejection_port, ..packet };
+        let router = self.routers.number(endpoint.router);
+        let Lanes { first, count } = self.queueing.enters(self.topology, router, &packet);
+        first..first + count
+    }
+
+    /// The injection queue among `lanes` that are `open` for the first flit of a packet, if one has room.
+    #[inline(always)]
+    pub(crate) fn choose<K: Kernel>(
+        &self,
+        entering: Entering,
+        lanes: Range<u16>,
+        open: impl Fn(u16) -> bool,
+    ) -> Option<u16> {
+        let Entering { channel, last, destination, size } = entering;
+        let credits = |lane: u16| self.credits(channel, lane);
+        // Room for a head, which takes an empty queue where channels are reused when they are empty.
+        let least = if K::EXTRAS && self.settings.reuse_when_empty { self.config.links[0].buffer } else { size };
+        let fits = |lane: &u16| match self.settings.shares {
+            _ if !open(*lane) => false,
+            true if K::HELD && K::EXTRAS => self.takes_head(channel + u32::from(*lane), size),
+            _ => credits(*lane) >= least as i32,
+        };
+        let (first, count, all) = (lanes.start, lanes.end - lanes.start, self.settings.injection_queues);
+        match self.config.injection_queue {
+            InjectionQueue::Destination => {
+                let lane = self.bounds.partition_point(|first| *first <= destination) as u16;
+                let lane = if count == all {
+                    lane
+                } else {
+                    first + (u32::from(lane) * u32::from(count) / u32::from(all)) as u16
+                };
+                Some(lane).filter(fits)
+            }
+            InjectionQueue::RoundRobin => {
+                let last = last.saturating_sub(first);
+                (0..count).map(|step| first + (last + 1 + step) % count).find(fits)
+            }
+            InjectionQueue::LeastOccupied => {
+                lanes.filter(fits).reduce(|a, b| if credits(b) > credits(a) { b } else { a })
+            }
+        }
+    }
+
+    /// True if a packet may begin in `channel` with a flit of `phits`, where channels share a buffer.
+    #[cold]
+    fn takes_head(&self, channel: u32, phits: u32) -> bool {
+        reusable(self.settings, self.pools, self.channels, channel, 0) && self.channels[channel].credits >= phits as i32
+    }
+}
