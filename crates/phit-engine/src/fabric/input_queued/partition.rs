@@ -173,12 +173,12 @@ impl Runs for Partition {
         self.tables.buffers.fetch();
         self.endpoints.fetch();
         self.allocator.fetch();
-        self.hosted.iter().for_each(|hosted| hosted.executor.fetch());
+        self.hosted.iter().for_each(|hosted| hosted.executor().fetch());
     }
 
     fn run_until(&mut self, end: Tick, mail: Vec<Mail>, outbox: &mut Outbox<Mail>) {
         self.post.swap_outbox(outbox);
-        self.hosted.iter_mut().for_each(|hosted| hosted.executor.begin_turn());
+        self.hosted.iter_mut().for_each(|hosted| hosted.begin_turn());
         mail.into_iter().for_each(|mail| self.receive(mail));
         while self.now < end {
             let stretch = self.post.end_of_stretch(self.now);
@@ -357,7 +357,7 @@ impl Partition {
             ("routing", self.routing.bytes()),
             ("severed", self.severed.bytes()),
             ("vc_allocator", self.vc_allocator.as_ref().map_or(0, VcAllocator::bytes)),
-            ("hosts", self.hosted.as_ref().map_or(0, |hosted| hosted.executor.bytes())),
+            ("hosts", self.hosted.as_ref().map_or(0, |hosted| hosted.executor().bytes())),
             ("repeats", self.repeats.as_ref().map_or(0, |repeats| repeats.bytes())),
             ("rates", self.rates.as_ref().map_or(0, |rates| rates.bytes())),
             ("paths", self.paths.as_ref().map_or(0, |paths| paths.bytes())),

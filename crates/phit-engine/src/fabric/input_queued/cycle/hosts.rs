@@ -1,7 +1,7 @@
 //! Endpoints that execute a program: what happens in a tick, and when.
 
 use crate::engine::Tick;
-use crate::fabric::executor::{Executor, Word};
+use crate::fabric::executor::Word;
 use crate::fabric::incoming::Announced;
 use crate::fabric::input_queued::endpoints::admittance::Admittances;
 use crate::fabric::input_queued::options::kernel::General;
@@ -13,50 +13,26 @@ impl Partition {
     #[cold]
     #[inline(never)]
     pub(crate) fn execute(&mut self) {
-        if self.hosted.as_ref().is_none_or(|hosted| hosted.executor.is_idle(self.now)) {
+        let Some(hosted) = self.hosted.as_mut().filter(|hosted| !hosted.executor().is_idle(self.now)) else {
             return self.file_wake();
-        }
-        let Some(mut hosted) = self.hosted.take() else { return };
-        let executor = &mut hosted.executor;
-        executor.execute(self.now);
-        let mut told = std::mem::take(&mut executor.told);
-        for (message, taken, now) in told.drain(..) {
-            let [from, to] =
-                [message.destination, message.source].map(|rank| hosted.workload.endpoint(rank, message.nic));
-            let word = Executor::word(taken, now, hosted.ways.between(from, to).latency);
-            match hosted.homes[message.source as usize] {
-                home if self.post.is_own(home) => executor.hear_word(word),
-                home => self.post.mail_to(home).words.push(word),
-            }
-        }
-        executor.told = told;
-        let mut senders = std::mem::take(&mut executor.senders);
-        self.hosted = Some(hosted);
-        if let Some(hosted) = &mut self.hosted {
-            hosted.tell_of_posted(&mut self.post);
-        }
-        for &place in &senders {
-            let Some(hosted) = &self.hosted else { break };
-            let endpoint = hosted.places[place as usize];
+        };
+        hosted.execute(self.now, &mut self.post);
+        let senders = hosted.take_senders();
+        for &endpoint in &senders {
             if self.endpoints[endpoint].next.is_none() {
                 self.draw::<General>(endpoint);
                 self.senders.push(endpoint);
             }
         }
         if let Some(hosted) = &mut self.hosted {
-            senders.clear();
-            hosted.executor.senders = senders;
+            hosted.put_back(senders);
         }
         self.file_wake();
     }
 
     /// Files a wake-up for the tick in which hosts have something to do next.
     fn file_wake(&mut self) {
-        let Some(hosted) = &mut self.hosted else { return };
-        let Some(at) = hosted.executor.next().and_then(|at| Tick::try_from(at).ok()) else { return };
-        let at = at.max(self.now + 1);
-        if hosted.wake <= self.now || at < hosted.wake {
-            hosted.wake = at;
+        if let Some(at) = self.hosted.as_mut().and_then(|hosted| hosted.next_wake(self.now)) {
             self.file(at, kind::HOST, 0, 0);
         }
     }
@@ -75,7 +51,7 @@ impl Partition {
         let Some(hosted) = &mut self.hosted else { return };
         hosted.expect(announced);
         let before = self.now.saturating_sub(1);
-        words.iter().for_each(|word| hosted.executor.hear_word(*word));
+        hosted.hear(&words);
         for at in words.iter().filter_map(|word| Tick::try_from(word.at).ok()) {
             self.file_after(before, at, kind::HOST, 0, 0);
         }
@@ -99,9 +75,9 @@ impl Partition {
     pub(crate) fn at_rest(&self) -> bool {
         let Some(hosted) = &self.hosted else { return true };
         if hosted.has_traffic() {
-            return hosted.executor.at_rest() && hosted.executor.expects_nothing();
+            return hosted.executor().at_rest() && hosted.executor().expects_nothing();
         }
-        hosted.executor.at_rest()
+        hosted.executor().at_rest()
             && self.packets.live() == 0
             && self.endpoints.iter().all(|endpoint| endpoint.next.is_none())
             && self.sending.admittances().is_none_or(Admittances::is_empty)

@@ -259,7 +259,7 @@ impl Sender for Admittances {
 
     fn next<K: Kernel>(&mut self, e: u32, at: &mut Site<'_>) -> Next {
         if !at.works {
-            at.give_up(e);
+            at.give_up(e, at.now);
             return Next::NOTHING;
         }
         self.admit(e, at);

@@ -60,7 +60,7 @@ impl Sender for InTurn {
 
     fn next<K: Kernel>(&mut self, e: u32, at: &mut Site<'_>) -> Next {
         if !at.works {
-            at.give_up(e);
+            at.give_up(e, at.now);
             return Next::NOTHING;
         }
         let (endpoint, now) = (&*at.endpoint, at.now);

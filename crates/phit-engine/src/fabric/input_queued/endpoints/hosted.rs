@@ -2,7 +2,7 @@
 
 use super::endpoint::Endpoint;
 use crate::engine::{Table, Tick};
-use crate::fabric::executor::Executor;
+use crate::fabric::executor::{Executor, Word};
 use crate::fabric::incoming::Announced;
 use crate::fabric::input_queued::options::settings::Settings;
 use crate::fabric::input_queued::post::office::PostOffice;
@@ -20,24 +20,90 @@ const MOST_SPARE: usize = 64;
 
 /// What a partition's endpoints execute.
 pub(crate) struct Hosted {
-    pub(crate) executor: Executor,
+    executor: Executor,
     /// By rank: its partition.
-    pub(crate) homes: Arc<[u32]>,
+    homes: Arc<[u32]>,
     /// By endpoint of the network: the place of its slot among those of its own executor, [`NO_SLOT`] if it has none.
-    pub(crate) slots: Arc<[u32]>,
+    slots: Arc<[u32]>,
     /// By place of the slot: its endpoint in the partition.
-    pub(crate) places: Vec<u32>,
+    places: Vec<u32>,
     /// How long words take.
-    pub(crate) ways: Arc<Ways>,
+    ways: Arc<Ways>,
     /// The program, and the traffic beside it.
-    pub(crate) workload: Arc<Workload>,
+    workload: Arc<Workload>,
     /// Tick of the latest wake-up filed for it.
-    pub(crate) wake: Tick,
+    wake: Tick,
     /// Empty lists for what is announced to other partitions.
-    pub(crate) spare: Vec<Vec<Announced>>,
+    spare: Vec<Vec<Announced>>,
 }
 
 impl Hosted {
+    /// What `executor` is to execute of `workload`, where `homes` are the partitions of ranks, `slots` the places of
+    /// endpoints' slots, and `places` the endpoints of these slots.
+    pub(crate) fn new(
+        executor: Executor,
+        workload: Arc<Workload>,
+        (homes, slots, places): (Arc<[u32]>, Arc<[u32]>, Vec<u32>),
+        ways: Arc<Ways>,
+    ) -> Self {
+        Self { executor, homes, slots, places, ways, workload, wake: 0, spare: Vec::new() }
+    }
+
+    /// The hosts.
+    pub(crate) fn executor(&self) -> &Executor {
+        &self.executor
+    }
+
+    /// Time goes on for the hosts.
+    pub(crate) fn begin_turn(&mut self) {
+        self.executor.begin_turn();
+    }
+
+    /// Does what hosts have to do in tick `now`, and sends what they have to say to others.
+    pub(crate) fn execute(&mut self, now: Tick, post: &mut PostOffice) {
+        let Self { executor, workload, ways, homes, .. } = self;
+        executor.execute(now);
+        let mut told = std::mem::take(&mut executor.told);
+        for (message, taken, now) in told.drain(..) {
+            let [from, to] = [message.destination, message.source].map(|rank| workload.endpoint(rank, message.nic));
+            let word = Executor::word(taken, now, ways.between(from, to).latency);
+            match homes[message.source as usize] {
+                home if post.is_own(home) => executor.hear_word(word),
+                home => post.mail_to(home).words.push(word),
+            }
+        }
+        executor.told = told;
+        self.tell_of_posted(post);
+    }
+
+    /// Endpoints of the partition whose hosts have something to send.
+    pub(crate) fn take_senders(&mut self) -> Vec<u32> {
+        let mut senders = std::mem::take(&mut self.executor.senders);
+        senders.iter_mut().for_each(|place| *place = self.places[*place as usize]);
+        senders
+    }
+
+    /// Gives the list of senders back.
+    pub(crate) fn put_back(&mut self, mut senders: Vec<u32>) {
+        senders.clear();
+        self.executor.senders = senders;
+    }
+
+    /// The tick after `now` in which hosts have something to do next, if no wake-up has been filed for it.
+    pub(crate) fn next_wake(&mut self, now: Tick) -> Option<Tick> {
+        let at = self.executor.next().and_then(|at| Tick::try_from(at).ok())?.max(now + 1);
+        let new = self.wake <= now || at < self.wake;
+        if new {
+            self.wake = at;
+        }
+        new.then_some(at)
+    }
+
+    /// Hosts of other partitions say so.
+    pub(crate) fn hear(&mut self, words: &[Word]) {
+        words.iter().for_each(|word| self.executor.hear_word(*word));
+    }
+
     /// True if others than the ranks draw traffic beside the program.
     pub(crate) fn has_traffic(&self) -> bool {
         !self.workload.traffic.is_empty()
@@ -69,7 +135,7 @@ impl Hosted {
     }
 
     /// Lets the destinations of messages know of them.
-    pub(crate) fn tell_of_posted(&mut self, post: &mut PostOffice) {
+    fn tell_of_posted(&mut self, post: &mut PostOffice) {
         let Self { executor, spare, .. } = self;
         let mut posted = std::mem::take(&mut executor.posted);
         for &(home, announced) in &posted {

@@ -96,9 +96,9 @@ impl Site<'_> {
         }
     }
 
-    /// Endpoint `e` does not work: it gives up what it should have sent again by now.
-    pub(crate) fn give_up(&mut self, e: u32) {
-        while let Some(again) = self.repeats.as_mut().and_then(|repeats| repeats.give_up(e, self.now)) {
+    /// Endpoint `e` does not work: it gives up what it should have sent again by tick `until`.
+    pub(crate) fn give_up(&mut self, e: u32, until: Tick) {
+        while let Some(again) = self.repeats.as_mut().and_then(|repeats| repeats.give_up(e, until)) {
             lost_for_good(self.endpoint, again.generated(), (self.now, self.settings), self.collector);
         }
     }

@@ -178,8 +178,7 @@ impl Partition {
         let (sending, mut site) = self.sending_of(e);
         sending.fail(e, &mut site);
         // What is due in this tick is given up in it.
-        site.now = site.now.saturating_sub(1);
-        site.give_up(e);
+        site.give_up(e, site.now.saturating_sub(1));
         let first = self.endpoints[e].next.take();
         if let Some(packet) = first.filter(|packet| self.collector.span().contains(&born(packet.cycle))) {
             self.collector.counters.flow.not_generated(packet.size);

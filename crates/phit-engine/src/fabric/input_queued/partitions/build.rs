@@ -228,16 +228,9 @@ impl<'a> Plan<'a> {
         let with_slot = (0..).zip(&own).map(|(place, &endpoint)| (slots[endpoint as usize], place));
         let mut places: Vec<(u32, u32)> = with_slot.filter(|(slot, _)| *slot != NO_SLOT).collect();
         places.sort_unstable();
-        Some(Box::new(Hosted {
-            executor,
-            homes: shared.homes.clone(),
-            slots,
-            places: places.into_iter().map(|(_, place)| place).collect(),
-            ways: shared.ways.clone(),
-            workload: workload.clone(),
-            wake: 0,
-            spare: Vec::new(),
-        }))
+        let places = places.into_iter().map(|(_, place)| place).collect();
+        let homes = (shared.homes.clone(), slots, places);
+        Some(Box::new(Hosted::new(executor, workload.clone(), homes, shared.ways.clone())))
     }
 
     /// Which partition holds which ranks.

@@ -104,7 +104,7 @@ impl InputQueued {
     }
 
     fn executors(&self) -> impl Iterator<Item = &Executor> {
-        self.partitions.iter().filter_map(|partition| Some(&partition.hosted.as_ref()?.executor))
+        self.partitions.iter().filter_map(|partition| Some(partition.hosted.as_ref()?.executor()))
     }
 
     /// When which partition runs.
@@ -241,7 +241,7 @@ impl Fabric for InputQueued {
     fn close_program(&mut self) {
         for partition in &mut self.partitions {
             if let Some(hosted) = &partition.hosted {
-                partition.collector.counters.programs.add(hosted.executor.rows());
+                partition.collector.counters.programs.add(hosted.executor().rows());
             }
         }
     }
