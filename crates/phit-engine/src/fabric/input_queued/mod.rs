@@ -10,9 +10,10 @@
 //! 1. **Events** (`cycle/events.rs`): whatever was filed for this tick takes place, kind by kind (`state/kind.rs`).
 //!    Flits arrive and enter their queues (`state/records.rs`), credits come back, tails are delivered, ports become
 //!    free. A queue whose head may now move becomes a candidate (`waiting/candidates.rs`).
-//! 2. **Endpoints** (`endpoints/endpoint.rs`): sources draw packets, and each puts one into a queue that has room.
-//!    Programs (`hosted.rs`), requests and replies (`exchange.rs`), classes (`streams.rs`), repeated packets
-//!    (`repeats.rs`) and admittance queues (`admittance.rs`) decide which packet is next.
+//! 2. **Endpoints** (`cycle/sending.rs`): each endpoint sends flits into the injection queues that have room
+//!    (`endpoints/room.rs`). A way of sending decides which packet is next (`endpoints/seam.rs`): the drawn packets in
+//!    turn (`endpoint.rs`), admittance queues (`admittance.rs`), requests and replies (`exchange.rs`), or classes
+//!    (`streams.rs`). Lost packets come first (`repeats.rs`). Programs make packets, too (`hosted.rs`).
 //! 3. **Mechanisms** (`cycle/control.rs`, `cycle/managed.rs`): periods, changed occupancies and reviews of a managed
 //!    queue organisation.
 //! 4. **Look** (`cycle/step.rs`): each candidate is looked at. The routing mechanism names the output and the lanes of
@@ -23,14 +24,19 @@
 //! 5. **Virtual channels** (`cycle/channels.rs`, `allocation/vc_allocation.rs`), where they have a stage of their own.
 //!    Heads may ask for channels of several outputs (`cycle/alternatives.rs`), or for the crossbar in the same cycle
 //!    (`cycle/speculation.rs`).
-//! 6. **Crossbar**: an allocator of `crate::allocators` grants requests. Ports with several paths
-//!    (`allocation/paths.rs`), connections that last for a packet (`allocation/connections.rs`), several rounds
-//!    (`cycle/rounds.rs`) and ports with one queue each (`cycle/lone.rs`) have files of their own.
+//! 6. **Crossbar**: an allocator of `crate::allocators` grants requests. Some grants depend on more than the allocator
+//!    (`cycle/grants.rs`): ports have several paths (`allocation/paths.rs`), or stay connected for a packet
+//!    (`allocation/connections.rs`). Several rounds (`cycle/rounds.rs`) and ports with one queue each
+//!    (`cycle/lone.rs`) have files of their own.
 //! 7. **Transfer** (`cycle/transfer.rs`): a granted flit leaves its queue. When it is on the link, when it arrives and
 //!    when its credit is back is known at once (`wiring/passage.rs`, or `wiring/rates.rs` for links of unequal
-//!    bandwidth), and filed. A flit or a credit for another partition goes by mail (`post/mail.rs`). A head that lost
+//!    bandwidth), and filed (`post/office.rs`). A flit or a credit for another partition goes by mail. A head that lost
 //!    sleeps as well; a head whose mechanism decides again is a candidate again.
 //! 8. **Probes** (`watching/observe.rs`) read the state at the end of the tick.
+//!
+//! Stages are methods of [`Partition`]: the rooms `cycle`, `faults` and `watching`. The rooms before it hold state by
+//! role, with private fields. `mechanisms` is what policies have asked for, `post` events and mail, `endpoints` what is to
+//! be sent.
 //!
 //! Which parts of these stages are compiled in is decided by the first row of a table that admits the network
 //! (`options/kernel.rs`).

@@ -6,9 +6,20 @@
 //! the ports are idle for a tick.
 
 use crate::engine::{NONE, Table};
-use crate::fabric::input_queued::options::kernel::Kernel;
-use crate::fabric::input_queued::partition::Partition;
 use crate::fabric::seams::allocator::Request;
+
+/// Two ports that are connected.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Connected {
+    /// The input port.
+    pub input: u32,
+    /// Which of its paths.
+    pub path: u32,
+    /// The output port.
+    pub output: u32,
+    /// Its path, among the paths of all output ports.
+    pub to: u32,
+}
 
 /// The connections of one partition's ports.
 #[derive(Debug)]
@@ -46,10 +57,15 @@ impl Connections {
         (from, request.output * outputs + u32::from(request.input) % outputs)
     }
 
-    /// Takes out of `requests` those that need not ask and those whose ports are connected otherwise.
-    fn sort_out(&mut self, requests: &mut Vec<Request>) {
-        let mut blocked = std::mem::take(&mut self.blocked);
-        let mut kept = std::mem::take(&mut self.kept);
+    /// Takes out of `requests` the flits that need not ask, and requests for ports that are connected otherwise. Returns
+    /// both; [`Self::put_back`] gives the lists back. A connection whose packet has no flit here ends, unless its two
+    /// paths are `busy` yet.
+    pub(crate) fn sort_out(
+        &mut self,
+        requests: &mut Vec<Request>,
+        busy: impl Fn(Connected) -> bool,
+    ) -> (Vec<Request>, Vec<Request>) {
+        let (mut kept, mut blocked) = (std::mem::take(&mut self.kept), std::mem::take(&mut self.blocked));
         requests.retain(|request| {
             let (from, to) = self.paths(request);
             match (self.inputs[from], self.outputs[to]) {
@@ -59,7 +75,31 @@ impl Connections {
             }
             false
         });
-        (self.blocked, self.kept) = (blocked, kept);
+        let (inputs, outputs) = self.paths;
+        for (from, to) in std::mem::take(&mut self.made) {
+            let queue = self.inputs[from];
+            let ports = Connected { input: from / inputs, path: from % inputs, output: to / outputs, to };
+            if busy(ports) && !kept.iter().any(|request| request.queue == queue) {
+                self.made.push((from, to));
+            } else {
+                (self.inputs[from], self.outputs[to]) = (NONE, NONE);
+            }
+        }
+        (kept, blocked)
+    }
+
+    /// Gives the lists of [`Self::sort_out`] back.
+    pub(crate) fn put_back(&mut self, (mut kept, mut blocked): (Vec<Request>, Vec<Request>)) {
+        kept.clear();
+        blocked.clear();
+        (self.kept, self.blocked) = (kept, blocked);
+    }
+
+    /// The ports of `grant` stay connected.
+    pub(crate) fn connect(&mut self, grant: &Request) {
+        let (from, to) = self.paths(grant);
+        (self.inputs[from], self.outputs[to]) = (grant.queue, grant.queue);
+        self.made.push((from, to));
     }
 
     /// The packet of `queue` sends no more.
@@ -77,56 +117,5 @@ impl Connections {
     pub(crate) fn bytes(&self) -> usize {
         let requests = self.blocked.capacity() + self.kept.capacity();
         self.inputs.bytes() + self.outputs.bytes() + self.made.capacity() * 8 + requests * size_of::<Request>()
-    }
-}
-
-impl Partition {
-    /// Lets the flits cross whose ports are connected, and refuses all other requests for these ports.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn keep_connections<K: Kernel>(&mut self, requests: &mut Vec<Request>) {
-        let Some(connections) = &mut self.connections else { return };
-        connections.sort_out(requests);
-        let made = std::mem::take(&mut connections.made);
-        let (mut kept, mut blocked) = (std::mem::take(&mut connections.kept), std::mem::take(&mut connections.blocked));
-        let (inputs, outputs) = connections.paths;
-        for &(from, to) in &made {
-            let queue = connections.inputs[from];
-            // Ports that are busy yet are connected yet.
-            let port = from / inputs;
-            let busy = match &self.paths {
-                Some(paths) => paths.input_busy(port, from % inputs).max(paths.path_busy(to)),
-                None => self.inputs[port].busy.max(self.tables.outputs[to / outputs].busy),
-            };
-            if busy > self.now && !kept.iter().any(|request| request.queue == queue) {
-                connections.made.push((from, to));
-            } else {
-                (connections.inputs[from], connections.outputs[to]) = (NONE, NONE);
-            }
-        }
-        for request in &kept {
-            self.transfer::<K>(request);
-        }
-        self.collector.counters.work.flit_hops += kept.len() as u64;
-        for request in &blocked {
-            self.try_again::<K>(request);
-        }
-        kept.clear();
-        blocked.clear();
-        if let Some(connections) = &mut self.connections {
-            (connections.kept, connections.blocked) = (kept, blocked);
-        }
-    }
-
-    /// A flit has been granted: its ports stay connected if the next of its packet is there.
-    #[cold]
-    pub(crate) fn connect(&mut self, grant: &Request, tail: bool) {
-        let Some(connections) = &mut self.connections else { return };
-        let (q, progress) = (&self.queues[grant.queue], &self.progress[grant.queue]);
-        if !tail && (q.first != q.last || progress.sent + 1 < progress.arrived) {
-            let (from, to) = connections.paths(grant);
-            (connections.inputs[from], connections.outputs[to]) = (grant.queue, grant.queue);
-            connections.made.push((from, to));
-        }
     }
 }

@@ -8,8 +8,6 @@
 //! [`Output::busy`]: crate::fabric::input_queued::state::records::Output::busy
 
 use crate::engine::{Table, Tick};
-use crate::fabric::input_queued::options::kernel::Kernel;
-use crate::fabric::input_queued::partition::Partition;
 use crate::fabric::seams::allocator::Request;
 
 /// The paths of one partition's ports.
@@ -107,6 +105,18 @@ impl Paths {
         self.asked.extend(self.expanded.iter().map(|(request, _)| *request));
     }
 
+    /// Lets the allocator grant paths, each of which is a port to it.
+    pub(crate) fn allocate(&mut self, requests: &mut [Request], allocate: impl FnOnce(&mut Vec<Request>)) {
+        self.expand(requests);
+        let mut asked = std::mem::take(&mut self.asked);
+        allocate(&mut asked);
+        let won = asked.iter().zip(&self.expanded).filter(|(asked, _)| asked.granted);
+        won.for_each(|(_, (_, place))| requests[*place as usize].granted = true);
+        asked.clear();
+        self.expanded.clear();
+        self.asked = asked;
+    }
+
     /// Bytes held.
     pub(crate) fn bytes(&self) -> usize {
         self.input_busy.bytes()
@@ -114,45 +124,5 @@ impl Paths {
             + self.credits.bytes()
             + self.expanded.capacity() * size_of::<(Request, u32)>()
             + self.asked.capacity() * size_of::<Request>()
-    }
-}
-
-impl Partition {
-    /// First tick at which the paths of input `port` are free for queue number `lane`.
-    #[cold]
-    pub(crate) fn input_path_busy(&self, port: u32, lane: u32) -> Tick {
-        self.paths.as_ref().map_or(self.inputs[port].busy, |paths| paths.input_busy(port, lane))
-    }
-
-    /// First tick at which `output` is free for input number `input` of its router.
-    pub(crate) fn output_path_busy(&self, output: u32, input: u16) -> Tick {
-        self.paths.as_ref().map_or(self.tables.outputs[output].busy, |paths| paths.output_busy(output, input))
-    }
-
-    /// Allocates paths. Several flits may be granted for one output, and there may not be room for all: in turn.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn grant_paths<K: Kernel>(&mut self, requests: &mut [Request]) {
-        let Some(mut paths) = self.paths.take() else { return };
-        paths.expand(requests);
-        let mut asked = std::mem::take(&mut paths.asked);
-        self.allocator.allocate_all(self.now, &mut self.rngs, &mut asked, &mut self.scratch);
-        let won = asked.iter().zip(&paths.expanded).filter(|(asked, _)| asked.granted);
-        won.for_each(|(_, (_, place))| requests[*place as usize].granted = true);
-        asked.clear();
-        paths.expanded.clear();
-        paths.asked = asked;
-        self.paths = Some(paths);
-        for run in requests.chunk_by_mut(|a, b| a.router == b.router) {
-            let turn = (self.now / self.settings.fine) as usize % run.len();
-            for place in (turn..run.len()).chain(0..turn) {
-                if run[place].granted {
-                    run[place].granted = self.still_fits(&run[place]);
-                    if run[place].granted {
-                        self.transfer::<K>(&run[place]);
-                    }
-                }
-            }
-        }
     }
 }

@@ -122,8 +122,9 @@ impl Partition {
         if K::EXTRAS && settings.wants.alternatives {
             self.settle_alternatives();
         }
-        if K::EXTRAS && self.settings.shares {
-            self.open_in_pools();
+        if let Some(pools) = self.pools.as_deref_mut().filter(|_| K::EXTRAS) {
+            let queues = self.waiting.iter().map(|head| &self.queues[head.queue]);
+            queues.filter(|queue| queue.vcs == 0).for_each(|q| pools.hold(q.output, q.vc, &mut self.tables));
         }
         self.waiting.clear();
     }

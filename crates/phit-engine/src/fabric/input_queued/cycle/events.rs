@@ -313,8 +313,9 @@ impl Partition {
             let credits = &mut self.tables.channels[output.vc + vc].credits;
             let before = *credits;
             *credits += phits;
-            if K::HELD && K::EXTRAS && self.settings.shares {
-                self.credit_to_pool(target, output.vc + vc, phits);
+            if let Some(pools) = self.pools.as_deref_mut().filter(|_| K::HELD && K::EXTRAS) {
+                let channel = output.vc + vc;
+                pools.take_back((target, channel), phits, &mut self.tables);
             }
             let output = &self.tables.outputs[target];
             if self.settings.minds::<K>(output.class) {
@@ -337,8 +338,8 @@ impl Partition {
             let endpoint_record = &self.endpoints[endpoint];
             let (channel, blocked) = (endpoint_record.channel + vc, endpoint_record.blocked);
             self.tables.channels[channel].credits += phits;
-            if K::HELD && K::EXTRAS && self.settings.shares {
-                self.credit_to_pool(target, channel, phits);
+            if let Some(pools) = self.pools.as_deref_mut().filter(|_| K::HELD && K::EXTRAS) {
+                pools.take_back((target, channel), phits, &mut self.tables);
             }
             if blocked {
                 self.senders.push(endpoint);

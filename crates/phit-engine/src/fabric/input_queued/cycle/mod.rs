@@ -5,6 +5,7 @@ pub(crate) mod blocks;
 pub(crate) mod channels;
 pub(crate) mod control;
 pub(crate) mod events;
+pub(crate) mod grants;
 pub(crate) mod heads;
 pub(crate) mod hosts;
 pub(crate) mod lone;

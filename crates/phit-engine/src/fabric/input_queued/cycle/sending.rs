@@ -225,8 +225,9 @@ impl Partition {
             }
         };
         self.tables.channels[channel].credits -= size as i32;
-        if K::HELD && K::EXTRAS && self.settings.shares {
-            self.sent_to_pool(self.tables.outputs.len() as u32 + e, channel, size, tail);
+        if let Some(pools) = self.pools.as_deref_mut().filter(|_| K::HELD && K::EXTRAS) {
+            let place = self.tables.outputs.len() as u32 + e;
+            pools.send((place, channel), size, tail, &mut self.tables);
         }
         let index = if head { self.create::<K>(e, router, packet, flits, mark) } else { NONE };
         if tail && (K::BARE || self.settings.in_turn) {

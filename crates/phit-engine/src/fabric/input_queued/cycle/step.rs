@@ -5,7 +5,7 @@ use super::speculation::SPECULATIVE;
 use crate::engine::bits::{bit, short_bit};
 use crate::engine::{NONE, Tick};
 use crate::fabric::input_queued::allocation::vc_allocation::Waiting;
-use crate::fabric::input_queued::options::kernel::{General, Kernel};
+use crate::fabric::input_queued::options::kernel::Kernel;
 use crate::fabric::input_queued::partition::Partition;
 use crate::fabric::input_queued::state::kind;
 use crate::fabric::input_queued::state::records::{Input, Output, Progress, Queue};
@@ -228,21 +228,6 @@ impl Partition {
                 let input = &mut self.inputs[self.queues[queue].port];
                 input.asleep |= short_bit(queue - input.queues);
                 self.tables.outputs[output].waiters |= bit(input.number.into());
-            }
-        }
-    }
-
-    /// Under an ideal allocator everybody wins, but room for one is not room for all: in turn, as far as it goes.
-    #[cold]
-    #[inline(never)]
-    fn grant_in_turn<K: Kernel>(&mut self, requests: &mut [Request]) {
-        for run in requests.chunk_by_mut(|a, b| a.router == b.router) {
-            let turn = (self.now / self.settings.fine) as usize % run.len();
-            for place in (turn..run.len()).chain(0..turn) {
-                if self.still_fits(&run[place]) {
-                    run[place].granted = true;
-                    self.transfer::<K>(&run[place]);
-                }
             }
         }
     }
@@ -530,19 +515,6 @@ impl Partition {
         (vc..vc + vcs)
             .filter(|vc| self.fits::<K>(first, *vc, size))
             .reduce(|a, b| if credits(b) > credits(a) { b } else { a })
-    }
-
-    /// True if the earlier grants of this tick have left room for `grant`, and its channel to it.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn still_fits(&mut self, grant: &Request) -> bool {
-        let &Output { vc, class, .. } = &self.tables.outputs[grant.output];
-        let channel = vc + u32::from(grant.vc);
-        let size = u32::from(grant.size);
-        grant.vc != SPECULATIVE
-            && self.tables.channels[channel].credits >= size as i32
-            && (self.queues[grant.queue].vcs == 0 || self.owner(channel) == NONE && self.reusable(channel, class))
-            && self.has_output_room::<General>(grant.output, size)
     }
 
     /// The tick in which the buffer of `output` is worth asking again for room for `size` phits; `None` if it has it.

@@ -111,8 +111,8 @@ impl Partition {
             }
         }
 
-        if K::HELD && K::EXTRAS && self.settings.shares {
-            self.sent_to_pool(grant.output, channel, size, tail);
+        if let Some(pools) = self.pools.as_deref_mut().filter(|_| K::HELD && K::EXTRAS) {
+            pools.send((grant.output, channel), size, tail, &mut self.tables);
         }
 
         let mut lane = u32::from(grant.lane);

@@ -9,12 +9,11 @@
 //! Room that comes back to a packet of which nothing else is left in the buffer is kept for that packet until its tail
 //! has been sent: otherwise it could lose its last place to another channel.
 
-use super::records::{Output, OutputVc};
+use super::records::{Output, OutputTables, OutputVc};
 use crate::engine::{Bytes, Table, bytes_of};
 use crate::fabric::input_queued::options::config::Config;
 use crate::fabric::input_queued::options::params::{HoldLimit, Sharing};
 use crate::fabric::input_queued::options::settings::Settings;
-use crate::fabric::input_queued::partition::Partition;
 use crate::packet::MOST_CLASSES;
 use std::ops::Range;
 
@@ -196,47 +195,42 @@ impl Pools {
     }
 
     /// The channels of the pool at `place`.
-    pub(crate) fn channels(&self, place: u32) -> Range<u32> {
+    fn channels(&self, place: u32) -> Range<u32> {
         let pool = &self.pools[place];
         pool.first..pool.first + pool.count
     }
 }
 
-impl Partition {
+impl Pools {
     /// A flit of `phits` has been sent into the buffer at `place`, that of an output or, after all outputs, of an
     /// endpoint.
     #[cold]
     #[inline(never)]
-    pub(crate) fn sent_to_pool(&mut self, place: u32, channel: u32, phits: u32, tail: bool) {
-        let Some(pools) = self.pools.as_deref_mut().filter(|pools| !pools.channels(place).is_empty()) else { return };
-        pools.sent(place, channel, phits as i32, tail);
-        pools.write(place, &mut self.tables.channels);
-        self.tables.charged[channel] = pools.held(channel) as u32;
+    pub(crate) fn send(&mut self, (place, channel): (u32, u32), phits: u32, tail: bool, tables: &mut OutputTables) {
+        if !self.channels(place).is_empty() {
+            self.sent(place, channel, phits as i32, tail);
+            self.write(place, &mut tables.channels);
+            tables.charged[channel] = self.held(channel) as u32;
+        }
     }
 
     /// Credit has come back for the buffer at `place`.
     #[cold]
     #[inline(never)]
-    pub(crate) fn credit_to_pool(&mut self, place: u32, channel: u32, phits: i32) {
-        let Some(pools) = self.pools.as_deref_mut().filter(|pools| !pools.channels(place).is_empty()) else { return };
-        pools.returned(place, channel, phits);
-        pools.write(place, &mut self.tables.channels);
-        self.tables.charged[channel] = pools.held(channel) as u32;
+    pub(crate) fn take_back(&mut self, (place, channel): (u32, u32), phits: i32, tables: &mut OutputTables) {
+        if !self.channels(place).is_empty() {
+            self.returned(place, channel, phits);
+            self.write(place, &mut tables.channels);
+            tables.charged[channel] = self.held(channel) as u32;
+        }
     }
 
-    /// Those heads that have just got a channel hold it.
+    /// A head has got virtual channel `vc` of an output, and holds it.
     #[cold]
-    #[inline(never)]
-    pub(crate) fn open_in_pools(&mut self) {
-        let Some(pools) = self.pools.as_deref_mut() else { return };
-        for waiting in &self.waiting {
-            let queue = &self.queues[waiting.queue];
-            if queue.vcs != 0 || pools.channels(queue.output).is_empty() {
-                continue;
-            }
-            let channel = self.tables.outputs[queue.output].vc + u32::from(queue.vc);
-            pools.open(queue.output, channel);
-            pools.write(queue.output, &mut self.tables.channels);
+    pub(crate) fn hold(&mut self, output: u32, vc: u16, tables: &mut OutputTables) {
+        if !self.channels(output).is_empty() {
+            self.open(output, tables.outputs[output].vc + u32::from(vc));
+            self.write(output, &mut tables.channels);
         }
     }
 }
