@@ -173,6 +173,29 @@ fn everything() -> Vec<Outcome> {
             },
             "workload": { "kind": "collective", "collective": "broadcast", "bytes": 9 },
         })),
+        outcome(json!({
+            "units": { "phit": "1 B" },
+            "topology": {
+                "kind": "graph", "routers": 2, "endpoints": 1, "links": [[0, 1]], "names": { "endpoints": ["a", "b"] },
+            },
+            "workload": { "kind": "jobs", "job": [
+                { "name": "all", "program": { "kind": "collective", "collective": "broadcast", "bytes": 9 } },
+            ] },
+        })),
+        // Isolated packets to an endpoint with a name.
+        outcome(json!({
+            "topology": {
+                "kind": "graph", "routers": 3, "endpoints": [2, 2, 1], "links": [[0, 2], [1, 2]],
+                "names": { "endpoints": ["a", "b", "c", "d", "e"] },
+            },
+            "router": { "admittance": "per_destination", "links": links },
+            "routing": "up_down",
+            "queueing": { "kind": "fbicm", "detection": 8, "stop": 8, "go": 4 },
+            "traffic": {
+                "pattern": { "kind": "hotspot", "targets": [4], "share": 0.9 }, "load": 0.9, "packet_size": 4,
+            },
+            "measure": measure(json!([{ "kind": "trees", "every": 50 }])),
+        })),
         // A lost packet is sent again, and is lost again until routing learns of the fault.
         outcome(json!({
             "topology": {
@@ -256,7 +279,8 @@ fn tables_have_what_is_declared_and_nothing_else() {
             let table = Counters::tables().find(|table| table.name == name).unwrap_or_else(|| panic!("{name}"));
             let columns = columns.as_object().unwrap();
             // Names appear in networks that have them.
-            let there = |name: &&str| !name.ends_with("_name") || columns.contains_key(*name);
+            let there =
+                |name: &&str| !(name.ends_with("_name") || name.ends_with("_names")) || columns.contains_key(*name);
             assert!(columns.keys().eq(table.columns.iter().map(|column| column.name).filter(there)), "{name}");
             let lengths: BTreeSet<usize> = columns.values().map(rows).collect();
             assert_eq!(lengths.len(), 1, "{name}: columns of one length");

@@ -134,7 +134,7 @@ mod tests {
         let error = |parts: Value| build(json!({ "kind": "by_endpoint", "parts": parts })).unwrap_err().to_string();
         assert_eq!(
             error(json!([{ "endpoints": [1, 20] }])),
-            "parts[0].endpoints[0] = 20: expected an endpoint, 0 to 19"
+            "parts[0].endpoints[1] = 20: expected an endpoint, 0 to 19"
         );
         assert_eq!(
             error(json!([{ "endpoints": [1] }, { "endpoints": [2, 1] }])),

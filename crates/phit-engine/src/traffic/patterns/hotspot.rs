@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn impossible_targets_and_shares_are_refused() {
         let table = |targets: Value, share: f64| json!({ "kind": "hotspot", "targets": targets, "share": share });
-        assert_eq!(build(table(json!([20]), 0.5)).unwrap_err().path, "targets");
+        assert_eq!(build(table(json!([20]), 0.5)).unwrap_err().path, "targets[0]");
         assert_eq!(build(table(json!([]), 0.5)).unwrap_err().path, "targets");
         assert_eq!(build(table(json!([4, 4]), 0.5)).unwrap_err().value.as_deref(), Some("4"));
         assert_eq!(build(table(json!([4]), 1.5)).unwrap_err().path, "share");
