@@ -35,8 +35,8 @@
 //! 8. **Probes** (`watching/observe.rs`) read the state at the end of the tick.
 //!
 //! Stages are methods of [`Partition`]: the rooms `cycle`, `faults` and `watching`. The rooms before it hold state by
-//! role, with private fields. `mechanisms` is what policies have asked for, `post` events and mail, `endpoints` what is to
-//! be sent.
+//! role, with private fields. `mechanisms` is what policies have asked for, `post` events and mail, `endpoints` what is
+//! to be sent.
 //!
 //! Which parts of these stages are compiled in is decided by the first row of a table that admits the network
 //! (`options/kernel.rs`).

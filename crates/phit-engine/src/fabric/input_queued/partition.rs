@@ -348,7 +348,8 @@ impl Partition {
             looking, again, at_outputs, lists, watchers, senders, packets, collector, requests, scratch, losers, heads,
             alternatives,
             waiting, wires, watched;
-            index, config, topology, known, traffic, unit, routing, tabled, settings, queueing, management, signals, vc_allocator,
+            index, config, topology, known, traffic, unit, routing, tabled, settings, queueing, management, signals,
+            vc_allocator,
             widest, next_look, now, post, offered_phits, probing,
             hosted, sending, repeats, discards, severed, outages, paths, rates,
             connections, pools

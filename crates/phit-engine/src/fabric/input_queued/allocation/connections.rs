@@ -57,9 +57,9 @@ impl Connections {
         (from, request.output * outputs + u32::from(request.input) % outputs)
     }
 
-    /// Takes out of `requests` the flits that need not ask, and requests for ports that are connected otherwise. Returns
-    /// both; [`Self::put_back`] gives the lists back. A connection whose packet has no flit here ends, unless its two
-    /// paths are `busy` yet.
+    /// Takes out of `requests` the flits that need not ask, and requests for ports that are connected otherwise.
+    /// Returns both; [`Self::put_back`] gives the lists back. A connection whose packet has no flit here ends, unless
+    /// its two paths are `busy` yet.
     pub(crate) fn sort_out(
         &mut self,
         requests: &mut Vec<Request>,

@@ -55,8 +55,8 @@ impl Partition {
         }
     }
 
-    /// The head of `queue`, which asks for channels of several outputs, sleeps until a channel of one of these `ports` of
-    /// its router may be free.
+    /// The head of `queue`, which asks for channels of several outputs, sleeps until a channel of one of these `ports`
+    /// of its router may be free.
     pub(crate) fn sleep_until_free(&mut self, queue: u32, ports: impl Iterator<Item = u16>) {
         let router = self.inputs[self.queues[queue].port].router;
         let (lane, first) = (self.watchers.lane(router, queue), self.tables.first_port[router]);

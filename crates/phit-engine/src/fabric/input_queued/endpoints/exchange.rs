@@ -368,8 +368,8 @@ fn injection_lanes(config: &Config, settings: &Settings, kind: Kind) -> Range<u1
     }
 }
 
-/// The first virtual channel over links of `class` for `packet`, which the routing mechanism counts as 0. Endpoints take
-/// replies in other ones than requests in any case.
+/// The first virtual channel over links of `class` for `packet`, which the routing mechanism counts as 0. Endpoints
+/// take replies in other ones than requests in any case.
 #[inline]
 pub(crate) fn first_channel(config: &Config, settings: &Settings, packet: &Packet, class: u8) -> u16 {
     match (Kind::of(packet), class, settings.networks) {

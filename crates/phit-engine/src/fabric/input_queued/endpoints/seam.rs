@@ -1,8 +1,9 @@
 //! The seam of senders: what an endpoint sends next, whether there is room for it, and what follows when it is sent.
 //!
 //! A way of sending is a [`Sender`]: a file with its state and its rules, and a row of the table below. The stage
-//! `cycle/sending.rs` asks it for the next flit of an endpoint, sends the flit, and tells the sender. For endpoints that
-//! send what they draw, one packet after another, the stage has a shorter way, since nearly all networks have such.
+//! `cycle/sending.rs` asks it for the next flit of an endpoint, sends the flit, and tells the sender. For endpoints
+//! that send what they draw, one packet after another, the stage has a shorter way, since nearly all networks have
+//! such.
 
 use super::admittance::Admittances;
 use super::endpoint::{Endpoint, InTurn};
@@ -132,8 +133,8 @@ pub(crate) trait Sender: Sized {
     /// What endpoint `e` does next.
     fn next<K: Kernel>(&mut self, e: u32, at: &mut Site<'_>) -> Next;
 
-    /// Endpoint `e` has sent `flit`. [`Endpoint::sent`] is the number of its packet's flits that have been sent, 0 after
-    /// the last.
+    /// Endpoint `e` has sent `flit`. [`Endpoint::sent`] is the number of its packet's flits that have been sent, 0
+    /// after the last.
     fn sent(&mut self, _e: u32, _flit: &Flit, _at: &mut Site<'_>) {}
 
     /// Draws the first packets of endpoint `e`, or the next one where it has none.

@@ -102,8 +102,8 @@ impl Management {
         std::mem::replace(&mut self.held[queue], held)
     }
 
-    /// The wire for messages to the sender of input `port` is taken for `time` ticks from tick `now` on. Returns when it
-    /// is free; `None` if messages go over a link.
+    /// The wire for messages to the sender of input `port` is taken for `time` ticks from tick `now` on. Returns when
+    /// it is free; `None` if messages go over a link.
     pub(crate) fn take_way_back(&mut self, port: u32, now: Tick, time: Tick) -> Option<Tick> {
         let free = self.ways_back[port];
         if free == Tick::MAX {

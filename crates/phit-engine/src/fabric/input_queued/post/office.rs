@@ -60,8 +60,8 @@ impl PostOffice {
         }
     }
 
-    /// Sends a head to `queue` of another partition, where it arrives at tick `at`. `brief`: the routing mechanism notes
-    /// nothing in packets, and all of them have one size.
+    /// Sends a head to `queue` of another partition, where it arrives at tick `at`. `brief`: the routing mechanism
+    /// notes nothing in packets, and all of them have one size.
     #[inline(always)]
     pub(crate) fn send_head(&mut self, partition: u32, at: Tick, queue: u32, packet: &Packet, brief: bool) {
         let slice = &mut self.outbox.mail[partition as usize].slices[self.slices.of(at)];

@@ -436,8 +436,8 @@ impl Watches {
         self.outputs.clear();
     }
 
-    /// The decision depends on these `changes` of virtual channels `vcs` of these outputs. Neighbouring outputs share an
-    /// entry.
+    /// The decision depends on these `changes` of virtual channels `vcs` of these outputs. Neighbouring outputs share
+    /// an entry.
     #[inline]
     fn name(&mut self, ports: Range<u16>, vcs: Range<u8>, changes: Changes) {
         self.named = true;
@@ -483,17 +483,17 @@ impl View<'_> {
         self.watched.named = true;
     }
 
-    /// [`Self::watch_chosen`], where only these `changes` of the chosen output, and room there, could let a blocked head
-    /// go: neither another change nor another output makes the head request something, unless [`Self::watch_for`] or
-    /// another of these calls says so.
+    /// [`Self::watch_chosen`], where only these `changes` of the chosen output, and room there, could let a blocked
+    /// head go: neither another change nor another output makes the head request something, unless [`Self::watch_for`]
+    /// or another of these calls says so.
     #[inline]
     pub fn watch_chosen_for(&mut self, changes: Changes) {
         self.watched.named = true;
         self.watched.chosen = changes.and(Changes::ROOM);
     }
 
-    /// For mechanisms that re-decide: `changes` in virtual channels `vcs` of these output ports could let a blocked head
-    /// go, so that it is asked about again after one.
+    /// For mechanisms that re-decide: `changes` in virtual channels `vcs` of these output ports could let a blocked
+    /// head go, so that it is asked about again after one.
     #[inline]
     pub fn watch_for(&mut self, changes: Changes, ports: Range<u16>, vcs: Range<u8>) {
         self.watched.name(ports, vcs, changes);
