@@ -111,8 +111,10 @@ def test_every_study_has_a_page_and_its_verdicts() -> None:
 
 
 def test_the_guide_lists_the_studies() -> None:
-    config = PAGES["on_config"](SimpleNamespace(nav=[{"Home": "index.md"}, {"Evidence": ["trust.md", {"Studies": ["studies.md"]}]}]))
-    assert config.nav[1]["Evidence"][1]["Studies"] == ["studies.md", *(f"studies/{name}.md" for name in registry.names())]
+    evidence = ["trust.md", {"Studies": ["studies.md"]}]
+    config = PAGES["on_config"](SimpleNamespace(nav=[{"Home": "index.md"}, {"Evidence": evidence}]))
+    studies = config.nav[1]["Evidence"][1]["Studies"]
+    assert studies == ["studies.md", *(f"studies/{name}.md" for name in registry.names())]
     text = (ROOT / "docs" / "studies.md").read_text(encoding="utf-8")
     shown = PAGES["on_page_markdown"](text, SimpleNamespace(file=SimpleNamespace(src_uri="studies.md")))
     assert "<!--" not in shown
