@@ -206,28 +206,13 @@ impl Table {
 
     /// The numbers of the entries' routers and destinations, with their ports.
     fn numbered_entries(&self, topology: &dyn Topology) -> Result<Vec<[u32; 3]>, ScenarioError> {
-        let lookup = Lookup::new(topology);
-        let numbered = |(index, (router, destination, port)): (usize, &(Named, Named, u32))| {
-            Ok([
-                lookup.router(|| format!("entries[{index}][0]"), router)?,
-                lookup.endpoint(|| format!("entries[{index}][1]"), destination)?,
-                *port,
-            ])
-        };
-        self.entries.iter().enumerate().map(numbered).collect()
+        numbered("entries", &self.entries, topology, |lookup, path, router| lookup.router(path, router))
     }
 
     /// The numbers of the layers' endpoints, with the layers.
     fn numbered_layers(&self, topology: &dyn Topology) -> Result<Vec<[u32; 3]>, ScenarioError> {
-        let lookup = Lookup::new(topology);
-        let numbered = |(index, (source, destination, layer)): (usize, &(Named, Named, u32))| {
-            Ok([
-                lookup.endpoint(|| format!("layers[{index}][0]"), source)?,
-                lookup.endpoint(|| format!("layers[{index}][1]"), destination)?,
-                *layer,
-            ])
-        };
-        self.layers.iter().flatten().enumerate().map(numbered).collect()
+        let layers = self.layers.as_deref().unwrap_or_default();
+        numbered("layers", layers, topology, |lookup, path, source| lookup.endpoint(path, source))
     }
 
     /// Rows of routers, if the endpoints of each have the same ones.
@@ -307,6 +292,21 @@ impl Table {
         }
         Ok(())
     }
+}
+
+/// The numbers of rows of `key`, each of a place, an endpoint and a number: `place` finds that of the place.
+fn numbered(
+    key: &str,
+    rows: &[(Named, Named, u32)],
+    topology: &dyn Topology,
+    place: impl Fn(&Lookup<'_>, &dyn Fn() -> String, &Named) -> Result<u32, ScenarioError>,
+) -> Result<Vec<[u32; 3]>, ScenarioError> {
+    let lookup = Lookup::new(topology);
+    let numbered = |(index, (first, endpoint, number)): (usize, &(Named, Named, u32))| {
+        let first = place(&lookup, &|| format!("{key}[{index}][0]"), first)?;
+        Ok([first, lookup.endpoint(|| format!("{key}[{index}][1]"), endpoint)?, *number])
+    };
+    rows.iter().enumerate().map(numbered).collect()
 }
 
 struct Rule {

@@ -140,10 +140,10 @@ pub struct Partition {
     pub(crate) discards: Vec<u32>,
     /// Packets of which a part is lost.
     pub(crate) severed: Severed,
-    /// What does not work.
+    /// Outputs and endpoints that do not work.
     pub(crate) outages: Outages,
 
-    /// What the routing mechanism has asked for besides decisions.
+    /// Wake-ups and control messages of the routing mechanism, and changes to be told to it.
     pub(crate) signals: Signals,
     /// What is looked at besides packets.
     pub(crate) probing: Probing,

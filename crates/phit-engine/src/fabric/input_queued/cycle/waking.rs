@@ -1,6 +1,6 @@
 //! When heads that are decided about again fall asleep, and what wakes them (`waiting/watchers.rs`).
 
-use crate::engine::NONE;
+use crate::engine::{NONE, Tick};
 use crate::fabric::input_queued::options::kernel::Kernel;
 use crate::fabric::input_queued::partition::Partition;
 use crate::fabric::input_queued::state::records::Queue;
@@ -15,11 +15,9 @@ impl Partition {
     #[inline(never)]
     pub(crate) fn watch<K: Kernel>(&mut self, queue: u32) {
         let &Queue { port, output, vc, vcs, .. } = &self.queues[queue];
-        let router = self.inputs[port].router;
-        let lane = self.watchers.lane(router, queue);
-        self.watchers.fall_asleep(router, lane);
+        let (router, lane) = self.fall_asleep(port, queue);
         let (first, end) = (self.tables.first_port[router], self.tables.first_port[router + 1]);
-        // That time alone makes room at the chosen output was seen to when the head was looked at.
+        // If the chosen output lacks time alone, its wake-up was filed when the head was looked at.
         if output != NONE {
             let vcs = vc.into()..u32::from(vc + vcs.max(1));
             self.watchers.enter(lane, self.watched.chosen, vcs, &mut self.tables.outputs[output], output);
@@ -39,28 +37,41 @@ impl Partition {
         }
     }
 
-    /// Puts queue number `lane` of the router into the sets of `output` for `changes`, and sees to it that time alone
-    /// makes room.
+    /// `queue` of input `port` falls asleep. Returns its router, and its number there.
+    #[inline(always)]
+    fn fall_asleep(&mut self, port: u32, queue: u32) -> (u32, u32) {
+        let router = self.inputs[port].router;
+        let lane = self.watchers.lane(router, queue);
+        self.watchers.fall_asleep(router, lane);
+        (router, lane)
+    }
+
+    /// Puts queue number `lane` of the router into the sets of `output` for `changes`. If `output` lacks time alone,
+    /// files its wake-up.
     #[inline(always)]
     fn watch_output<K: Kernel>(&mut self, output: u32, lane: u32, changes: Changes, vcs: Range<u32>) {
         self.watchers.enter(lane, changes, vcs, &mut self.tables.outputs[output], output);
-        if !changes.meets(Changes::ROOM.and(Changes::FREE)) {
-            return;
+        if changes.meets(Changes::ROOM.and(Changes::FREE)) {
+            self.waits_for_time::<K>(output, self.now);
         }
+    }
+
+    /// True if `output` is busy in tick `at`, or its buffer is full. Then its wake-up is filed.
+    #[inline(always)]
+    fn waits_for_time<K: Kernel>(&mut self, output: u32, at: Tick) -> bool {
         let busy = self.tables.outputs[output].busy;
-        if busy > self.now {
-            self.wake_output_at(output, busy);
-        } else if let Some(room) = self.full_until::<K>(output, self.least::<K>()) {
-            self.wake_output_at(output, room);
+        let free = if busy > at { Some(busy) } else { self.full_until::<K>(output, self.least::<K>()) };
+        if let Some(free) = free {
+            self.wake_output_at(output, free);
         }
+        free.is_some()
     }
 
     /// The head of `queue`, which asks for channels of several outputs, sleeps until a channel of one of these `ports`
     /// of its router may be free.
     pub(crate) fn sleep_until_free(&mut self, queue: u32, ports: impl Iterator<Item = u16>) {
-        let router = self.inputs[self.queues[queue].port].router;
-        let (lane, first) = (self.watchers.lane(router, queue), self.tables.first_port[router]);
-        self.watchers.fall_asleep(router, lane);
+        let (router, lane) = self.fall_asleep(self.queues[queue].port, queue);
+        let first = self.tables.first_port[router];
         for port in ports {
             let output = first + u32::from(port);
             self.watchers.enter(lane, Changes::FREE, ANY, &mut self.tables.outputs[output], output);
@@ -87,13 +98,11 @@ impl Partition {
         }
     }
 
-    /// The head of `queue`, of input `port`, sleeps until `output` has room. That time alone makes room has been seen
-    /// to.
+    /// The head of `queue`, of input `port`, sleeps until `output` has room. If that lacks time alone, its wake-up has
+    /// been filed.
     #[inline(always)]
     pub(crate) fn watch_for_room(&mut self, port: u32, queue: u32, output: u32) {
-        let router = self.inputs[port].router;
-        let lane = self.watchers.lane(router, queue);
-        self.watchers.fall_asleep(router, lane);
+        let (_, lane) = self.fall_asleep(port, queue);
         self.watchers.enter(lane, Changes::ROOM, ANY, &mut self.tables.outputs[output], output);
     }
 
@@ -109,18 +118,13 @@ impl Partition {
         if !self.watchers.is_exact() {
             return self.rouse_watchers::<K>(output, self.all_but_free::<K>());
         }
-        let &Output { waiters, busy, vc, vcs, .. } = &self.tables.outputs[output];
+        let &Output { waiters, vc, vcs, .. } = &self.tables.outputs[output];
         let changes = Changes::of_bits(waiters as u8);
-        if !changes.meets(Changes::ROOM.and(Changes::FREE)) {
+        let awaited = changes.meets(Changes::ROOM.and(Changes::FREE));
+        if !awaited || self.waits_for_time::<K>(output, self.next_look) {
             return;
         }
-        if busy > self.next_look {
-            return self.wake_output_at(output, busy);
-        }
         let size = self.least::<K>();
-        if let Some(room) = self.full_until::<K>(output, size) {
-            return self.wake_output_at(output, room);
-        }
         if changes.has(Changes::FREE) {
             self.rouse_watchers::<K>(output, Changes::FREE);
         }
@@ -138,7 +142,7 @@ impl Partition {
         }
     }
 
-    /// Those who wait for room in `channel` of `output` are looked at.
+    /// Wakes the heads that wait for room in `channel` of `output`.
     #[inline(always)]
     fn rouse_for_room<K: Kernel>(&mut self, output: u32, channel: u32) {
         let router = self.tables.outputs[output].router;
@@ -169,23 +173,9 @@ impl Partition {
         if changes.has(Changes::FALL) && self.watchers.minds_falls(output, vc) {
             self.rouse_watchers::<K>(output, Changes::FALL);
         }
-        if changes.has(Changes::ROOM) && before < self.settings.enough {
-            self.credit_for_room::<K>(output, self.tables.outputs[output].vc + vc);
-        }
-    }
-
-    /// Credits have come back to `channel` of `output`, in which somebody may wait for room.
-    #[inline(always)]
-    fn credit_for_room<K: Kernel>(&mut self, output: u32, channel: u32) {
-        if !self.watchers.is_wanted(channel) {
-            return;
-        }
-        let busy = self.tables.outputs[output].busy;
-        if busy > self.next_look {
-            self.wake_output_at(output, busy);
-        } else if let Some(room) = self.full_until::<K>(output, self.least::<K>()) {
-            self.wake_output_at(output, room);
-        } else {
+        let channel = self.tables.outputs[output].vc + vc;
+        let awaited = changes.has(Changes::ROOM) && before < self.settings.enough && self.watchers.is_wanted(channel);
+        if awaited && !self.waits_for_time::<K>(output, self.next_look) {
             self.rouse_for_room::<K>(output, channel);
         }
     }
@@ -208,7 +198,7 @@ impl Partition {
         }
     }
 
-    /// Those who wait for one of `changes` of `output` are looked at.
+    /// Wakes the heads that wait for one of `changes` of `output`.
     #[inline(never)]
     pub(crate) fn rouse_watchers<K: Kernel>(&mut self, output: u32, changes: Changes) {
         let record = &mut self.tables.outputs[output];

@@ -1,9 +1,8 @@
 //! The seam of senders: what an endpoint sends next, whether there is room for it, and what follows when it is sent.
 //!
 //! A way of sending is a [`Sender`]: a file with its state and its rules, and a row of the table below. The stage
-//! `cycle/sending.rs` asks it for the next flit of an endpoint, sends the flit, and tells the sender. For endpoints
-//! that send what they draw, one packet after another, the stage has a shorter way, since nearly all networks have
-//! such.
+//! `cycle/sending.rs` asks it for the next flit of an endpoint, sends the flit, and tells the sender. Endpoints of
+//! nearly all networks send the packets that they draw, one after another: for these the stage has a shorter way.
 
 use super::admittance::Admittances;
 use super::endpoint::{Endpoint, InTurn};
@@ -35,7 +34,7 @@ pub(crate) struct Flit {
     pub lane: u16,
     /// Flits of the packet that have been sent before.
     pub before: u16,
-    /// What is noted in the packet.
+    /// The note that the packet carries ([`Packet::misrouted`](crate::packet::Packet::misrouted)).
     pub mark: u8,
     /// In which of its sender's queues the packet stands.
     pub stream: u8,
@@ -69,7 +68,7 @@ pub(crate) struct Site<'a> {
     pub queues: &'a Table<Queue>,
     /// Packets to be sent again, if endpoints do so.
     pub repeats: Option<&'a mut Repeats>,
-    /// What endpoints execute, if they do.
+    /// The programs of endpoints, if they execute any.
     pub hosted: Option<&'a mut Hosted>,
     pub collector: &'a mut Collector,
     pub post: &'a mut PostOffice,
@@ -97,7 +96,7 @@ impl Site<'_> {
         }
     }
 
-    /// Endpoint `e` does not work: it gives up what it should have sent again by tick `until`.
+    /// Endpoint `e` does not work: packets that it should have sent again by tick `until` are lost for good.
     pub(crate) fn give_up(&mut self, e: u32, until: Tick) {
         while let Some(again) = self.repeats.as_mut().and_then(|repeats| repeats.give_up(e, until)) {
             lost_for_good(self.endpoint, again.generated(), (self.now, self.settings), self.collector);
@@ -121,11 +120,11 @@ pub(crate) struct SenderContext<'a> {
     pub endpoints: &'a [Endpoint],
     /// The scenario's seed.
     pub seed: u64,
-    /// Only how large tables are counts: those of the size of the network are left out.
+    /// The partition is built only to count its bytes: tables that grow with the network are left out.
     pub sample: bool,
 }
 
-/// A way of sending: what the endpoints of a partition have to send, and which of it is next.
+/// A way of sending: the packets that the endpoints of a partition have, and the order in which they send them.
 pub(crate) trait Sender: Sized {
     /// The sender for these endpoints, if they send in this way.
     fn new(context: &SenderContext<'_>) -> Option<Self>;

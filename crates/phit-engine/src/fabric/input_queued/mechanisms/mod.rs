@@ -1,4 +1,4 @@
-//! What policies above the seams have asked for: the routing mechanism, the queue organisation, probes.
+//! Requests of policies above the seams: the routing mechanism, the queue organisation, probes.
 
 pub(crate) mod management;
 pub(crate) mod probing;

@@ -2,7 +2,7 @@
 
 use crate::traffic::Generated;
 
-/// An output that does not work, and what it was.
+/// An output that does not work, and its state when it failed.
 #[derive(Debug, Clone)]
 pub(crate) struct Outage {
     /// The output.
@@ -31,7 +31,7 @@ impl Outages {
         self.outputs.push(outage);
     }
 
-    /// `output` works again; what it was, if it did not work.
+    /// `output` works again. Returns its outage, if it had one.
     pub(crate) fn end(&mut self, output: u32) -> Option<Outage> {
         let place = self.outputs.iter().position(|outage| outage.output == output)?;
         Some(self.outputs.swap_remove(place))

@@ -1,11 +1,11 @@
-//! Packets of several flits of which a part is lost: what is to be done about them (see `faults/severed.rs`).
+//! Packets of several flits that have lost a part, and the cuts due in this tick (`faults/severed.rs` makes them).
 
-/// What becomes of a packet at a queue, in the order in which it is done.
+/// A cut of a packet at a queue. Cuts of one tick are made in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Cut {
     /// The first packet of the queue is cut where it leaves: a part of it is beyond, the rest is thrown away.
     Front,
-    /// The same, but nothing of it is beyond: the link had broken before its head came.
+    /// The first packet of the queue is thrown away as a whole: the link had broken before its head came.
     Whole,
     /// No more comes of the last packet of the queue.
     Behind,
@@ -14,13 +14,13 @@ pub(crate) enum Cut {
 /// Packets of a partition of which a part is lost.
 #[derive(Debug, Default)]
 pub(crate) struct Severed {
-    /// What is to be done in this tick, by queue.
+    /// Queues with the cuts of this tick.
     due: Vec<(u32, Cut)>,
     /// Queues whose only packet is thrown away as it comes.
     draining: Vec<u32>,
     /// Packets that are in parts: each once for every part but one, none of which leads to another.
     parts: Vec<u32>,
-    /// Phits thrown away, less those of packets that count as lost for it.
+    /// Phits thrown away, less the phits of packets that count as lost.
     discarded: i64,
 }
 
@@ -99,7 +99,7 @@ impl Severed {
         self.discarded -= i64::from(phits);
     }
 
-    /// Phits thrown away, less those of packets that count as lost for it.
+    /// Phits thrown away, less the phits of packets that count as lost.
     pub(crate) fn discarded(&self) -> i64 {
         self.discarded
     }

@@ -483,9 +483,8 @@ impl View<'_> {
         self.watched.named = true;
     }
 
-    /// [`Self::watch_chosen`], where only these `changes` of the chosen output, and room there, could let a blocked
-    /// head go: neither another change nor another output makes the head request something, unless [`Self::watch_for`]
-    /// or another of these calls says so.
+    /// For mechanisms that re-decide: only room at the chosen output, or these `changes` of it, could let a blocked
+    /// head go. Other outputs that could are named besides, by [`Self::watch_for`] or [`Self::watch`].
     #[inline]
     pub fn watch_chosen_for(&mut self, changes: Changes) {
         self.watched.named = true;
