@@ -161,6 +161,16 @@ class WorkloadError(PhitError):
     key: str | None
     """The parameter that is wrong, if it is one."""
 
+def fluid_case(case: str, sharing: str, head_of_line: bool) -> str:
+    """Runs flows over given routes, given as JSON; returns JSON ``{"ends": [..], "events": int, "rates": [..]}``.
+
+    Ends are in the order of the flows, and so are rates, of all flows active at once. ``sharing`` is a value of
+    ``router.sharing`` of the fluid network.
+
+    Raises:
+        PhitError: the case is refused.
+    """
+
 def workload_info(path: Path, options: str) -> str:
     """JSON of what the program in a file consists of; ``options`` is JSON of how traces are read."""
 

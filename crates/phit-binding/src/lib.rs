@@ -24,6 +24,7 @@
 //! * An error of the engine becomes an exception of `phit` with the message, path, value and expectation.
 //! * Long runs release Python's lock, and check for Ctrl-C several times a second.
 
+mod fluid;
 mod foreign;
 mod peers;
 mod positions;
@@ -450,6 +451,7 @@ pub fn fill(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(expected_hops, module)?)?;
     module.add_function(wrap_pyfunction!(flows, module)?)?;
     module.add_function(wrap_pyfunction!(minimal_ports, module)?)?;
+    fluid::add(module)?;
     foreign::add(module)?;
     workload::add(module)
 }

@@ -9,6 +9,8 @@ pub enum Hop {
     Arrives(u64),
     /// It arrives at the next place of its route at this time.
     Next(u64),
+    /// It is under way. [`Network::advance`] says when it arrives.
+    UnderWay,
 }
 
 /// A network that carries messages.
@@ -25,6 +27,20 @@ pub trait Network {
     fn is_ideal(&self) -> bool {
         false
     }
+
+    /// True if a message may arrive before an earlier one of the same source, destination and tag. Such messages are
+    /// then received in the order of sending.
+    fn overtakes(&self) -> bool {
+        false
+    }
+
+    /// When something happens next to the messages that are under way.
+    fn next(&mut self) -> Option<u64> {
+        None
+    }
+
+    /// Goes on to `now`, which is [`Self::next`]. Appends messages with their times of arrival, from `now` on.
+    fn advance(&mut self, _now: u64, _arrived: &mut Vec<(u64, Message)>) {}
 }
 
 /// Every message takes a time L (LogGOPS), constant or depending on source and destination.

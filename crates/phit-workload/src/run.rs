@@ -92,15 +92,22 @@ pub fn run_hosts(hosts: Hosts, asked: Asked, mut network: impl Network) -> Finis
     let mut queue = Queue::default();
     let mut effects = Effects::default();
     let mut messages: Vec<Carried> = Vec::new();
-    // Over one interface, messages arrive in the order of sending.
-    let mut order = hosts.rails().map(|_| Order::default());
+    let mut order = (hosts.rails().is_some() || network.overtakes()).then(Order::default);
+    let mut arrived = Vec::new();
     let ranks = hosts.ranks().clone();
     for rank in ranks.iter() {
         hosts.begin(rank, &mut effects);
     }
     settle(&hosts, &mut effects, &mut queue, &mut network, &mut order, 0);
     let mut events = 0;
-    while let Some((due, event)) = queue.take(u64::MAX) {
+    loop {
+        let within = network.next();
+        let Some((due, event)) = queue.take(within.unwrap_or(u64::MAX)) else {
+            let Some(now) = within else { break };
+            network.advance(now, &mut arrived);
+            arrived.drain(..).for_each(|(time, message)| queue.add(time, Event::Message(message)));
+            continue;
+        };
         let now = due.time;
         let outcome = match event {
             Event::Operation { rank, number, operation } => {
@@ -157,7 +164,7 @@ pub fn run_hosts(hosts: Hosts, asked: Asked, mut network: impl Network) -> Finis
     }
 }
 
-/// Messages under way over several rails.
+/// Messages that may overtake one another, on several rails or within the network.
 #[derive(Default)]
 struct Order {
     /// Messages in order, with the time at which each arrived.
@@ -201,5 +208,6 @@ fn go_on(message: Message, hops: u32, now: u64, queue: &mut Queue<Event>, networ
     match network.hop(&message, hops, now) {
         Hop::Arrives(time) => queue.add(time, Event::Message(message)),
         Hop::Next(time) => queue.add(time, Event::Hop { message, hops: hops + 1 }),
+        Hop::UnderWay => {}
     }
 }

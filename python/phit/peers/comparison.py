@@ -37,6 +37,9 @@ SATURATION_THROUGHPUT = 0.03
 OUTFLANK = {"latency_mean": 0.03, "misrouted_locally": 0.02, "misrouted_globally": 0.02}
 """Tolerances against the OutFlank author's simulator below the paper's gamma*; for shares of packets absolute."""
 
+FLUID = 1e-9
+"""Relative tolerance of every flow of the fluid network's max-min rule."""
+
 EXACT = 0.0
 """Tolerance for latencies of empty networks."""
 
@@ -49,11 +52,16 @@ NAMES = {
     "misrouted_globally": "globally misrouted",
     "misrouted_locally": "locally misrouted",
     "misrouted_at_injection": "misrouted at injection",
+    "flow_end": "end of a flow",
+    "flow_rate": "rate of a flow",
 }
 """Names of measures on the page."""
 
 SHARES = frozenset({"misrouted_globally", "misrouted_locally", "misrouted_at_injection"})
 """Measures that are shares of packets, from 0 to 1: their differences and tolerances are absolute."""
+
+PRECISE = frozenset({"flow_end", "flow_rate"})
+"""Measures that agree up to rounding: their differences are shown as powers of ten."""
 
 
 def difference(measure: str, theirs: float, ours: float) -> float:
@@ -145,7 +153,7 @@ class Comparison:
     @property
     def difference(self) -> float:
         """The difference of ours from theirs: absolute for shares of packets, relative for all other measures."""
-        return difference(self.measure, self.theirs, self.ours)
+        return 0.0 if self.theirs == self.ours else difference(self.measure, self.theirs, self.ours)
 
     @property
     def note(self) -> str:
@@ -172,5 +180,6 @@ def compare(case: Case, measured: Sequence[Mapping[str, Any]]) -> list[Compariso
 
 
 def signed(measure: str, difference: float) -> str:
-    """A difference with its sign, in percent of the other simulator's number, or of packets."""
+        """The difference of ours from theirs: absolute for shares of packets, relative for all other measures."""
+        return 0.0 if self.theirs == self.ours else difference(self.measure, self.theirs, self.ours)
     return f"{difference:+.4f}" if measure in SHARES else f"{difference:+.2%}"

@@ -34,10 +34,12 @@ mod incoming;
 mod checks;
 mod executor;
 mod sources;
+mod whole;
 mod wires;
 mod zero_load;
 
 // The kernels.
+pub mod fluid;
 pub mod ideal;
 pub mod input_queued;
 pub mod packet_node;
@@ -269,6 +271,8 @@ pub struct Demands<'a> {
     pub packet_size: u32,
     /// True if a program is executed instead of random traffic.
     pub workload: bool,
+    /// The keys of the traffic beside the program, if there is any.
+    pub beside: Vec<String>,
     /// Names of the probes.
     pub probes: Vec<&'static str>,
     /// Names of all routing mechanisms with a property, with their default parameters. Errors list them.

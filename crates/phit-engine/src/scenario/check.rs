@@ -33,6 +33,7 @@ pub(crate) fn check(
         queueing: scenario.queueing.params(),
         packet_size: sizes.1.into(),
         workload: scenario.workload.is_some(),
+        beside: beside(scenario),
         probes: scenario.measure.probes.iter().map(|probe| probe.kind()).collect(),
         routings,
     };
@@ -43,6 +44,12 @@ pub(crate) fn check(
     workload(scenario)?;
     steady(scenario, topology)?;
     duration(scenario)
+}
+
+/// The keys of the traffic beside a program.
+fn beside(scenario: &Scenario) -> Vec<String> {
+    let traffic = scenario.workload.iter().flat_map(|workload| workload.program.params().traffic());
+    traffic.map(|(key, _)| format!("workload.{key}")).collect()
 }
 
 /// Refuses a workload without the units that it needs, and tables of a workload where there is none.

@@ -6,6 +6,7 @@
 use crate::allocators::AllocatorKind;
 use crate::error::{ScenarioError, join};
 use crate::fabric::FabricParams;
+use crate::fabric::fluid::Fluid;
 use crate::fabric::ideal::Ideal;
 use crate::fabric::input_queued::{RouterParams, Switching};
 use crate::fabric::packet_node::{NodeParams, PacketNode, Stated};
@@ -25,6 +26,7 @@ crate::registry::registry! {
         "input_queued" => InputQueued(InputQueued),
         "packet_node" => PacketNode(PacketNode),
         "ideal" => Ideal(Ideal),
+        "fluid" => Fluid(Fluid),
     }
 }
 
@@ -72,14 +74,14 @@ pub(super) fn write<S: Serializer>(router: &RouterKind, serializer: S) -> Result
             table["node"] = json!(node);
             table.serialize(serializer)
         }
-        RouterKind::Ideal(_) | RouterKind::Custom(_) => router.serialize(serializer),
+        RouterKind::Ideal(_) | RouterKind::Fluid(_) | RouterKind::Custom(_) => router.serialize(serializer),
     }
 }
 
 /// The schema of the table: the keys of all kinds.
 pub(super) fn schema(generator: &mut SchemaGenerator) -> Schema {
     let mut all = InputQueued::json_schema(generator);
-    let others = [PacketNode::json_schema(generator), Ideal::json_schema(generator)];
+    let others = [PacketNode::json_schema(generator), Ideal::json_schema(generator), Fluid::json_schema(generator)];
     let others = others.iter().filter_map(|kind| kind.get("properties").and_then(Value::as_object)).flatten();
     if let Some(Value::Object(properties)) = all.get_mut("properties") {
         for (key, schema) in others {

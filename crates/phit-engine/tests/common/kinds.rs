@@ -282,6 +282,7 @@ pub fn cases() -> Vec<(&'static str, &'static str, Value)> {
         ),
         ("pattern", "python_pattern", pattern(function(json!({ "kind": "python_pattern" }), "others"))),
         ("router", "ideal", program(json!({ "router": { "kind": "ideal" } }))),
+        ("router", "fluid", program(json!({ "router": { "kind": "fluid" } }))),
         ("workload", "goal", workload(json!({ "kind": "goal", "file": "identical/files/ring.goal" }))),
         (
             "workload",

@@ -5,6 +5,7 @@ mod common;
 
 mod collectives;
 mod errors;
+mod fluid;
 mod ideal;
 mod jobs;
 mod patience;

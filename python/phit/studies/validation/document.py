@@ -12,8 +12,10 @@ from phit.peers.comparison import (
     FOGSIM,
     FOGSIM_ADAPTIVE,
     FOGSIM_CALM,
+    FLUID,
     NAMES,
     OUTFLANK,
+    PRECISE,
     SATURATION_THROUGHPUT,
     SHARES,
     Comparison,
@@ -26,12 +28,13 @@ from phit.studies.validation.transient import ERRORS, LEAST, PHASES, WARMUP, WIN
 
 INTRODUCTION = """# Agreement with other simulators
 
-*For users who ask whether to believe Phit's numbers: how they compare with those of three other simulators.*
+*For users who ask whether to believe Phit's numbers: how they compare with those of four other simulators.*
 
-Phit runs the settings of three simulators and is compared with their numbers, which stand in `tests/reference`:
+Phit runs the settings of four simulators and is compared with their numbers, which stand in `tests/reference`:
 [FOGSim](https://fuentesp.github.io/fogsim/) (version 2), [BookSim](https://github.com/booksim/booksim2) (version 2),
-and the simulator of the [OutFlank](studies/outflank.md) paper's author. `phit validate`, or `make validate`, runs
-everything. It writes this page and the pages of the simulators.
+the simulator of the [OutFlank](studies/outflank.md) paper's author, and, for the [fluid network](fluid.md),
+[SimGrid](https://simgrid.org) (version 3.32). `phit validate`, or `make validate`, runs everything. It writes this page
+and the pages of the simulators.
 
 A difference is Phit's mean over its seeds minus the other simulator's mean over its runs, relative to the latter. For
 a share of packets it is absolute. ± is the half width of the 95 % confidence interval of Phit's mean. The other
@@ -116,6 +119,8 @@ the numbers:
     * `empty_queue = "every_way"` lets the dilation alone decide if any queue is empty.
     * `full_way = "worthless"` lets any way beat one whose queues are full.
     * Packets from endpoints need more than half of a queue (`router.node.injection_room`).
+* **SimGrid**'s cases, in `fluid/`, are solved by exact arithmetic, too. Links have no latency in SimGrid: a flow waits
+  for the sum of its latencies, then its transfer starts. So a flow's share does not depend on its latency.
 * **OutFlank**'s events of one time come in a special order, on which runs depend in detail. Runs of one packet agree to
   the last digit."""
 
@@ -135,7 +140,8 @@ def tolerances() -> str:
         f"whichever is larger, in every window of {WINDOW} cycles.\n"
         f"* BookSim: {listed(BOOKSIM)}; latencies at loads up to {BOOKSIM_CALM:.0%} of the most that the curve "
         f"accepts; accepted load beyond saturation {SATURATION_THROUGHPUT:.0%}; empty networks exactly.\n"
-        f"* OutFlank: {listed(OUTFLANK)}, below the gamma* that the paper prints."
+        f"* OutFlank: {listed(OUTFLANK)}, below the gamma* that the paper prints.\n"
+        f"* SimGrid: {FLUID:g} of the end, or of the rate, of every flow. The tables show the worst flow of each case."
     )
 
 
@@ -158,7 +164,7 @@ def number(value: float) -> str:
 
 def limit(measure: str, tolerance: float) -> str:
     """A tolerance as a share of the other simulator's number, or of packets."""
-    return f"{tolerance:g}" if measure in SHARES else f"{100 * tolerance:g}%"
+    return f"{tolerance:g}" if measure in SHARES | PRECISE else f"{100 * tolerance:g}%"
 
 
 def shown(verdict: Verdict) -> str:

@@ -14,6 +14,7 @@ from phit.studies.validation import (
     booksim_fattree,
     document,
     figures,
+    fluid,
     fogsim,
     more_settings,
     outflank,
@@ -39,8 +40,15 @@ class Report:
         return Verdict.DIFFERS in verdicts
 
 
+def only_fluid(folder: Path) -> bool:
+    """Whether a folder has cases of the fluid network, and no table of another simulator."""
+    return (folder / fluid.FOLDER).is_dir() and not any(folder.glob("*.csv"))
+
+
 def cases(folder: Path = reference.FOLDER, *, quick: bool = False) -> list[Case]:
     """The comparisons in steady state; only the cheap ones if `quick`."""
+    if only_fluid(folder):
+        return []
     found = (
         *fogsim.cases(folder),
         *booksim.cases(folder),
@@ -54,6 +62,8 @@ def cases(folder: Path = reference.FOLDER, *, quick: bool = False) -> list[Case]
 
 def transients(folder: Path = reference.FOLDER, *, quick: bool = False) -> list[Transient]:
     """The comparisons after a change of traffic; only the cheap ones if `quick`."""
+    if only_fluid(folder):
+        return []
     return [found for found in transient.transients(folder) if found.quick or not quick]
 
 
@@ -102,6 +112,7 @@ def validate(
         progress=progress,
         results=results,
     )
+    comparisons += fluid.comparisons(folder)
     images = out / "images" / "validation"
     written = [*figures.write(comparisons, images), *transient_figures.write(phases, images)]
     page = document.write(comparisons, phases, written, out / "validation.md", quick=quick)

@@ -2,13 +2,14 @@
 
 use super::Model;
 use super::intake::Intake;
-use crate::engine::{Tick, poll};
+use crate::engine::Tick;
+use crate::fabric::whole::{self, Counted, phits, sum};
 use crate::fabric::zero_load::{Step, Way, Ways};
 use crate::fabric::{Bandwidth, LinkClasses};
 use crate::fabric::{Blueprint, Fabric, Progress};
-use crate::measure::{Collector, MessageRow, OperationRow, PhaseRow, Programs, RankRow, Rate, Snapshot, TrackRow};
+use crate::measure::{Collector, Rate, Snapshot};
 use crate::topology::Topology;
-use crate::workload::{Packets, Workload};
+use crate::workload::Workload;
 use phit_workload::Ranks;
 use phit_workload::host::{Hosts, Left, Message};
 use phit_workload::network::{self, Hop, Network};
@@ -92,46 +93,6 @@ impl IdealNetwork {
                 run_hosts(hosts, asked, Counted { inner: links, count: &mut self.carried, of: &self.workload })
             }
         }
-    }
-}
-
-/// Counts the phits of messages as they enter the network.
-struct Counted<'a, N> {
-    inner: N,
-    count: &'a mut (Vec<u64>, Vec<u64>),
-    of: &'a Workload,
-}
-
-/// Phits of a message, including its packets' headers.
-fn phits(packets: &Packets, bytes: u64) -> u64 {
-    let (count, last) = packets.cut(bytes);
-    (count - 1).saturating_mul(packets.full().into()).saturating_add(last.into())
-}
-
-/// Sum of all counts, or the largest number if it overflows.
-fn sum(counts: &[u64]) -> u64 {
-    counts.iter().fold(0, |sum, count| sum.saturating_add(*count))
-}
-
-impl<N: Network> Network for Counted<'_, N> {
-    fn hop(&mut self, message: &Message, hops: u32, now: u64) -> Hop {
-        poll();
-        if hops == 0 && message.source != message.destination {
-            let phits = phits(&self.of.packets, message.bytes);
-            for (counts, rank) in [(&mut self.count.0, message.source), (&mut self.count.1, message.destination)] {
-                let count = &mut counts[self.of.endpoint(rank, message.nic) as usize];
-                *count = count.saturating_add(phits);
-            }
-        }
-        self.inner.hop(message, hops, now)
-    }
-
-    fn queued(&self, rank: u32, rail: u8, now: u64) -> u64 {
-        self.inner.queued(rank, rail, now)
-    }
-
-    fn is_ideal(&self) -> bool {
-        self.inner.is_ideal()
     }
 }
 
@@ -292,30 +253,7 @@ impl Fabric for IdealNetwork {
 
     fn close_program(&mut self) {
         let Some(finish) = &self.finish else { return };
-        let rank = |((rank, &finish), &usage): ((u32, &u64), _)| RankRow {
-            rank,
-            job: self.workload.job_of(rank).name.clone(),
-            endpoint: self.workload.endpoint(rank, 0),
-            finish,
-            usage,
-        };
-        let ranks = (0..).zip(&finish.ranks).zip(&finish.usage).map(rank).collect();
-        let message = |carried: &phit_workload::run::Carried| {
-            let row = MessageRow::new(&carried.message, self.workload.rails);
-            MessageRow { last: Some(carried.arrived), matched: carried.matched, ..row }
-        };
-        let messages = finish.messages.iter().map(message).collect();
-        let operations = finish.operations.iter().map(|span| OperationRow(*span)).collect();
-        let tracks = finish.stretches.iter().map(|stretch| TrackRow(*stretch)).collect();
-        let phases = (0..).zip(&finish.phases).flat_map(|(rank, phases)| PhaseRow::of(rank, phases.clone())).collect();
-        self.collector.counters.programs.add(Programs {
-            ranks,
-            messages,
-            operations,
-            tracks,
-            phases,
-            ..Programs::default()
-        });
+        self.collector.counters.programs.add(whole::rows(finish, &self.workload));
     }
 
     fn audit(&self) -> Result<(), String> {
