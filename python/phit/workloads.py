@@ -1,8 +1,9 @@
-"""The cost of contention for a workload: on its own network, and beside other jobs.
+"""The cost of contention for a workload, on its own network and beside other jobs; the error of the fluid network.
 
-Its code is in `phit.running.workloads`.
+Its code is in `phit.running.workloads` and `phit.running.fidelity`.
 """
 
+from phit.running.fidelity import Cause, Fidelity, fidelity
 from phit.running.workloads import contention, contention_by_phase, interference, without_contention
 
-__all__ = ["contention", "contention_by_phase", "interference", "without_contention"]
+__all__ = ["Cause", "Fidelity", "contention", "contention_by_phase", "fidelity", "interference", "without_contention"]

@@ -30,7 +30,7 @@ DEBUG = "PHIT_DEBUG"
 """Environment variable: if it is set, unexpected errors are shown with a traceback."""
 
 MODULES = {
-    "running": ("run", "interference"),
+    "running": ("run", "interference", "fidelity"),
     "sweeping": ("sweep", "merge", "saturate"),
     "showing": ("plot", "report"),
     "comparing": ("compare", "watch"),

@@ -26,6 +26,8 @@ from phit.document.experiment import Experiment
 from phit.document.loading import load
 from phit.document.paths import apply_settings, get_path, set_path
 from phit.drawing.hints import PAGE, hints, watched
+from phit.running.fidelity import Fidelity
+from phit.running.fidelity import fidelity as both_networks
 from phit.running.letters import FLAG
 from phit.running.reporters import run_progress
 from phit.running.workloads import contention, contention_by_phase, without_contention
@@ -130,6 +132,8 @@ def run(
     else:
         _show_result(result)
         _show_hints(result)
+        if get_path(document, "router.kind") == "fluid":
+            note(f"the fluid network leaves out buffers and packets; its error here: phit fidelity {file}")
         if ideal is not None:
             _show_cost(result, ideal)
     if job is not None and job.costs:
@@ -297,6 +301,55 @@ def interference(
     for row in found.iter_rows():
         table.add_row(*(readable(value) for value in row))
     out(table)
+
+
+@commands.command()
+def fidelity(
+    file: File,
+    settings: Settings = [],  # noqa: B006
+    threads: Annotated[int, typer.Option(min=1, help="Threads; the result is the same for any number.")] = 1,
+    whole: Annotated[bool, typer.Option("--whole", help="Run the scenario itself, not a sample of it.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    trust: Trust = False,  # noqa: ARG001
+) -> None:
+    """Run a sample of a workload on exact routers and on the fluid network: how far the latter is off, and why."""
+    with interruptible():
+        found = both_networks(apply_settings(load(file), settings), threads=threads, whole=whole)
+    if as_json:
+        out(json.dumps(found.to_dict(), ensure_ascii=False))
+        return
+    _show_fidelity(found)
+
+
+def _show_fidelity(found: Fidelity) -> None:
+    """The error of the fluid network in completion, messages and phases, and its cause."""
+    out("sample: " + (", ".join(found.sample) or "the whole scenario"))
+    unit = unit_of(found.exact.get("cycle_seconds"), found.exact["completion"])
+    out(f"completion {_completion(found.fluid)} in the fluid network, {_completion(found.exact)} on exact routers")
+    out(f"error of the completion {100 * found.error:+.2f} %")
+    out(
+        f"mean error of the arrival of a message {100 * found.message_error:.2f} %, of {found.messages.height:,} messages"
+    )
+    phases = found.phases
+    if phases.height > 1:
+        title = f"by phase: means over ranks{_in(unit)}"
+        table = new_table(title=title, box=None, pad_edge=False, title_justify="left")
+        for name in ("phase", "kind", "exact", "fluid", "error"):
+            table.add_column(name, justify="left" if name == "kind" else "right")
+        for phase, kind, exact, fluid, error in phases.head(MOST_RANKS).iter_rows():
+            share = "" if error is None else f"{100 * error:+.2f} %"
+            table.add_row(readable(phase), kind, readable(unit.of(exact)), readable(unit.of(fluid)), share)
+        out(table)
+        if phases.height > MOST_RANKS:
+            out(f"and {phases.height - MOST_RANKS:,} phases more")
+    if found.causes:
+        table = new_table(title="with one property changed", box=None, pad_edge=False, title_justify="left")
+        for name in ("property", "change", "error of the completion"):
+            table.add_column(name, justify="right" if name.startswith("error") else "left")
+        for cause in found.causes:
+            table.add_row(cause.name, cause.change, f"{100 * cause.error:+.2f} %")
+        out(table)
+    out(f"cause: {found.cause}")
 
 
 def _show_cost(result: Result, ideal: Result) -> None:

@@ -151,7 +151,9 @@ def fidelity(scenario: Source, *, threads: int = 1, whole: bool = False, causes:
 
     document = {key: value for key, value in load(scenario).items() if key not in APART}
     if "workload" not in document:
-        raise InputError("workload: the fluid network carries the messages of a program; expected [workload]", "workload")
+        raise InputError(
+            "workload: the fluid network carries the messages of a program; expected [workload]", "workload"
+        )
     full = complete(document)
     exact, fluid = both(full)
     words: list[str] = []
@@ -281,7 +283,9 @@ def _causes(exact: Document, fluid: Document, found: "dict[str, Result]", thread
     yield Cause(CAUSES[0], words, result["completion"] / completion["exact"] - 1)
     sharing = "max_min" if router.get("sharing", "per_input") == "per_input" else "per_input"
     result = changed(fluid, ("router", "sharing"), sharing)
-    yield Cause(CAUSES[1], f'the fluid network with sharing = "{sharing}"', result["completion"] / completion["exact"] - 1)
+    yield Cause(
+        CAUSES[1], f'the fluid network with sharing = "{sharing}"', result["completion"] / completion["exact"] - 1
+    )
     links = copy.deepcopy(exact["router"]["links"])
     for link in links.values():
         if isinstance(link.get("buffer"), int):

@@ -1,0 +1,97 @@
+"""The fluid network beside exact routers, and its max-min rule beside the reference."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import phit
+import pytest
+from phit.peers.comparison import Verdict
+from phit.studies.validation import fluid
+from phit.studies.validation.run import cases, only_fluid
+from phit.workloads import fidelity
+
+from .conftest import Cli, Write
+
+REFERENCE = Path(__file__).parent / "reference"
+
+
+def test_every_flow_of_the_reference_agrees() -> None:
+    found = fluid.comparisons(REFERENCE)
+    assert len({c.case.setting.split(",")[0] for c in found}) == 18
+    assert {c.measure for c in found} == {"flow_end", "flow_rate"}
+    assert {c.verdict for c in found} == {Verdict.AGREES}
+
+
+def test_a_folder_of_the_form_is_read(tmp_path: Path, cli: Cli) -> None:
+    """Cases alone are compared, and one wrong result is found."""
+    shutil.copytree(REFERENCE / "fluid", tmp_path / "fluid")
+    assert only_fluid(tmp_path)
+    assert cases(tmp_path) == []
+    (tmp_path / "fluid" / "proof.csv").unlink()
+    status, out, _ = cli("validate", "--reference", tmp_path, "--out", tmp_path / "docs")
+    assert status == 0
+    assert "SimGrid" in out
+    assert "end of a flow" in (tmp_path / "docs" / "agreement-simgrid.md").read_text()
+    results = tmp_path / "fluid" / "results.csv"
+    results.write_text(results.read_text().replace(",140.0,140,", ",141.0,141,", 1))
+    status, _, _ = cli("validate", "--reference", tmp_path, "--out", tmp_path / "docs")
+    assert status == 1
+
+
+def test_what_is_no_case_is_named(tmp_path: Path) -> None:
+    shutil.copytree(REFERENCE / "fluid", tmp_path / "fluid")
+    case = tmp_path / "fluid" / "cases" / "hand_staggered.json"
+    whole = json.loads(case.read_text())
+    case.write_text(json.dumps({**whole, "name": "other"}))
+    with pytest.raises(phit.PhitError, match="has no row of the case 'other'"):
+        fluid.comparisons(tmp_path)
+    case.write_text(json.dumps({**whole, "links": [{**link, "capacity": 0} for link in whole["links"]]}))
+    with pytest.raises(phit.PhitError, match=r"hand_staggered.json: links\[0\].capacity = 0: expected bytes"):
+        fluid.comparisons(tmp_path)
+    case.write_text("[]")
+    with pytest.raises(phit.PhitError, match=r"hand_staggered.json: expected a case"):
+        fluid.comparisons(tmp_path)
+
+
+SCENARIO: dict[str, Any] = {
+    "units": {"cycle": "1 ns", "phit": "8 B"},
+    "topology": {"kind": "mesh", "dims": [3], "endpoints_per_router": 2},
+    "router": {"links": {"default": {"latency": 5, "buffer": 128}}},
+    "routing": "dimension_order",
+    "workload": {"kind": "incast", "bytes": 8000, "packet_size": 16},
+}
+
+
+def test_the_error_of_a_sample() -> None:
+    """An incast: the completion is the time of the busiest link in both networks."""
+    found = fidelity(SCENARIO)
+    assert found.sample == []
+    assert abs(found.error) < 0.02
+    assert found.cause in ("none", "packets", "buffers", "arbitration", "head-of-line blocking", "unknown")
+    assert found.messages.height == 5
+    other = fidelity({**SCENARIO, "router": {**SCENARIO["router"], "kind": "fluid"}}, causes=False)
+    assert other.exact["completion"] == found.exact["completion"]
+    assert other.fluid["completion"] == found.fluid["completion"]
+
+
+def test_a_sample_is_smaller() -> None:
+    workload = {"kind": "incast", "bytes": 80_000_000, "packet_size": 16, "times": 20}
+    found = fidelity({**SCENARIO, "workload": workload}, causes=False)
+    assert found.sample[0] == "2 of 20 repetitions"
+    assert "of the bytes of each message" in found.sample[1]
+    assert abs(found.error) < 0.01
+
+
+def test_the_command(cli: Cli, write: Write) -> None:
+    status, out, _ = cli("fidelity", write(SCENARIO))
+    assert status == 0
+    assert "error of the completion" in out
+    assert "cause: " in out
+    status, out, _ = cli("fidelity", write(SCENARIO), "--json")
+    assert status == 0
+    assert json.loads(out)["completion_exact"] > 0
+    status, _, err = cli("fidelity", write({**SCENARIO, "router": {"kind": "ideal"}}))
+    assert status == 2
+    assert 'router.kind = "ideal": expected "input_queued" or "fluid"' in err
