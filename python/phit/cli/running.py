@@ -327,9 +327,8 @@ def _show_fidelity(found: Fidelity) -> None:
     unit = unit_of(found.exact.get("cycle_seconds"), found.exact["completion"])
     out(f"completion {_completion(found.fluid)} in the fluid network, {_completion(found.exact)} on exact routers")
     out(f"error of the completion {100 * found.error:+.2f} %")
-    out(
-        f"mean error of the arrival of a message {100 * found.message_error:.2f} %, of {found.messages.height:,} messages"
-    )
+    late = f"{100 * found.message_error:.2f} %, of {found.messages.height:,} messages"
+    out(f"mean error of the arrival of a message {late}")
     phases = found.phases
     if phases.height > 1:
         title = f"by phase: means over ranks{_in(unit)}"

@@ -186,7 +186,7 @@ def both(full: Document) -> tuple[Document, Document]:
 
 
 def _reduce(document: Document, folder: Path) -> list[str]:
-    """Makes a scenario small: its ranks, its repetitions, and at last the bytes of its messages. Returns the changes."""
+    """Makes a scenario small: its ranks, its repetitions, then the bytes of its messages. Returns the changes."""
     workload, words = document["workload"], []
     if "file" in workload:
         return _reduce_file(document, folder)

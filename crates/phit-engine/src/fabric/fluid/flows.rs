@@ -258,14 +258,15 @@ impl Flows {
         number
     }
 
-    /// How often the busiest of these links is asked for, with a flow on them that begins now.
-    pub fn asked_with(&self, hops: &[Hop]) -> f64 {
+    /// How often the links of a way are asked for, with a flow that begins now, summed over a route; the mean over its
+    /// routes.
+    pub fn asked_along(&self, hops: &[Hop]) -> f64 {
         let most = hops.iter().map(|hop| self.links[hop.link as usize].rate / hop.share).fold(f64::INFINITY, f64::min);
         let asked = |hop: &Hop| {
             let link = &self.links[hop.link as usize];
-            (link.asked + most * hop.share) / link.rate
+            hop.share * (link.asked + most) / link.rate
         };
-        hops.iter().map(asked).fold(0.0, f64::max)
+        hops.iter().map(asked).sum()
     }
 
     /// Removes a flow.

@@ -145,8 +145,8 @@ impl Ways {
         match &self.known[&(from, to)] {
             (way, None) => way.clone(),
             (minimal, Some(other)) => {
-                // As in UGAL: queues times hops.
-                let cost = |way: &Way| flows.asked_with(&way.hops) * way.hops.iter().map(|hop| hop.share).sum::<f64>();
+                // As UGAL-G, by what waits along each route.
+                let cost = |way: &Way| flows.asked_along(&way.hops);
                 if cost(minimal) <= cost(other) { minimal.clone() } else { other.clone() }
             }
         }
