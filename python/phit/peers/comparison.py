@@ -180,6 +180,7 @@ def compare(case: Case, measured: Sequence[Mapping[str, Any]]) -> list[Compariso
 
 
 def signed(measure: str, difference: float) -> str:
-        """The difference of ours from theirs: absolute for shares of packets, relative for all other measures."""
-        return 0.0 if self.theirs == self.ours else difference(self.measure, self.theirs, self.ours)
+    """A difference with its sign, in percent of the other simulator's number, or of packets."""
+    if measure in PRECISE:
+        return f"{difference:+.1e}"
     return f"{difference:+.4f}" if measure in SHARES else f"{difference:+.2%}"
