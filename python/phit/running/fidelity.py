@@ -87,10 +87,10 @@ class Fidelity:
 
     @property
     def messages(self) -> "pl.DataFrame":
-        """The messages of both runs: source, number, phase, exact and fluid (when they have arrived), and error."""
+        """The messages of both runs: source, send, destination, bytes, exact and fluid (when they have arrived), and error."""
         import polars as pl
 
-        keys = ["source", "number"]
+        keys = ["source", "send"]
         exact, fluid = (run.tables["messages"] for run in (self.exact, self.fluid))
         both = exact.select(*keys, "destination", "bytes", exact="last").join(
             fluid.select(*keys, fluid="last"), on=keys, validate="1:1"
@@ -254,7 +254,7 @@ def _messages(document: Document) -> "pl.Series":
 def _share(document: Document, sizes: "pl.Series") -> float:
     """The share of the bytes of all messages that a sample keeps."""
     workload = document["workload"]
-    phit_bytes = json.loads(_phit.units(json.dumps(document))).get("phit_bytes", 1)
+    phit_bytes = float(json.loads(_phit.units(json.dumps(document))).get("phit_bytes", 1))
     packet = max((workload["packet_size"] - workload["header"]) * phit_bytes, 1)
     packets, largest = float(sizes.sum()) / packet, float(sizes.max() or 0) / packet  # type: ignore[arg-type]
     if packets <= BUDGET or largest <= LEAST:
