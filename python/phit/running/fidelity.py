@@ -87,7 +87,7 @@ class Fidelity:
 
     @property
     def messages(self) -> "pl.DataFrame":
-        """The messages of both runs: source, send, destination, bytes, exact and fluid (when they have arrived), and error."""
+        """The messages of both runs: source, send, destination, bytes, exact and fluid (arrivals), and error."""
         import polars as pl
 
         keys = ["source", "send"]
