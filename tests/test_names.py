@@ -472,7 +472,7 @@ def test_packets_are_followed_from_an_endpoint_by_name(graph: "nx.Graph[str]", w
 
 SILENT = {
     "list", "schema", "new-mechanism", "validate", "reproduce", "cost", "import", "workload", "interference",
-    "merge", "watch",
+    "merge", "watch", "fidelity",
 }  # fmt: skip
 """Commands that speak of no single router or endpoint."""
 

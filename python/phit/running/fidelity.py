@@ -75,7 +75,8 @@ class Fidelity:
     @property
     def error(self) -> float:
         """How much later the fluid network completes the program than the exact one, as a share; negative: earlier."""
-        return self.fluid["completion"] / max(self.exact["completion"], 1) - 1
+        error: float = self.fluid["completion"] / max(self.exact["completion"], 1) - 1
+        return error
 
     @property
     def cause(self) -> str:
@@ -87,15 +88,20 @@ class Fidelity:
 
     @property
     def messages(self) -> "pl.DataFrame":
-        """The messages of both runs: source, send, destination, bytes, exact and fluid (arrivals), and error."""
+        """The messages of both runs: source, destination, tag, bytes, number, exact and fluid (arrivals), and error.
+
+        Messages that agree in the first four are told apart by `number`: their order of posting.
+        """
         import polars as pl
 
-        keys = ["source", "send"]
-        exact, fluid = (run.tables["messages"] for run in (self.exact, self.fluid))
-        both = exact.select(*keys, "destination", "bytes", exact="last").join(
-            fluid.select(*keys, fluid="last"), on=keys, validate="1:1"
+        same = ["source", "destination", "tag", "bytes"]
+        number = pl.int_range(pl.len()).over(same).alias("number")
+        exact, fluid = (
+            run.tables["messages"].select(*same, number, pl.col("last").alias(name))
+            for name, run in (("exact", self.exact), ("fluid", self.fluid))
         )
-        return both.with_columns(error=pl.col("fluid") / pl.col("exact") - 1).sort(keys)
+        both = exact.join(fluid, on=[*same, "number"], validate="1:1")
+        return both.with_columns(error=pl.col("fluid") / pl.col("exact") - 1).sort(*same, "number")
 
     @property
     def message_error(self) -> float:
@@ -248,14 +254,15 @@ def _messages(document: Document) -> "pl.Series":
 
     quick = without_contention(document)
     quick["measure"] = {"messages": True}
-    return run(quick).tables["messages"]["bytes"]
+    sizes: pl.Series = run(quick).tables["messages"]["bytes"]
+    return sizes
 
 
 def _share(document: Document, sizes: "pl.Series") -> float:
     """The share of the bytes of all messages that a sample keeps."""
     workload = document["workload"]
     phit_bytes = float(json.loads(_phit.units(json.dumps(document))).get("phit_bytes", 1))
-    packet = max((workload["packet_size"] - workload["header"]) * phit_bytes, 1)
+    packet: float = max((workload["packet_size"] - workload["header"]) * phit_bytes, 1)
     packets, largest = float(sizes.sum()) / packet, float(sizes.max() or 0) / packet  # type: ignore[arg-type]
     if packets <= BUDGET or largest <= LEAST:
         return 1.0

@@ -34,14 +34,13 @@ fn mesh(routers: u32) -> Value {
 /// The error of a scenario.
 fn refused(scenario: &Value) -> String {
     let read = phit_engine::scenario::Scenario::from_value(scenario);
-    let error = match read {
+    match read {
         Err(error) => error.to_string(),
         Ok(scenario) => match run::run(&scenario, Options::default(), &mut |_, _| true) {
             Err(error) => error.to_string(),
             Ok(_) => panic!("{scenario:?} was accepted"),
         },
-    };
-    error
+    }
 }
 
 /// A program in which each of some messages, (source, destination, bytes), is sent at once.
@@ -154,7 +153,8 @@ fn a_nonminimal_message_takes_longer() {
         completion(&crate::common::run(&scenario))
     };
     let [minimal, valiant, ugal] = ["minimal", "valiant", "ugal_l"].map(|kind| time(json!(kind)));
-    // All eight endpoints of a group want one global link; over other groups there are eight times as many, taken twice.
+    // All eight endpoints of a group want one global link.
+    // Over other groups there are eight times as many, each taken twice.
     assert!(minimal > 8 * 2000 && valiant < 4 * 2000 && ugal < minimal, "{minimal} {valiant} {ugal}");
 }
 
@@ -242,16 +242,20 @@ proptest! {
             };
             let ready = |flow: &CaseFlow| flow.after.iter().map(|id| ends[*id as usize]).fold(flow.start, f64::max);
             for (flow, end) in case.flows.iter().zip(&ends) {
-                let slowest = flow.route.iter().map(|link| case.links[*link as usize].capacity).fold(f64::MAX, f64::min);
+                let capacities = flow.route.iter().map(|link| case.links[*link as usize].capacity);
+                let slowest = capacities.fold(f64::MAX, f64::min);
                 prop_assert!(end + 1e-9 >= ready(flow) + latency(flow) + flow.size / slowest, "{rule:?} {flow:?}");
             }
             for link in &case.links {
                 // For any time: what is active from then on fits between it and the last end.
-                let on: Vec<_> = case.flows.iter().zip(&ends).filter(|(flow, _)| flow.route.contains(&link.id)).collect();
+                let flows = case.flows.iter().zip(&ends);
+                let on: Vec<_> = flows.filter(|(flow, _)| flow.route.contains(&link.id)).collect();
                 for (first, _) in &on {
                     let from = ready(first) + latency(first);
                     let later = on.iter().filter(|(flow, _)| ready(flow) + latency(flow) >= from);
-                    let (bytes, last) = later.fold((0.0, from), |(bytes, last), (flow, end)| (bytes + flow.size, f64::max(last, **end)));
+                    let (bytes, last) = later.fold((0.0, from), |(bytes, last), (flow, end)| {
+                        (bytes + flow.size, f64::max(last, **end))
+                    });
                     prop_assert!((last - from) * link.capacity >= bytes * (1.0 - 1e-9) - 1e-6, "{rule:?} {link:?}");
                 }
             }
@@ -269,7 +273,9 @@ proptest! {
             starts.retain(|(_, tag)| case.flows[*tag as usize].size > 0.0);
             starts.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
             let mut active: Vec<(u32, u32)> = Vec::new();
-            while let Some(time) = starts.last().map(|start| start.0).into_iter().chain(flows.next()).reduce(f64::min) {
+            loop {
+                let start = starts.last().map(|start| start.0).into_iter();
+                let Some(time) = start.chain(flows.next_end()).reduce(f64::min) else { break };
                 for &(number, tag) in &active {
                     sent[tag as usize] += flows.rate_of(number) * (time - flows.now());
                 }

@@ -153,7 +153,7 @@ impl Case {
         let mut ended = Vec::new();
         loop {
             let first = due.peek().map(|Reverse((Key(time), _))| *time);
-            let Some(now) = first.into_iter().chain(flows.next()).reduce(f64::min) else { break };
+            let Some(now) = first.into_iter().chain(flows.next_end()).reduce(f64::min) else { break };
             events += 1;
             flows.advance(now, &mut ended);
             loop {

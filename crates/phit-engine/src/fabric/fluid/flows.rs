@@ -343,12 +343,12 @@ impl Flows {
     }
 
     /// When the next flow ends, if none begins before.
-    pub fn next(&mut self) -> Option<f64> {
+    pub fn next_end(&mut self) -> Option<f64> {
         self.refresh();
         self.ends.first().map(|(time, _)| time.max(self.now))
     }
 
-    /// Goes on to `time`, which is not after [`Self::next`]. Appends the tags of flows that have ended to `ended`.
+    /// Goes on to `time`, which is not after [`Self::next_end`]. Appends the tags of flows that have ended to `ended`.
     pub fn advance(&mut self, time: f64, ended: &mut Vec<u32>) {
         self.refresh();
         self.now = time;

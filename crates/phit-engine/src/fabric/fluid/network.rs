@@ -206,7 +206,7 @@ impl Carrier<'_> {
     /// When something happens next.
     fn next_time(&mut self) -> Option<f64> {
         let due = self.due.peek().map(|Reverse((Key(time), ..))| *time);
-        let end = self.flows.next();
+        let end = self.flows.next_end();
         due.into_iter().chain(end).reduce(f64::min)
     }
 }
