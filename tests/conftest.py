@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from hypothesis import settings
 
 from . import engine
 
@@ -24,6 +25,10 @@ from phit.studies.kit import charts  # noqa: E402
 from phit.studies.kit.study import Figure  # noqa: E402
 
 from .hostile import LOADS, small  # noqa: E402
+
+# A busy machine is no fault: without a limit of its own a test may take its time.
+settings.register_profile("phit", deadline=None)
+settings.load_profile("phit")
 
 ROOT = Path(__file__).resolve().parent.parent
 
