@@ -279,7 +279,7 @@ fn reporter<'a>(progress: &'a Option<Py<PyAny>>, raised: &'a mut Option<PyErr>) 
     }
 }
 
-/// The exception for a run without a result, of which a signal `raised` what it did if it was stopped.
+/// The exception for a run without a result; `raised` is the exception of the signal that stopped it, if any.
 fn failed(py: Python<'_>, error: RunError, raised: Option<PyErr>, shown: &dyn Fn(&Outcome) -> String) -> PyErr {
     match error {
         RunError::Scenario(error) => scenario_error(py, &error),
@@ -328,7 +328,7 @@ fn trace_packets(
     };
     let mut raised = None;
     let found = py.detach(|| trace(&scenario, &chosen, &mut reporter(&progress, &mut raised)));
-    // What was measured is not what was asked for.
+    // A stopped run has no journeys.
     let nothing = |_: &Outcome| "null".to_owned();
     found.map(|value| value.to_string()).map_err(|error| failed(py, error, raised, &nothing))
 }

@@ -8,8 +8,8 @@ use crate::topology::{Hop, Leg, Peer, Port, Topology};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Next-hop output queueing: the virtual channels of a port are divided evenly among the outputs of its router, and a
-/// packet takes a channel of its next output's share (BookSim's `noq`). Routing must be minimal and known in advance:
+/// Next-hop output queueing (BookSim's `noq`). The virtual channels of a port are divided evenly among the outputs of
+/// its router, and a packet takes a channel of its next output's share. Routing must be minimal and known in advance:
 /// `minimal` or `dimension_order`.
 ///
 /// As with `voqsw`, a packet never waits behind a packet for another output, but no virtual channel is divided. The

@@ -8,9 +8,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Virtual output queues at switch level: a port has a queue for each output of its router, all of equal size, and a
-/// packet takes the queue of its next output. (Anderson, Owicki, Saxe and Thacker, "High-speed switch scheduling for
-/// local-area networks", 1993.) With several virtual channels, each has a queue for each output.
+/// Virtual output queues at switch level (Anderson, Owicki, Saxe and Thacker, "High-speed switch scheduling for
+/// local-area networks", 1993). A port has a queue for each output of its router, all of equal size. A packet takes the
+/// queue of its next output. With several virtual channels, each has a queue for each output.
 ///
 /// The next output comes from the routing tables. If the routing mechanism has no tables, it comes from the balanced
 /// tables of the routing `table`: it is then the output that deterministic routing would take.

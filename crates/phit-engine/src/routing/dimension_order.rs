@@ -21,12 +21,13 @@ pub enum Rings {
     /// balances the halves.
     Balanced,
     /// As `dateline`, but of an odd number of virtual channels both halves have the one in the middle (BookSim's
-    /// `dim_order`). There packets of both can wait for one another in a circle: the network is not free of deadlock.
+    /// `dim_order`). In this channel, packets of both halves can wait for each other in a cycle: the network is not
+    /// free of deadlock.
     Overlapping,
     /// No halves. A packet takes any channel. But to enter a ring, from an endpoint or another dimension, it needs room
     /// in the channel for itself and for one more packet of the largest size. So a ring always has room for a packet,
-    /// and moves on (Carrion, Beivide, Gregorio and Vallejo, "A flow control mechanism to avoid message deadlock in
-    /// k-ary n-cube networks", HiPC 1997; CAMINOS' `bubble`). It takes the channel with most room. Packets move as a
+    /// and moves on. (Carrion, Beivide, Gregorio and Vallejo, "A flow control mechanism to avoid message deadlock in
+    /// k-ary n-cube networks", HiPC 1997; CAMINOS' `bubble`.) It takes the channel with most room. Packets move as a
     /// whole.
     Bubble,
 }

@@ -1,20 +1,21 @@
 //! In-transit adaptive routing in a Dragonfly: where a packet may leave its minimal route, and over which channels.
 //!
-//! At the head of an input queue a [`Trigger`] says whether a packet should not take its minimal output, and which
-//! other outputs it may take instead; the rest is the same for all mechanisms of this family (OLM: García et al., ICPP
-//! 2013; global misrouting policy MM+L: García et al., INA-OCMC 2013; section IV-A of the contention paper):
+//! At the head of an input queue, a [`Trigger`] decides whether a packet should leave its minimal output, and which
+//! other outputs it may take. All other rules are common to this family of mechanisms (OLM: García et al., ICPP 2013;
+//! global misrouting policy MM+L: García et al., INA-OCMC 2013; section IV-A of the contention paper):
 //!
 //! * **At the source router** a packet for another group may take any other global port of the router.
-//! * **One local hop later**, at the router that owns the minimal global link, it may take any local port instead that
-//!   leads to a router with global links; that router then sends it over any of these (it waits until one is free).
+//! * **One local hop later**, at the router that owns the minimal global link, it may take any local port to another
+//!   router with global links. That router then sends it over any of these links, and the packet waits until one is
+//!   free.
 //! * **Elsewhere** a packet whose minimal output is a local port may take another local port, once in each group.
 //!
 //! So the longest route is l l g l l g l l. The output is drawn among those permitted that can take the packet at once.
 //!
-//! Virtual channels rise along a minimal route from wherever the packet stands: the index of the channel it came by,
-//! one more after a global hop or a minimal local one; a nonminimal local hop stays at its index. Packets can wait for
-//! one another in a circle of nonminimal hops, but never for ever: a blocked packet may always take its minimal output,
-//! where channels rise, and under virtual cut-through a channel takes whole packets.
+//! Virtual channels rise along a minimal route from any router on. The channel's index is that of the channel by which
+//! the packet came, plus one after a global hop or a minimal local hop. A nonminimal local hop keeps the index. Packets
+//! can wait for each other in a cycle of nonminimal hops, but never for ever. A blocked packet may always take its
+//! minimal output, where channels rise, and under virtual cut-through a channel takes whole packets.
 
 use super::{Payload, RouterView, Routing, RoutingContext, See, Site, View, Wants};
 use crate::engine::Tick;
@@ -52,7 +53,7 @@ pub struct Candidate<'p> {
 
 /// When a packet leaves its minimal route, and for which outputs.
 pub trait Trigger: Send {
-    /// What made it fire.
+    /// The reason for leaving the minimal route.
     type Reason: Copy;
 
     /// The calls wanted besides those that the family needs.
@@ -231,7 +232,7 @@ impl<T: Trigger> InTransit<T> {
         Self { trigger, local: ports(LOCAL), global: ports(GLOBAL), dead_ends, found: Ports::default() }
     }
 
-    /// What stays the same of a packet at the head of a queue.
+    /// Properties of a packet that do not change while it is at the head of a queue.
     #[inline(always)]
     fn memo(&self, view: &RouterView<'_>, port: u16, queue: u16, packet: &Packet) -> Memo {
         let group = |router| view.known.group_of(view.topology, router);

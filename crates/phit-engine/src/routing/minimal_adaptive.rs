@@ -12,23 +12,22 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Ways {
-    /// All of those in which they are not where they go.
+    /// All dimensions in which the packet is not at its destination.
     #[default]
     All,
-    /// The lowest of these, so that they never do: dimension order, with an escape channel for those that it gives none
-    /// other (what BookSim's `min_adapt` does: of several hops of one priority it keeps the first).
+    /// The lowest such dimension. This is dimension order, with an escape channel for packets that get no other
+    /// channel. BookSim's `min_adapt` does this: of several hops with equal priority, it keeps the first.
     Lowest,
 }
 
 /// Any minimal hop on a mesh or HyperX, with an escape channel (Duato, "A new theory of deadlock-free adaptive routing
 /// in wormhole networks", IEEE TPDS 1993).
 ///
-/// A head asks for the free virtual channels of all outputs on minimal ways at once, and takes what
-/// `router.vc_allocator` gives it, in a stage of its own: `router.vc_allocation` is `"stage"` (or, with
-/// `ways = "lowest"`, `"speculative"`) and the allocator `"separable_input_first"`, unless the scenario says otherwise.
-/// Virtual channel 0 is the escape
-/// channel, in dimension order: it comes after the others where the allocator knows priorities, and a packet that has
-/// taken it stays in it.
+/// A head requests the free virtual channels of all outputs on minimal paths at once, in a stage of its own, and takes
+/// the channel that `router.vc_allocator` grants. By default, `router.vc_allocation` is `"stage"` (or, with `ways =
+/// "lowest"`, `"speculative"`) and the allocator is `"separable_input_first"`. Virtual channel 0 is the escape channel,
+/// in dimension order. If the allocator knows priorities, the escape channel comes last. A packet that has taken it
+/// stays in it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MinimalAdaptive {

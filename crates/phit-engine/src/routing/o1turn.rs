@@ -40,12 +40,12 @@ impl When {
     }
 }
 
-/// Minimal routing on a grid. Each packet chooses at its source whether it takes its dimensions in ascending or in
-/// descending order (Seo, Ali, Lim, Rafique and Thottethodi, "Near-optimal worst-case throughput routing for
-/// two-dimensional mesh networks", ISCA 2005).
+/// Minimal routing on a grid, in ascending or in descending order of dimensions. Each packet chooses its order at its
+/// source (Seo, Ali, Lim, Rafique and Thottethodi, "Near-optimal worst-case throughput routing for two-dimensional mesh
+/// networks", ISCA 2005).
 ///
-/// Each order has half of the virtual channels to itself, the ascending one the lower half, and is dimension order and
-/// free of deadlock there.
+/// Each order has half of the virtual channels to itself, the ascending order the lower half. In its half, each order
+/// is dimension order and free of deadlock.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct O1turn {

@@ -8,8 +8,8 @@ use crate::topology::{Hop, Topology};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// In-transit adaptive routing by credits: a packet whose minimal output cannot take it leaves its minimal route over
-/// an output that is occupied much less (García et al., ICPP 2013; contention paper, section IV-A).
+/// In-transit adaptive routing by credits (García et al., ICPP 2013; contention paper, section IV-A). A packet whose
+/// minimal output cannot take it leaves its minimal route over an output with much smaller occupancy.
 ///
 /// Global misrouting follows the policy MM+L (García et al., INA-OCMC 2013). For a Dragonfly.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -18,22 +18,22 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Source routing by the queues of the source router and by flags that all routers of a group share: a packet takes a
-/// Valiant route if its minimal global link is flagged as saturated, or if UGAL's inequality says so (Jiang, Kim and
+/// Source routing by the queues of the source router and by flags that all routers of a group share (Jiang, Kim and
 /// Dally, ISCA 2009; contention paper, section IV-A).
 ///
-/// A router flags a global port whose queue holds more than `coefficient` times the mean of its global ports' plus
-/// `global_threshold` packets, and tells the routers of its group, which know it after the latency of a local link. The
-/// decision is made again as long as the packet waits in its injection queue. For a Dragonfly.
+/// A packet takes a Valiant route if its minimal global link is flagged as saturated, or if UGAL's inequality says so.
+/// A router flags a global port whose queue holds more than `coefficient` times the mean of its global ports' queues,
+/// plus `global_threshold` packets. The routers of its group learn of the flag after the latency of a local link. A
+/// packet decides again as long as it waits in its injection queue. For a Dragonfly.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Piggyback {
-    /// What the Valiant route leads through.
+    /// Intermediate destination of the Valiant route.
     pub via: Via,
     /// Factor of the mean queue of a router's global ports.
     #[schemars(range(min = 0.0))]
     pub coefficient: f64,
-    /// Packets of the largest size that a global port may hold on top of that.
+    /// Packets of the largest size that a global port may hold in addition.
     pub global_threshold: u32,
     /// Advantage of the minimal route in UGAL's inequality, in packets of the largest size.
     pub local_threshold: i32,
@@ -56,7 +56,7 @@ impl Default for Piggyback {
     }
 }
 
-/// What it tells probes.
+/// Observable: the flags of global links.
 const FLAG: Observable = Observable {
     name: "flag",
     words: "flagged global links",

@@ -17,14 +17,15 @@ use std::sync::Arc;
 /// Polarized routing on any network whose links lead both ways (Camarero, Martínez and Beivide, "Polarized routing: an
 /// efficient and versatile algorithm for large direct networks", HOTI 2021, and IEEE Micro 2022).
 ///
-/// A packet may take any hop that raises the distance from its source less the distance to its destination, by 1 or by
-/// 2. A hop that leaves this difference as it is may be taken if it leads away from both in the half of the source, or
-/// nearer to both in the half of the destination. Of these hops a packet takes the one with the shortest queue, where
-/// those that raise the difference less than the best count as longer by `penalty`. Routes have at most 4 d - 3 hops in
-/// a network of diameter d (2 where d is 1). A packet to which no such hop is left, as may be in sparse networks, goes
-/// on minimally.
+/// Each hop changes the difference between the distance from the source and the distance to the destination. A packet
+/// may take any hop that raises the difference by 1 or 2. A hop that does not change it is allowed in two cases: it
+/// leads away from both in the half of the source, or nearer to both in the half of the destination.
 ///
-/// The virtual channel of a hop is the number of hops taken before it, so that channels rise along every route.
+/// Among these hops, a packet takes the one with the shortest queue. A hop that raises the difference less than the
+/// best hop counts as longer by `penalty`. Routes have at most 4 d - 3 hops in a network of diameter d (2 if d is 1).
+/// In sparse networks, a packet may have no such hop left; it then continues minimally.
+///
+/// The virtual channel of a hop is the number of hops before it, so channels rise along every route.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Polarized {
@@ -35,8 +36,8 @@ pub struct Polarized {
     pub hops: Option<u32>,
     /// Whether every hop has to raise the difference: routes then have at most 2 d hops.
     pub strong: bool,
-    /// What a queue counts as longer, in packets of the largest size, by what the hop raises the difference less than
-    /// the best: 0, 1 and 2.
+    /// Packets of the largest size that are added to a queue if its hop raises the difference by 0, 1 or 2 less than
+    /// the best hop.
     pub penalty: [u32; 3],
     /// How queues are measured.
     pub queue: Queue,
@@ -130,7 +131,7 @@ impl Rules {
 /// In what a proof keeps of a packet: no hop of the rule was left to it. Below are its source's number and 1.
 const DIRECT: u32 = 1 << 31;
 
-/// What a proof follows: whatever the queues say.
+/// The mechanism for proofs: queues may have any lengths.
 struct Followed(Polarized);
 
 impl Adaptive for Followed {

@@ -40,10 +40,10 @@ pub struct Table {
     /// these columns instead.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub entries: Vec<(Named, Named, u32)>,
-    /// Whether packets may leave the table's route. In every router, packets that no queue organisation has isolated
-    /// take the output, of all outputs on minimal routes, that can accept a packet soonest; among several, the least
-    /// occupied; among these, the table's. Isolated packets (`queueing.kind = "fbicm"`) follow the table. Packets of a
-    /// flow may then overtake one another.
+    /// Whether packets may leave the table's route. In every router, a packet that no queue organisation has isolated
+    /// takes the output on a minimal route that can accept a packet soonest. Among several such outputs it takes the
+    /// least occupied, and among these the table's output. Isolated packets (`queueing.kind = "fbicm"`) follow the
+    /// table. Packets of a flow may then overtake each other.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub adaptive: bool,
     /// The layers of routes: source, destination, layer. Endpoints have their numbers or names. Routes that are not

@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A folded Clos network, or fat tree: levels of routers above the endpoints. All links between two levels are present
-/// that make every way up to a common ancestor a minimal one (Clos, 1953; Leiserson, 1985; in this general form Öhring
-/// et al., "On generalized fat trees", IPPS 1995).
+/// A folded Clos network, or fat tree: levels of routers above the endpoints. It has all links that make every path up
+/// to a common ancestor minimal (Clos, 1953; Leiserson, 1985; in this general form Öhring et al., "On generalized fat
+/// trees", IPPS 1995).
 ///
 /// The example is the network of 1,024 endpoints of Kim, Dally and Abts ("Adaptive routing in high-radix Clos network",
 /// SC 2006, figure 3), with routers 0 to 31 of radix 64 at the endpoints and 32 to 63 above:

@@ -475,8 +475,8 @@ impl Hosts {
         self.log.as_ref().map_or(&[], |log| &log.spans)
     }
 
-    /// Activities of CPUs, in no particular order. Those of each CPU follow one another without a gap. Empty without
-    /// [`Self::with_stretches`].
+    /// Activities of CPUs, in no particular order. The activities of each CPU follow each other without a gap. Empty
+    /// without [`Self::with_stretches`].
     pub fn stretches(&self) -> &[Stretch] {
         self.stretches.as_deref().unwrap_or_default()
     }

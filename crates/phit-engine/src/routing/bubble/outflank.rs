@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// OutFlank routing (OFR) on a torus or mesh. A new packet that finds its minimal links congested is sent through an
-/// intermediate destination (IDN), chosen by a profit that weighs the queues at the source against the dilation of the
-/// route. OutFlank IDNs are a few hops outside the minimal orthant and lengthen the route by at most a constant.
+/// intermediate destination (IDN). A profit chooses the IDN: it weighs the queues at the source against the dilation of
+/// the route. OutFlank IDNs are a few hops outside the minimal orthant and lengthen the route by at most a constant.
 /// Wraparound IDNs are in the other orthants (F. Versaci, "OutFlank Routing: Increasing Throughput in Toroidal
 /// Interconnection Networks", ICPADS 2013).
 ///

@@ -5,7 +5,7 @@ use crate::engine::{Rng, Tick};
 use crate::fabric::seams::routing::{OutputVc, Row as Outputs};
 use crate::topology::Hop;
 
-/// An output that leads to the destination of a head, as far as it is known.
+/// An output that leads to the destination of a head, with its known state.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Output {
     /// The hop over it.
@@ -18,14 +18,14 @@ pub(super) struct Output {
     pub ready: bool,
 }
 
-/// How little an output is wanted, as one number. Most important is that it cannot take the packet now, then the fill
-/// of its buffer as precisely as it is known, then that an input before has been given it in this cycle.
+/// The demerit of an output as one number. An output that cannot take the packet now has the largest demerit. Next
+/// counts the known fill of its buffer, and last whether an earlier input has taken it in this cycle.
 type Demerit = u64;
 
 /// The allocation of one router in one cycle.
 #[derive(Debug)]
 pub(super) struct Allocator {
-    /// Inputs know what those before them have been given.
+    /// Inputs know the outputs that earlier inputs have taken.
     sequential: bool,
     /// Outputs that cannot take the packet now come last.
     busy_last: bool,
@@ -41,14 +41,14 @@ pub(super) struct Allocator {
     emptiest: Vec<OutputVc>,
     /// The outputs among which the latest head chose.
     outputs: Vec<Output>,
-    /// How little each of them is wanted by now.
+    /// The current demerit of each of them.
     demerits: Vec<Demerit>,
-    /// Places of those that are as good as each other.
+    /// Positions of equally good outputs.
     ties: Vec<u32>,
 }
 
-/// Neighbouring outputs, laid out once for all heads of a router and a cycle: a head that is given one changes no
-/// other, so that those which are as good as each other are found again only when none of them is left.
+/// Neighbouring outputs, laid out once per router and cycle for all heads. Giving an output to a head changes no other
+/// output. So equally good outputs are searched again only when none of them is left.
 #[derive(Debug, Default)]
 struct Row {
     /// Phits of the first flits of the heads; 0: nothing is laid out.
@@ -62,11 +62,11 @@ struct Row {
     /// Phits charged against each at the beginning of the cycle; without entries where they are known exactly, so that
     /// the demerits tell them.
     depths: Vec<u32>,
-    /// How little each is wanted by now: a [`Demerit`] in fewer bits, so that many are compared at once.
+    /// The current demerit of each: a [`Demerit`] in fewer bits, so that many are compared at once.
     demerits: Vec<i32>,
-    /// The least of these when it was last looked for.
+    /// The smallest demerit at the last search.
     least: i32,
-    /// Places with it, a bit each.
+    /// Positions of the smallest demerit, a bit each.
     ties: Vec<u64>,
     /// How many they are.
     count: u32,
@@ -316,7 +316,7 @@ fn equal(demerits: &[i32], least: i32) -> u64 {
     eights.zip((0..).step_by(8)).map(|(bytes, shift)| gathered(bytes) << shift).fold(0, |all, part| all | part)
 }
 
-/// A fill of a buffer as a row has it: twice what is known of it.
+/// The known fill of a buffer in the form of a row: doubled.
 #[inline]
 fn known(depth: u32, capacity: u32, precision: Option<u32>) -> i32 {
     let known = precision.map_or(depth, |bits| part(depth, capacity, bits));
@@ -428,7 +428,7 @@ mod tests {
         // or not.
         assert_even(&frequencies(&mut rule, &outputs, 0, 5), &[3]);
         assert_even(&frequencies(&mut rule, &outputs, 0, 6), &[1]);
-        // What has been given leaves no room for another packet of five: the next one goes where it waits least.
+        // The given packets leave no room for another packet of five flits, so the next one takes the shortest wait.
         outputs[1].depth = CAPACITY;
         assert_even(&frequencies(&mut rule, &outputs, 1, 5), &[0]);
     }

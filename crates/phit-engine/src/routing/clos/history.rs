@@ -7,7 +7,7 @@ use crate::topology::{Routers, Tree};
 /// Most cycles that a decision can lag behind.
 pub(super) const LONGEST: u32 = 2;
 
-/// What a decision depends on at one output.
+/// The state of one output on which a decision depends.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct State {
     /// Phits charged against the emptiest of its virtual channels, or against all of them.

@@ -48,7 +48,7 @@ impl Kept {
         port * self.queues + usize::from(head.queue)
     }
 
-    /// What has been decided about `head` in the cycle of tick `now`.
+    /// The decision about `head` in the cycle of tick `now`, if there is one.
     pub(super) fn decided(&self, router: u32, now: Tick, head: &Head, packet: &Packet) -> Option<Hop> {
         let last = self.decisions[self.place(router, head)];
         let same = (last.cycle, last.source, last.birth) == (now / self.ticks_per_cycle, packet.source, packet.birth);

@@ -1,15 +1,15 @@
 //! Adaptive routing in folded Clos networks (Kim, Dally and Abts, "Adaptive routing in high-radix Clos network", SC
 //! 2006).
 //!
-//! A packet goes up to any common ancestor of its source and its destination, and from there down. On the way up every
-//! output upwards is minimal, and which input gets which output is an *allocation* (section 4 of the paper), made in
-//! every router and router cycle for all heads that wait there. On the way down there is no choice.
+//! A packet goes up to any common ancestor of its source and its destination, and from there down. On the way up, every
+//! upward output is minimal. An *allocation* (section 4 of the paper) decides which input gets which output, in every
+//! router and router cycle, for all heads that wait there. On the way down, there is no choice.
 //!
-//! * `allocation` is the rule of section 4.1: what an input chooses among the outputs, and what the inputs after it
-//!   know of it.
-//! * `history` keeps the states of outputs of some cycles ago (section 5.3).
+//! * `allocation` is the rule of section 4.1: how an input chooses among the outputs, and how it accounts for earlier
+//!   inputs.
+//! * `history` keeps the states of outputs during the last cycles (section 5.3).
 //! * `params` has the parameters.
-//! * `kept` keeps decisions that are made once in a cycle.
+//! * `kept` keeps decisions that are made once per cycle.
 
 use super::contention::{CONTENTION, Counters};
 use super::in_transit::DIRECT;
@@ -39,12 +39,12 @@ const IN_ORDER: u8 = 1;
 struct Rule {
     params: Clos,
     tree: Option<Tree>,
-    /// All links work, and will.
+    /// All links work throughout the run.
     whole: bool,
     /// A head takes the best of all outputs upwards, by their present state. They are laid out once for all heads of a
     /// cycle.
     in_rows: bool,
-    /// Where links may be broken, by router and destination's router whether all outputs upwards lead there.
+    /// By router and destination's router, whether all upward outputs lead there; without entries if no link may break.
     all_lead: Vec<Option<bool>>,
     /// Where the partition's routers stand, in their order there.
     places: Vec<Place>,
@@ -55,7 +55,7 @@ struct Rule {
     lag: Tick,
     /// All virtual channels of an output count.
     of_ports: bool,
-    /// Heads that have chosen each output, if they are what is measured.
+    /// Heads that have chosen each output, if the mechanism counts them.
     contention: Option<Counters>,
     /// Outputs upwards that lead to the destination of one head.
     ways: Vec<Hop>,
@@ -107,7 +107,7 @@ impl Rule {
         Hop { port, vc: 0, vcs: at.vcs()[usize::from(at.class(port))].max(1) }
     }
 
-    /// Those after `packet` in this cycle know that it has `port`.
+    /// Records that `packet` has `port`, for later inputs in this cycle.
     fn give(&mut self, at: &RouterView<'_>, packet: &Packet, port: u16) {
         self.allocator.give(port, if self.contention.is_some() { 1 } else { at.first_flit(packet) });
     }
@@ -241,7 +241,7 @@ impl Rule {
         self.allocator.choose(outputs, phits, rng)
     }
 
-    /// The output of the packet's own way: the same for all packets of its source and destination.
+    /// The output on the packet's deterministic path, which all packets of its source and destination share.
     fn in_order(&mut self, at: &RouterView<'_>, rng: &mut Rng, packet: &Packet, place: Place) -> Hop {
         let key = self.params.deterministic_by.key(packet);
         let up = self.tree.as_ref().map_or(0, |tree| tree.digit(place.level, key));
@@ -249,8 +249,8 @@ impl Rule {
         self.one_channel(hop, packet)
     }
 
-    /// The hop over one of its channels, the same for all packets of a source and destination: in several they would
-    /// overtake one another.
+    /// The hop restricted to one of its channels, which all packets of a source and destination share. In several
+    /// channels they could overtake each other.
     fn one_channel(&self, hop: Hop, packet: &Packet) -> Hop {
         let channel = self.params.deterministic_by.key(packet) % u32::from(hop.vcs);
         Hop { vc: hop.vc + channel as u8, vcs: 1, ..hop }
@@ -280,7 +280,7 @@ impl Rule {
         self.ways.iter().any(|way| way.port == hop.port)
     }
 
-    /// Counts what the heads of a router have chosen, if that is measured.
+    /// Counts the choices of a router's heads, if the mechanism counts them.
     fn count(&mut self, at: &RouterView<'_>, heads: &[Head]) {
         if let Some(counters) = &mut self.contention {
             for head in heads {
@@ -362,7 +362,7 @@ impl Routing for Rule {
         let start = if sequential { view.rng.below(view.topology.ports(view.router).into()) as u16 } else { 0 };
         let then = self.then(view.now);
         if sequential && self.contention.is_some() {
-            // What they chose in earlier cycles is void; each knows what those before it choose now.
+            // Choices of earlier cycles are void; each head knows the choices of the heads before it in this cycle.
             self.count(&view.at, heads);
         }
         if self.kept.is_some() {

@@ -16,13 +16,13 @@ use crate::topology::Topology;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Up to any common ancestor, then down, in a folded Clos network: which of the outputs upwards a packet takes is
+/// Adaptive routing up to any common ancestor, then down, in a folded Clos network. The upward output of a packet is
 /// allocated in every router and router cycle (Kim, Dally and Abts, "Adaptive routing in high-radix Clos network", SC
 /// 2006).
 ///
-/// An output is the better the fewer phits are charged against its buffer at the next router. Outputs that cannot take
-/// a packet now, because another one is crossing to them or their buffer is full, come after all others. Ties are
-/// broken at random.
+/// An output is better the fewer phits are charged against its buffer at the next router. Outputs that cannot take a
+/// packet now, because another packet is crossing to them or their buffer is full, come last. Ties are broken at
+/// random.
 ///
 /// ```toml
 /// [routing]
@@ -41,22 +41,23 @@ pub struct Clos {
     /// output may be drawn twice.
     #[schemars(range(min = 1, max = 4096))]
     pub samples: u32,
-    /// What makes an output worse. With `contention`, "fill" below stands for the heads that have chosen the output,
-    /// out of as many as the router has ports.
+    /// Measure by which outputs are compared; a larger value is worse. With `contention`, "fill" below stands for the
+    /// number of heads that have chosen the output, out of the number of the router's ports.
     pub measure: Measure,
-    /// Bits of the fill of a buffer that are known, 0 to 31: with b bits, in which of 2^b equal parts of the buffer it
-    /// ends. 0: only whether the output can take a packet now. If left out, the fill is known exactly (section 5.2).
+    /// Known bits of the fill of a buffer, 0 to 31. With b bits, a fill is known as one of 2^b equal parts of the
+    /// buffer. With 0, only whether the output can take a packet now is known. If left out, the fill is known exactly
+    /// (section 5.2).
     #[schemars(range(max = 31))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub precision: Option<u32>,
-    /// Cycles between the state that a decision is made from and the decision, 0 to 2; with `greedy` and `greedy_r`
-    /// only, which need no knowledge of other decisions of the same cycle (section 5.3).
+    /// Age in cycles of the state from which a decision is made, 0 to 2. Only with `greedy` and `greedy_r`, which need
+    /// no knowledge of other decisions of the same cycle (section 5.3).
     #[schemars(range(max = history::LONGEST))]
     pub precompute: u32,
-    /// What it counts for that an output cannot take a packet now.
+    /// How an output counts that cannot take a packet now.
     pub busy: Busy,
-    /// Whether blocked heads are decided about again in every router cycle. If not, a head keeps its first decision;
-    /// with `oblivious` and `deterministic` it always does.
+    /// Whether blocked heads choose again in every router cycle. If not, a head keeps its first decision; with
+    /// `oblivious` and `deterministic` it always does.
     pub redecide: bool,
     /// When a packet is decided about.
     pub decide: Decide,
@@ -64,8 +65,8 @@ pub struct Clos {
     /// must be delivered in order (section 3.2.3).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub deterministic_share: f64,
-    /// What the way of a packet routed deterministically depends on. Packets of one source and destination stay in
-    /// order if endpoints have one injection queue each.
+    /// The number that determines the path of a packet that is routed deterministically. Packets of one source and
+    /// destination stay in order if endpoints have one injection queue each.
     pub deterministic_by: Path,
     /// What an oblivious draw does about links from which there is no way to the destination.
     pub around_faults: AroundFaults,
@@ -89,12 +90,12 @@ impl Default for Clos {
     }
 }
 
-/// What makes an output worse than another.
+/// Measure by which outputs are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Measure {
-    /// Phits charged against its buffer at the next router (the paper's): of several virtual channels, against the
-    /// emptiest.
+    /// Phits charged against the output's buffer at the next router (as in the paper): of several virtual channels,
+    /// against the emptiest.
     Credits,
     /// Phits charged against all of its virtual channels together (the used credits of BookSim's `anca`).
     Port,
@@ -103,7 +104,7 @@ pub enum Measure {
     Contention,
 }
 
-/// What being busy counts for.
+/// How busy outputs count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Busy {
@@ -119,10 +120,10 @@ pub enum Busy {
 pub enum Allocation {
     /// Every packet takes an output drawn at random.
     Oblivious,
-    /// All packets of a source and a destination take the same way.
+    /// All packets of a source and a destination take one path.
     Deterministic,
-    /// One input after the other takes the best output, from an input drawn in every cycle on; each knows what those
-    /// before it have taken, and of equally good outputs prefers those that none of them has.
+    /// Inputs choose in turn, from a random input on in every cycle. Each takes the best output and knows the choices
+    /// of earlier inputs. Among equally good outputs it prefers one that no earlier input has taken.
     Sequential,
     /// Every input takes the best output, whatever the others take in the same cycle.
     Greedy,
@@ -135,7 +136,7 @@ pub enum Allocation {
 }
 
 impl Allocation {
-    /// True if inputs know what those before them have taken.
+    /// True if inputs know the choices of earlier inputs.
     pub(super) fn is_sequential(self) -> bool {
         matches!(self, Self::Sequential | Self::SequentialR | Self::Availability)
     }
@@ -157,8 +158,8 @@ pub enum Decide {
     Arrival,
 }
 
-/// What the way of a packet routed deterministically depends on: a number whose digits, in the mixed radix of the
-/// up-ports of each level, are the up-ports that it takes.
+/// The number that determines the path of a packet that is routed deterministically. Its digits, in the mixed radix of
+/// the up-ports of each level, are the up-ports of the path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Path {

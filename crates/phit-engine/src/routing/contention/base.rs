@@ -24,22 +24,23 @@ pub struct Base {
     pub threshold: Threshold,
     /// Whether the threshold itself triggers.
     pub comparison: Comparison,
-    /// What a counter over the threshold does.
+    /// Effect of a counter over the threshold.
     pub trigger: Statistics,
     /// Until when a head that is crossing the crossbar is counted.
     #[serde(skip_serializing_if = "Crossing::is_tail")]
     pub crossing: Crossing,
 }
 
-/// What a contention counter over its threshold does.
+/// Effect of a contention counter over its threshold.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Statistics {
     /// All packets leave the output (the paper's mechanisms).
     #[default]
     Always,
-    /// A packet leaves it with a probability that grows with the counter, so that the minimal route is used in a
-    /// certain proportion (section VI-C): this much more for every head from the first that triggers on.
+    /// A packet leaves the output with a probability that grows with the counter, so that a certain share of packets
+    /// takes the minimal route (section VI-C). The probability grows by this value for every head from the first that
+    /// triggers on.
     Probability(#[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))] f64),
 }
 
@@ -108,7 +109,7 @@ impl<L: Leave> Contention<L> {
         self.counters.wanted(view, port, queue)
     }
 
-    /// True if so many heads want `port` that packets leave it.
+    /// True if enough heads want `port` for packets to leave it.
     pub(super) fn is_contended(&self, view: &RouterView<'_>, port: u16) -> bool {
         self.limit.is_over(self.counters.of(view, port))
     }

@@ -27,7 +27,7 @@ pub enum Candidates {
     Local,
 }
 
-/// What the broadcast of a partial array costs, and when it takes place (section VI-B).
+/// Content of the broadcasts of a partial array, and when they take place (section VI-B).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Updates {
@@ -44,12 +44,12 @@ pub enum Updates {
     Asynchronous,
 }
 
-/// In-transit adaptive routing by contention counters that the routers of a group share: packets are misrouted at
-/// injection when too many heads of the whole group want their minimal global link (contention paper, section III-D).
+/// In-transit adaptive routing by contention counters that the routers of a group share. A packet is misrouted at
+/// injection when too many heads of the whole group want its minimal global link (contention paper, section III-D).
 ///
 /// Every router counts, in its *partial* array, the heads at its injection and global ports that want each global link
-/// of the group. It broadcasts the array in its group every `period` cycles; the sum of its own and of those it has
-/// received last is its *combined* array. After injection, decisions are those of Base. For a Dragonfly.
+/// of the group. It broadcasts the array in its group every `period` cycles. Its *combined* array is the sum of its own
+/// array and of those that it has received last. After injection, packets follow the rule of Base. For a Dragonfly.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Ectn {
@@ -60,7 +60,7 @@ pub struct Ectn {
     pub combined_threshold: Threshold,
     /// Whether the thresholds themselves trigger.
     pub comparison: Comparison,
-    /// What a contention counter over its threshold does.
+    /// Effect of a contention counter over its threshold.
     pub trigger: Statistics,
     /// Until when a head that is crossing the crossbar is counted.
     #[serde(skip_serializing_if = "Crossing::is_tail")]
@@ -107,7 +107,7 @@ impl Default for Ectn {
     }
 }
 
-/// What it tells probes of what routers count for themselves.
+/// Observable: the partial counters of routers.
 const PARTIAL: Observable = Observable {
     name: "partial",
     words: "partial counter",
@@ -115,7 +115,7 @@ const PARTIAL: Observable = Observable {
     about: "Heads of a router that want a global link of the group, for each global link of the group.",
 };
 
-/// Observable: what the routers of a group have heard of one another.
+/// Observable: the counters that the routers of a group have received from each other.
 const COMBINED: Observable = Observable {
     name: "combined",
     words: "combined counter",
@@ -168,9 +168,9 @@ struct Group<L> {
     received: Vec<u16>,
     /// The last broadcast received over each local port.
     last: Vec<Option<Payload>>,
-    /// The last broadcast of each router: what the others know.
+    /// The last broadcast of each router, which the other routers of its group know.
     sent: Vec<Payload>,
-    /// That of a router that has never sent one.
+    /// The broadcast of a router that has never sent one.
     nothing: Payload,
     /// By router: its partial array has changed since it was last looked at, and since it was last sent in full.
     changed: Vec<Changed>,
@@ -304,7 +304,7 @@ impl<L: Leave> Group<L> {
         }
     }
 
-    /// Broadcasts the partial array, at what it costs; between two periods only what has changed abruptly.
+    /// Broadcasts the partial array and charges the link. Between two periods, it sends only abrupt changes.
     fn broadcast(&mut self, at: &mut Site<'_>, params: &Ectn) {
         let index = at.local as usize;
         let between = !at.now.is_multiple_of(self.period);
@@ -332,7 +332,7 @@ impl<L: Leave> Group<L> {
         let phits = match params.updates {
             Updates::Free => 0,
             Updates::Full => (self.links.count as u32 * params.counter_bits).div_ceil(params.phit_bits),
-            // That all counters are zero must be said once.
+            // The first array without counters above zero must be sent, too.
             Updates::Nonempty => identified(array.iter().filter(|&&count| count > 0).count() as u32).max(1),
             Updates::Incremental | Updates::Asynchronous => identified(changed),
         };
@@ -347,11 +347,11 @@ impl<L: Leave> Group<L> {
     }
 }
 
-/// What a router tells the others of its group.
+/// The message of a router to the others of its group.
 struct Broadcast<'a> {
     /// Broadcasts of the router so far, this one included.
     number: u32,
-    /// Links whose counters are not those of the broadcast before.
+    /// Links whose counters have changed since the previous broadcast.
     changed: &'a [u16],
     /// The partial array.
     counters: &'a [u16],

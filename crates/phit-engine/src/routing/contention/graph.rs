@@ -41,8 +41,8 @@ pub struct Graph {
     pub comparison: Comparison,
     /// Where packets may leave their minimal routes.
     pub misroute: Where,
-    /// Hybrid: a packet also leaves a minimal output that cannot take it, for one whose share of occupied phits is at
-    /// most this part of that of the minimal one. By contention alone if left out.
+    /// Hybrid: a packet also leaves a minimal output that cannot take it, if another output's share of occupied phits
+    /// is at most this factor times the minimal output's share. If left out, only contention decides.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0))]
     pub credit_threshold: Option<f64>,
@@ -97,7 +97,7 @@ fn fits(topology: &dyn Topology, left: u32) -> bool {
     left <= topology.diameter()
 }
 
-/// What a proof follows: whatever the counters say.
+/// The mechanism for proofs: counters may have any values.
 struct AnyCounters(Where);
 
 impl Adaptive for AnyCounters {
