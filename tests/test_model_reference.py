@@ -6,6 +6,7 @@ import re
 import runpy
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from typing import Any
 
@@ -44,6 +45,54 @@ def test_every_key_says_what_it_means() -> None:
         assert len(meaning) > 10, key
     keys = {key for key, _, _ in rows}
     assert {"links.CLASS.buffer", "changes[].cycle", "until.half_width", "series.bin", "injection_queue"} <= keys
+
+
+NAMES_FILES = {"goal", "chakra", "trace", "file", "infiniband"}
+"""Kinds whose scenario needs a file of the user."""
+
+FUNCTIONS = {"python_trigger", "python_rule", "python_pattern", "python_probe"}
+"""Kinds whose scenario needs a Python function; the guide's page on them is executed, too."""
+
+BASE: dict[str, Any] = {
+    "units": {"phit": "8 B", "cycle": "1 ns"},
+    "topology": {"kind": "torus", "dims": [4, 4]},
+    "router": {"links": {"default": {"vcs": 8}}},
+    "traffic": {"load": 0.1},
+    "measure": {"warmup": 100, "cycles": 200},
+}
+"""A scenario for the parts that a description leaves out."""
+
+
+def completed(own: dict[str, Any], base: dict[str, Any]) -> dict[str, Any]:
+    """The scenario of a description, with sections of `base` that it leaves out."""
+    found = dict(base)
+    for key, value in own.items():
+        there = found.get(key)
+        merged = isinstance(value, dict) and isinstance(there, dict) and key != "topology"
+        found[key] = completed(value, there) if merged and isinstance(there, dict) else value
+    return found
+
+
+def described() -> Iterator[tuple[str, str, str]]:
+    """Concept, kind and description of every kind."""
+    for concept, entries in phit.catalogue().items():
+        for entry in entries:
+            yield concept, entry["kind"], entry["description"]
+
+
+@pytest.mark.parametrize(("concept", "kind", "text"), list(described()), ids=lambda value: value.split()[0])
+def test_every_kind_has_a_scenario_that_runs(concept: str, kind: str, text: str) -> None:
+    if kind in FUNCTIONS or kind == "infiniband":
+        return
+    examples = [tomllib.loads(block) for block in re.findall(r"```toml\n(.*?)```", text, re.DOTALL)]
+    assert examples, f"{concept} {kind}: the description has no scenario"
+    for example in examples:
+        assert f"'{kind}'" in repr(example), (concept, kind)
+        if kind not in NAMES_FILES:
+            left_out = ("traffic", "measure") if "workload" in example else ()
+            base = {key: value for key, value in BASE.items() if key not in left_out}
+            base["topology"] = {"kind": "torus", "dims": [8, 8] if kind == "jobs" else [4, 4]}
+            phit.run(completed(example, base))
 
 
 def test_names_are_explained() -> None:

@@ -84,6 +84,8 @@ def test_taplo_accepts_the_examples_and_rejects_a_mistake(tmp_path: Path) -> Non
 def merged(block: str) -> dict[str, Any]:
     """A document of the guide, or a part of one put into a small scenario."""
     document = tomllib.loads(block)
+    if "workload" not in document and "traffic" in document and "load" not in document["traffic"]:
+        document["traffic"] |= {"load": TINY["traffic"]["load"]}
     return document if {"topology", "traffic"} <= document.keys() else {**TINY, **document}
 
 

@@ -7,6 +7,11 @@ use serde::{Deserialize, Serialize};
 
 /// Grants every request at once: no input or output is ever busy, and packets queue at the outputs only. With an
 /// infinite output buffer, this is the output-queued switch of Karol, Hluchyj and Morgan (1987).
+///
+/// ```toml
+/// [router.allocator]
+/// kind = "ideal"
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Ideal {}

@@ -11,6 +11,12 @@ use serde::{Deserialize, Serialize};
 /// iSLIP (McKeown, IEEE/ACM Transactions on Networking 7(2), 1999). Every output grants one requesting input in turn,
 /// then every input accepts one granting output in turn. Pointers move only for grants accepted in the first iteration.
 /// If several queues of one input want an output, one of them requests it, in turn.
+///
+/// ```toml
+/// [router.allocator]
+/// kind = "islip"
+/// iterations = 2
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Islip {

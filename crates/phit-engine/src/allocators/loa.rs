@@ -10,6 +10,11 @@ use serde::{Deserialize, Serialize};
 /// Lonely output allocation (Gupta and McKeown, IEEE Micro 19(1), 1999). Every input requests the output that fewest
 /// inputs want; among several, the first in turn. Every output grants one of the requesting inputs, in turn. If several
 /// queues of one input want an output, one of them requests it, in turn.
+///
+/// ```toml
+/// [router.allocator]
+/// kind = "lonely_output"
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LonelyOutput {}

@@ -10,6 +10,11 @@ use std::ops::Range;
 /// The largest number of grants that the requests allow, by shortest augmenting paths (Hopcroft and Karp, SIAM Journal
 /// on Computing 2(4), 1973, one path at a time). No allocator of a real router has the time for it. The search begins
 /// at another input in every round. If several queues of one input want an output, one of them requests it, in turn.
+///
+/// ```toml
+/// [router.allocator]
+/// kind = "maximum_matching"
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MaximumMatching {}

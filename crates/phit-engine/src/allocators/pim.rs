@@ -27,6 +27,12 @@ impl Lots {
 /// Parallel iterative matching (Anderson et al., ACM Transactions on Computer Systems 11(4), 1993). Every free output
 /// grants one of the free inputs that want it, at random. Then every input accepts one of its grants, at random. If
 /// several queues of one input want an output, one of them requests it, in turn.
+///
+/// ```toml
+/// [router.allocator]
+/// kind = "pim"
+/// iterations = 2
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Pim {

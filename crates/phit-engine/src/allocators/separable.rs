@@ -47,6 +47,12 @@ pub enum Among {
 
 /// Separable input-first allocation, one round per tick (Dally and Towles, section 19.3). An arbiter per input port
 /// chooses among its queues, or the outputs that they want. Then an arbiter per output chooses among the inputs.
+///
+/// ```toml
+/// [router.allocator]
+/// kind = "separable_input_first"
+/// arbiter = "round_robin"
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SeparableInputFirst {

@@ -12,6 +12,11 @@ use serde::{Deserialize, Serialize};
 /// Separable output-first allocation, one round per tick (Dally and Towles, section 19.3). An arbiter per output
 /// chooses among the inputs that want it. Then an arbiter per input chooses among the outputs that have chosen it. Only
 /// a grant moves the arbiters on. If several queues of one input want an output, one of them requests it, in turn.
+///
+/// ```toml
+/// [router.allocator]
+/// kind = "separable_output_first"
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SeparableOutputFirst {

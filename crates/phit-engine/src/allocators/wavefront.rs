@@ -22,6 +22,11 @@ pub enum Diagonal {
 /// diagonal of the matrix of inputs and outputs share neither input nor output. So all requests on it whose input and
 /// output are free are granted, then those on the next diagonal. At the end, no further grant is possible. If several
 /// queues of one input want an output, one of them requests it, in turn.
+///
+/// ```toml
+/// [router.allocator]
+/// kind = "wavefront"
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Wavefront {

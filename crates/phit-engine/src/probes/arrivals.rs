@@ -11,6 +11,12 @@ use serde::{Deserialize, Serialize};
 ///
 /// The look comes after the allocations of the cycle, so heads allocated in the cycle of their arrival are not counted.
 /// With `allocation_delay` of the router, 1 or more, there are no such heads.
+///
+/// ```toml
+/// [[measure.probes]]
+/// kind = "arrivals"
+/// every = 50
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ArrivalsProbe {

@@ -7,6 +7,12 @@ use serde::{Deserialize, Serialize};
 
 /// Phits in input queues, as `input`, and phits charged against the virtual channels of outputs, as `output`, by
 /// class of links. Each value is one queue or virtual channel.
+///
+/// ```toml
+/// [[measure.probes]]
+/// kind = "buffers"
+/// every = 50
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BuffersProbe {

@@ -15,6 +15,21 @@ use serde::{Deserialize, Serialize};
 /// - `sent` and `through` of TPR: packets sent to a destination, and forwarded over a port, within the window.
 ///
 /// Each value is one counter of one router.
+///
+/// ```toml
+/// [topology]
+/// kind = "dragonfly"
+/// p = 2
+/// a = 4
+/// h = 2
+///
+/// [routing]
+/// kind = "contention_base"
+///
+/// [[measure.probes]]
+/// kind = "counters"
+/// every = 50
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CountersProbe {

@@ -8,6 +8,12 @@ use serde::{Deserialize, Serialize};
 /// Phits in the fullest input queue of each router, as `fullest`, and in all input queues of these routers, as `all`.
 /// In a folded Clos network, only routers of the top level (its middle stage) are observed. (Kim, Dally and Abts,
 /// "Adaptive routing in high-radix Clos network", SC 2006, figure 6.)
+///
+/// ```toml
+/// [[measure.probes]]
+/// kind = "fullest_buffers"
+/// every = 50
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FullestBuffersProbe {

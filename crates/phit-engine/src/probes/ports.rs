@@ -6,6 +6,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Phits in all queues of every input port, as `port phits` with the router and the port; empty ports are left out.
+///
+/// ```toml
+/// [[measure.probes]]
+/// kind = "ports"
+/// every = 50
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PortsProbe {

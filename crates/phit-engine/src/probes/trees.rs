@@ -10,6 +10,33 @@ use std::sync::Arc;
 /// the port, the virtual channel, the side of the port and the number of the line. It also has the line's destinations,
 /// the links to the congested point, and whether it is stopped. The value, `line phits`, is the phits in its queue, and
 /// 0 at outputs.
+///
+/// ```toml
+/// [topology]
+/// kind = "k_ary_n_tree"
+/// arity = 4
+/// levels = 2
+///
+/// [router]
+/// admittance = "per_destination"
+///
+/// [router.links.default]
+/// vcs = 1
+/// buffer = 256
+///
+/// [routing]
+/// kind = "table"
+///
+/// [queueing]
+/// kind = "fbicm"
+/// detection = 16
+/// stop = 16
+/// go = 8
+///
+/// [[measure.probes]]
+/// kind = "trees"
+/// every = 50
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TreesProbe {

@@ -9,6 +9,27 @@ use serde::{Deserialize, Serialize};
 /// Destination-based buffer management: every port has a few queues of equal size, and a packet takes queue
 /// (destination modulo their number). (Nachiondo, Flich and Duato, "Destination-based HoL blocking elimination", ICPADS
 /// 2006.)
+///
+/// ```toml
+/// [topology]
+/// kind = "k_ary_n_tree"
+/// arity = 4
+/// levels = 2
+///
+/// [router]
+/// admittance = "per_destination"
+///
+/// [router.links.default]
+/// vcs = 1
+/// buffer = 256
+///
+/// [routing]
+/// kind = "table"
+///
+/// [queueing]
+/// kind = "dbbm"
+/// queues = 8
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Dbbm {

@@ -16,6 +16,23 @@ use serde::{Deserialize, Serialize};
 /// divided channels are those that the packet may take at the router's output. So the two halves for a dateline are
 /// divided separately. A packet at its destination router may use all channels. Outputs are numbered in the order of
 /// ports, endpoints' ports last. Remaining channels stay empty.
+///
+/// ```toml
+/// [topology]
+/// kind = "mesh"
+/// dims = [4, 4]
+///
+/// [router.links.default]
+/// vcs = 8
+/// buffer = 8
+///
+/// [router.links.endpoint]
+/// vcs = 8
+/// buffer = 8
+///
+/// [queueing]
+/// kind = "noq"
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Noq {}

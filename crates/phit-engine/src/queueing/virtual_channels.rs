@@ -8,6 +8,11 @@ use serde::{Deserialize, Serialize};
 
 /// A queue per virtual channel: a packet takes the channel that the routing mechanism chose (Dally, 1992). With one
 /// channel, this is the single queue of the textbook's input-queued switch.
+///
+/// ```toml
+/// [queueing]
+/// kind = "virtual_channels"
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct VirtualChannels {}

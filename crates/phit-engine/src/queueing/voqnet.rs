@@ -9,6 +9,26 @@ use serde::{Deserialize, Serialize};
 /// Virtual output queues at network level: every port has a queue for each destination of the network, all of equal
 /// size. So no packet ever waits behind a packet for another endpoint. (Dally, Carvey and Dennison, "Architecture of
 /// the Avici terabit switch/router", Hot Interconnects 1998.)
+///
+/// ```toml
+/// [topology]
+/// kind = "k_ary_n_tree"
+/// arity = 4
+/// levels = 2
+///
+/// [router]
+/// admittance = "per_destination"
+///
+/// [router.links.default]
+/// vcs = 1
+/// buffer = 256
+///
+/// [routing]
+/// kind = "table"
+///
+/// [queueing]
+/// kind = "voqnet"
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct VoqNet {}

@@ -14,6 +14,26 @@ use std::sync::Arc;
 ///
 /// The next output comes from the routing tables. If the routing mechanism has no tables, it comes from the balanced
 /// tables of the routing `table`: it is then the output that deterministic routing would take.
+///
+/// ```toml
+/// [topology]
+/// kind = "k_ary_n_tree"
+/// arity = 4
+/// levels = 2
+///
+/// [router]
+/// admittance = "per_destination"
+///
+/// [router.links.default]
+/// vcs = 1
+/// buffer = 256
+///
+/// [routing]
+/// kind = "table"
+///
+/// [queueing]
+/// kind = "voqsw"
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct VoqSw {}

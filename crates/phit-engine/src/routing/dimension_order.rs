@@ -41,6 +41,18 @@ impl Rings {
 /// Dimension order, lowest dimension first, on a mesh, torus or HyperX; datelines on a torus (Dally and Seitz, 1987).
 ///
 /// It is the grids' minimal hop rule under its usual name, and refuses other topologies.
+///
+/// A ring needs 2 virtual channels, except with `rings = "bubble"`. A mesh or HyperX needs 1.
+///
+/// ```toml
+/// [topology]
+/// kind = "torus"
+/// dims = [4, 4]
+///
+/// [routing]
+/// kind = "dimension_order"
+/// rings = "dateline"
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DimensionOrder {

@@ -19,6 +19,20 @@ use serde::{Deserialize, Serialize};
 /// router, phase 1 from there (or from the source) to the last global link, and phase 2 is from that link on, or within
 /// a group. Local links before and after the global link share a channel in phase 0. So packets could wait for one
 /// another in a cycle, and no proof excludes it.
+///
+/// A Dragonfly needs 3 virtual channels, one for each phase.
+///
+/// ```toml
+/// [topology]
+/// kind = "dragonfly"
+/// p = 2
+/// a = 4
+/// h = 2
+///
+/// [routing]
+/// kind = "dragonfly_phases"
+/// adaptive = true
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DragonflyPhases {

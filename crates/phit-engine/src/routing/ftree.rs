@@ -21,6 +21,11 @@ use std::sync::Arc;
 /// several, the one over whose link it reaches the fewest endpoints. Networks that are not trees are refused.
 ///
 /// ```toml
+/// [topology]
+/// kind = "clos"
+/// down = [4, 4]
+/// up = [4]
+///
 /// [routing]
 /// kind = "ftree"
 /// ```

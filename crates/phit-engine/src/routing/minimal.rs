@@ -12,6 +12,15 @@ use serde::{Deserialize, Serialize};
 ///
 /// In a Dragonfly that is local, global, local with the missing hops left out (Kim, Dally, Scott and Abts, ISCA 2008);
 /// in a mesh, torus or HyperX it is dimension order.
+///
+/// ```toml
+/// [topology]
+/// kind = "hyperx"
+/// dims = [4, 4]
+///
+/// [routing]
+/// kind = "minimal"
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Minimal {}

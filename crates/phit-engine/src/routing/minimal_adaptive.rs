@@ -28,6 +28,17 @@ pub enum Ways {
 /// "lowest"`, `"speculative"`) and the allocator is `"separable_input_first"`. Virtual channel 0 is the escape channel,
 /// in dimension order. If the allocator knows priorities, the escape channel comes last. A packet that has taken it
 /// stays in it.
+///
+/// It needs 2 virtual channels: an adaptive one and the escape channel.
+///
+/// ```toml
+/// [topology]
+/// kind = "mesh"
+/// dims = [4, 4]
+///
+/// [routing]
+/// kind = "minimal_adaptive"
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MinimalAdaptive {

@@ -46,6 +46,17 @@ impl When {
 ///
 /// Each order has half of the virtual channels to itself, the ascending order the lower half. In its half, each order
 /// is dimension order and free of deadlock.
+///
+/// It needs 2 virtual channels, one for each order.
+///
+/// ```toml
+/// [topology]
+/// kind = "mesh"
+/// dims = [4, 4]
+///
+/// [routing]
+/// kind = "o1turn"
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct O1turn {

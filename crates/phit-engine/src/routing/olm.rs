@@ -8,10 +8,24 @@ use crate::topology::{Hop, Topology};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// In-transit adaptive routing by credits (García et al., ICPP 2013; contention paper, section IV-A). A packet whose
-/// minimal output cannot take it leaves its minimal route over an output with much smaller occupancy.
+/// In-transit adaptive routing by credits (García et al., ICPP 2013; Fuentes et al., IPDPS 2015, section IV-A). A
+/// packet whose minimal output cannot take it leaves its minimal route over an output with much smaller occupancy.
 ///
 /// Global misrouting follows the policy MM+L (García et al., INA-OCMC 2013). For a Dragonfly.
+///
+/// A Dragonfly needs local virtual channels 0 to 2 and global ones 0 and 1.
+///
+/// ```toml
+/// [topology]
+/// kind = "dragonfly"
+/// p = 2
+/// a = 4
+/// h = 2
+///
+/// [routing]
+/// kind = "olm"
+/// threshold = 0.5
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Olm {

@@ -16,6 +16,19 @@ use serde::{Deserialize, Serialize};
 /// route. The Valiant route, once chosen, stays (Jiang, Kim and Dally, ISCA 2009).
 ///
 /// A packet may so take two local hops in its source group: one more local channel than UGAL. For a Dragonfly.
+///
+/// A Dragonfly needs local virtual channels 0 to 4 and global ones 0 and 1.
+///
+/// ```toml
+/// [topology]
+/// kind = "dragonfly"
+/// p = 2
+/// a = 4
+/// h = 2
+///
+/// [routing]
+/// kind = "par"
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Par {

@@ -16,6 +16,15 @@ use serde::{Deserialize, Serialize};
 /// chosen, stays. It was made for Dragonflies, where the first hops are those in the source group (`par`).
 ///
 /// The virtual channel of a hop is the number of hops taken before it, so that channels rise along every route.
+///
+/// ```toml
+/// [topology]
+/// kind = "slim_fly"
+/// q = 5
+///
+/// [routing]
+/// kind = "par_graph"
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ParGraph {

@@ -19,12 +19,27 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Source routing by the queues of the source router and by flags that all routers of a group share (Jiang, Kim and
-/// Dally, ISCA 2009; contention paper, section IV-A).
+/// Dally, ISCA 2009; Fuentes et al., IPDPS 2015, section IV-A).
 ///
 /// A packet takes a Valiant route if its minimal global link is flagged as saturated, or if UGAL's inequality says so.
 /// A router flags a global port whose queue holds more than `coefficient` times the mean of its global ports' queues,
 /// plus `global_threshold` packets. The routers of its group learn of the flag after the latency of a local link. A
 /// packet decides again as long as it waits in its injection queue. For a Dragonfly.
+///
+/// For routes through a router, a Dragonfly needs local virtual channels 0 to 3 and global ones 0 and 1.
+///
+/// ```toml
+/// [topology]
+/// kind = "dragonfly"
+/// p = 2
+/// a = 4
+/// h = 2
+///
+/// [routing]
+/// kind = "piggyback"
+/// coefficient = 2.0
+/// global_threshold = 3
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Piggyback {

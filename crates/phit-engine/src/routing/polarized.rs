@@ -26,6 +26,15 @@ use std::sync::Arc;
 /// In sparse networks, a packet may have no such hop left; it then continues minimally.
 ///
 /// The virtual channel of a hop is the number of hops before it, so channels rise along every route.
+///
+/// ```toml
+/// [topology]
+/// kind = "slim_fly"
+/// q = 5
+///
+/// [routing]
+/// kind = "polarized"
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Polarized {

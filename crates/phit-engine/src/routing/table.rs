@@ -27,9 +27,13 @@ use std::sync::Arc;
 /// channels.
 ///
 /// ```toml
+/// [topology]
+/// kind = "torus"
+/// dims = [4, 4]
+///
 /// [routing]
 /// kind = "table"
-/// entries = [[0, 9, 5]]    # router 0 reaches endpoint 9 over port 5
+/// entries = [[0, 9, 1]]    # router 0 reaches endpoint 9 over port 1
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]

@@ -155,6 +155,22 @@ ugal! {
     /// By default, a packet decides once, when it first reaches the head of its injection queue. Among several
     /// candidates of a kind, as in the Cray Cascade, the cheapest counts.
     /// candidates of a kind, as in the Cray Cascade, the cheapest counts.
+    ///
+    /// A Dragonfly needs 4 local and 2 global virtual channels for routes through a router, and 3 local ones for routes
+    /// through a group.
+    ///
+    /// ```toml
+    /// [topology]
+    /// kind = "dragonfly"
+    /// p = 2
+    /// a = 4
+    /// h = 2
+    ///
+    /// [routing]
+    /// kind = "ugal_l"
+    /// threshold = 0
+    /// minimal_candidates = 2
+    /// ```
     UgalL, Sight::Local, reads_everything: false, threshold: 3, decide: Decide
 }
 
@@ -162,6 +178,21 @@ ugal! {
     /// UGAL with the queues of all hops of both routes, in all routers, known at once (UGAL-G; Singh, 2005; on the
     /// Dragonfly Kim et al., ISCA 2008). No real router can know them, so it is the ideal against which others are
     /// measured. Apart from that, it works like `ugal_l`.
+    ///
+    /// A Dragonfly needs 4 local and 2 global virtual channels for routes through a router, and 3 local ones for routes
+    /// through a group.
+    ///
+    /// ```toml
+    /// [topology]
+    /// kind = "dragonfly"
+    /// p = 2
+    /// a = 4
+    /// h = 2
+    ///
+    /// [routing]
+    /// kind = "ugal_g"
+    /// via = "group"
+    /// ```
     UgalG, Sight::Global, reads_everything: true, threshold: 0
 }
 

@@ -85,6 +85,21 @@ pub enum SecondHalf {
 
 /// Every packet goes minimally to a random router (or group), by default outside its source group, and from there
 /// minimally to its destination (Valiant, 1982; on the Dragonfly Kim et al., ISCA 2008).
+///
+/// Virtual channels rise along a route. By default, a Dragonfly needs 4 local and 2 global ones for routes through a
+/// router, and 3 local ones for routes through a group.
+///
+/// ```toml
+/// [topology]
+/// kind = "dragonfly"
+/// p = 2
+/// a = 4
+/// h = 2
+///
+/// [routing]
+/// kind = "valiant"
+/// via = "router"
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Valiant {

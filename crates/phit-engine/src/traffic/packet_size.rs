@@ -92,6 +92,12 @@ impl<'de> Deserialize<'de> for Phits {
 const EXPECTED: &str = "expected a whole number of phits, 1 to 65535";
 
 /// Fixed size: all packets have one size in phits.
+///
+/// ```toml
+/// [traffic.packet_size]
+/// kind = "fixed"
+/// phits = 8
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Fixed {
@@ -124,6 +130,13 @@ impl Sizes for Fixed {
 }
 
 /// Choice of sizes: each packet draws one of several sizes, independently.
+///
+/// ```toml
+/// [traffic.packet_size]
+/// kind = "choice"
+/// sizes = [1, 8]
+/// weights = [3.0, 1.0]
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Choice {
@@ -175,6 +188,13 @@ impl Sizes for Chosen {
 }
 
 /// Uniform sizes: each packet draws a whole number of phits between two bounds, all equally likely.
+///
+/// ```toml
+/// [traffic.packet_size]
+/// kind = "uniform"
+/// min = 1
+/// max = 8
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Uniform {

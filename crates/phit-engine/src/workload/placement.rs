@@ -89,6 +89,22 @@ impl PlacementKind {
 }
 
 /// In order: each rank takes the next free endpoint, or as many adjacent ones as it has rails.
+///
+/// ```toml
+/// [units]
+/// phit = "2 B"
+/// cycle = "1 ns"
+///
+/// [workload]
+/// kind = "collective"
+/// collective = "all_reduce"
+/// ranks = 8
+/// bytes = 4096
+///
+/// [workload.placement]
+/// kind = "linear"
+/// first = 2
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Linear {
@@ -137,6 +153,21 @@ impl PlacementParams for Linear {
 }
 
 /// At random: each rank takes a free endpoint, or several adjacent ones, drawn with the scenario's seed.
+///
+/// ```toml
+/// [units]
+/// phit = "2 B"
+/// cycle = "1 ns"
+///
+/// [workload]
+/// kind = "collective"
+/// collective = "all_reduce"
+/// ranks = 8
+/// bytes = 4096
+///
+/// [workload.placement]
+/// kind = "random"
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Random {}
@@ -168,6 +199,21 @@ pub enum Over {
 
 /// Round robin: ranks are dealt in turn to all groups, or all routers, and take the first free endpoint there, or
 /// several adjacent ones.
+///
+/// ```toml
+/// [units]
+/// phit = "2 B"
+/// cycle = "1 ns"
+///
+/// [workload]
+/// kind = "collective"
+/// collective = "all_reduce"
+/// ranks = 8
+/// bytes = 4096
+///
+/// [workload.placement]
+/// kind = "round_robin"
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RoundRobin {
@@ -201,6 +247,22 @@ impl PlacementParams for RoundRobin {
 }
 
 /// Listed: a list gives each rank's endpoint.
+///
+/// ```toml
+/// [units]
+/// phit = "2 B"
+/// cycle = "1 ns"
+///
+/// [workload]
+/// kind = "collective"
+/// collective = "all_reduce"
+/// ranks = 8
+/// bytes = 4096
+///
+/// [workload.placement]
+/// kind = "list"
+/// endpoints = [5, 2, 9, 0, 1, 3, 4, 6]
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct List {
@@ -228,6 +290,22 @@ fn first<'a, T>(list: &'a [T], ranks: u32, rails: u32, path: &str) -> Result<&'a
 }
 
 /// From a file: each line gives a rank's endpoint.
+///
+/// ```toml
+/// [units]
+/// phit = "2 B"
+/// cycle = "1 ns"
+///
+/// [workload]
+/// kind = "collective"
+/// collective = "all_reduce"
+/// ranks = 8
+/// bytes = 4096
+///
+/// [workload.placement]
+/// kind = "file"
+/// file = "endpoints.txt"
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct File {

@@ -26,6 +26,18 @@ use std::sync::Arc;
 ///
 /// Source: Thakur, Rabenseifner and Gropp, "Optimization of Collective Communication Operations in MPICH", IJHPCA
 /// 19(1), 2005. Each algorithm names its own source.
+///
+/// ```toml
+/// [units]
+/// phit = "2 B"
+/// cycle = "1 ns"
+///
+/// [workload]
+/// kind = "collective"
+/// collective = "all_reduce"
+/// ranks = 8
+/// bytes = 4096
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]

@@ -14,6 +14,18 @@ use std::sync::Arc;
 ///
 /// Source: Pekurovsky, "P3DFFT: A Framework for Parallel Computations of Fourier Transforms in Three Dimensions", SIAM
 /// Journal on Scientific Computing 34(4), 2012.
+///
+/// ```toml
+/// [units]
+/// phit = "2 B"
+/// cycle = "1 ns"
+///
+/// [workload]
+/// kind = "fft"
+/// rows = 2
+/// columns = 2
+/// bytes = 4096
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]

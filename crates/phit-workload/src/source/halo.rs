@@ -11,6 +11,18 @@ use std::sync::Arc;
 
 /// Halo exchange in any number of dimensions. In each iteration a rank computes, and then exchanges the faces of its
 /// part of a grid with its neighbours in all dimensions at once, as stencils of finite differences require.
+///
+/// ```toml
+/// [units]
+/// phit = "2 B"
+/// cycle = "1 ns"
+///
+/// [workload]
+/// kind = "halo"
+/// dims = [2, 2]
+/// bytes = [4096]
+/// periodic = true
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]

@@ -10,6 +10,17 @@ use std::sync::Arc;
 
 /// Incast: many ranks send to one at the same time. (Phanishayee et al., "Measurement and Analysis of TCP Throughput
 /// Collapse in Cluster-based Storage Systems", FAST 2008.)
+///
+/// ```toml
+/// [units]
+/// phit = "2 B"
+/// cycle = "1 ns"
+///
+/// [workload]
+/// kind = "incast"
+/// ranks = 8
+/// bytes = 4096
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]

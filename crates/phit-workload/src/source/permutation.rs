@@ -12,6 +12,17 @@ use std::sync::Arc;
 
 /// Permutation: every rank sends to one other rank, and receives from one. Ranks that are their own partners do
 /// nothing.
+///
+/// ```toml
+/// [units]
+/// phit = "2 B"
+/// cycle = "1 ns"
+///
+/// [workload]
+/// kind = "permutation"
+/// ranks = 8
+/// bytes = 4096
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]

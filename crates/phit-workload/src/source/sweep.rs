@@ -17,6 +17,18 @@ use std::sync::Arc;
 /// Massively Parallel Processor", Transactions of the ANS 65, 1992; Hoisie, Lubeck and Wasserman, "Performance and
 /// Scalability Analysis of Teraflop-Scale Parallel Architectures Using Multidimensional Wavefront Applications", IJHPCA
 /// 14(4), 2000.
+///
+/// ```toml
+/// [units]
+/// phit = "2 B"
+/// cycle = "1 ns"
+///
+/// [workload]
+/// kind = "sweep"
+/// dims = [2, 2]
+/// bytes = [4096]
+/// calc = 100
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]

@@ -21,6 +21,21 @@ use std::sync::Arc;
 /// For experts these are `data` ranks, for all other parameters `data` times `expert` ranks. Then comes the optimizer.
 ///
 /// Calculations run on CPU 0 of a rank, messages on CPU 1, so they overlap.
+///
+/// ```toml
+/// [units]
+/// phit = "2 B"
+/// cycle = "1 ns"
+///
+/// [workload]
+/// kind = "training"
+/// data = 2
+/// pipeline = 2
+/// layers = 2
+/// forward = 1000
+/// activation_bytes = 4096
+/// gradient_bytes = 8192
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]

@@ -15,6 +15,22 @@ use std::collections::BTreeMap;
 /// `endpoint_links` they also wait at the link out of it, and with `store_and_forward` at every link. Programs run in
 /// the model of their hosts. The additional time of the same scenario with routers is the cost of contention. Only
 /// latency and bandwidth of the links are used.
+///
+/// ```toml
+/// [router]
+/// kind = "ideal"
+/// latency = 5
+///
+/// [units]
+/// phit = "2 B"
+/// cycle = "1 ns"
+///
+/// [workload]
+/// kind = "collective"
+/// collective = "all_reduce"
+/// ranks = 8
+/// bytes = 4096
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Ideal {

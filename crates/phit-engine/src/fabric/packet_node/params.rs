@@ -83,6 +83,24 @@ impl Default for NodeParams {
 
 /// Packet-level nodes: routers with queues at the outputs, which accept or refuse packets as a whole. Of the links they
 /// use bandwidth, latency, virtual channels, and `buffer`, the size of an output queue.
+///
+/// ```toml
+/// [topology]
+/// kind = "torus"
+/// dims = [4, 4]
+///
+/// [router]
+/// kind = "packet_node"
+///
+/// [router.node]
+/// answer = 2
+///
+/// [router.links.default]
+/// vcs = 3
+///
+/// [routing]
+/// kind = "abr"
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PacketNode {

@@ -46,6 +46,21 @@ mod rule;
 /// at the endpoints, which obey the notifications as output ports do.
 ///
 /// ```toml
+/// [topology]
+/// kind = "k_ary_n_tree"
+/// arity = 4
+/// levels = 2
+///
+/// [router]
+/// admittance = "per_destination"
+///
+/// [router.links.default]
+/// vcs = 1
+/// buffer = 2048
+///
+/// [routing]
+/// kind = "table"
+///
 /// [queueing]
 /// kind = "fbicm"
 /// version = "new"

@@ -25,6 +25,11 @@ use serde::{Deserialize, Serialize};
 /// random.
 ///
 /// ```toml
+/// [topology]
+/// kind = "clos"
+/// down = [4, 4]
+/// up = [4]
+///
 /// [routing]
 /// kind = "clos"
 /// allocation = "greedy_r"

@@ -1,4 +1,4 @@
-//! Base: contention counters alone (contention paper, section III-B).
+//! Base: contention counters alone (Fuentes et al., IPDPS 2015, section III-B).
 
 use super::counters::Counters;
 use super::crossing::{Alone, Crossing, InTurn, Leave};
@@ -14,9 +14,23 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// In-transit adaptive routing by contention counters: a packet leaves its minimal route when too many heads want its
-/// minimal output, for an output that few want (contention paper, section III-B).
+/// minimal output, for an output that few want (Fuentes et al., IPDPS 2015, section III-B).
 ///
 /// Where and over which channels is as in OLM. For a Dragonfly.
+///
+/// A Dragonfly needs local virtual channels 0 to 2 and global ones 0 and 1.
+///
+/// ```toml
+/// [topology]
+/// kind = "dragonfly"
+/// p = 2
+/// a = 4
+/// h = 2
+///
+/// [routing]
+/// kind = "contention_base"
+/// threshold = 4
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Base {

@@ -7,8 +7,8 @@ use crate::topology::Routers;
 /// each input queue has counted.
 ///
 /// A counter goes up when a packet that wants the thing reaches the front of its input queue. It goes down when the
-/// packet's tail has left the queue, whatever output it took (contention paper, section III-B). So a queue adds at most
-/// one.
+/// packet's tail has left the queue, whatever output it took (Fuentes et al., IPDPS 2015, section III-B). So a queue
+/// adds at most one.
 #[derive(Debug, Clone)]
 pub struct Counters {
     routers: Routers,

@@ -1,4 +1,4 @@
-//! ECtN: explicit contention notification (contention paper, section III-D).
+//! ECtN: explicit contention notification (Fuentes et al., IPDPS 2015, section III-D).
 
 use super::base::{Base, Contention, Statistics};
 use super::counters::Counters;
@@ -45,11 +45,27 @@ pub enum Updates {
 }
 
 /// In-transit adaptive routing by contention counters that the routers of a group share. A packet is misrouted at
-/// injection when too many heads of the whole group want its minimal global link (contention paper, section III-D).
+/// injection when too many heads of the whole group want its minimal global link (Fuentes et al., IPDPS 2015, section
+/// III-D).
 ///
 /// Every router counts, in its *partial* array, the heads at its injection and global ports that want each global link
 /// of the group. It broadcasts the array in its group every `period` cycles. Its *combined* array is the sum of its own
 /// array and of those that it has received last. After injection, packets follow the rule of Base. For a Dragonfly.
+///
+/// A Dragonfly needs local virtual channels 0 to 2 and global ones 0 and 1.
+///
+/// ```toml
+/// [topology]
+/// kind = "dragonfly"
+/// p = 2
+/// a = 4
+/// h = 2
+///
+/// [routing]
+/// kind = "ectn"
+/// threshold = 4
+/// period = 100
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Ectn {

@@ -1,4 +1,4 @@
-//! Contention counters on any network (contention paper, section VI-D).
+//! Contention counters on any network (Fuentes et al., IPDPS 2015, section VI-D).
 
 use super::base::{Base, Contention};
 use super::crossing::Alone;
@@ -29,9 +29,19 @@ pub enum Where {
 
 /// Minimal routes that a packet leaves once, when too many heads want its next output, for an output to any other
 /// router that few want; from there it goes minimally. Contention counters on any network whose links lead both ways
-/// (contention paper, section VI-D, which leaves it open). With `credit_threshold` it is the paper's Hybrid.
+/// (Fuentes et al., IPDPS 2015, section VI-D, which leaves it open). With `credit_threshold` it is the paper's Hybrid.
 ///
 /// The virtual channel of a hop is the number of hops taken before it, so that channels rise along every route.
+///
+/// ```toml
+/// [topology]
+/// kind = "slim_fly"
+/// q = 5
+///
+/// [routing]
+/// kind = "contention_graph"
+/// threshold = 4
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Graph {

@@ -1,4 +1,4 @@
-//! Contention counters on meshes, tori and HyperX (contention paper, section VI-D).
+//! Contention counters on meshes, tori and HyperX (Fuentes et al., IPDPS 2015, section VI-D).
 
 use super::base::{Base, Contention};
 use super::crossing::Alone;
@@ -28,7 +28,19 @@ pub enum Alternatives {
 }
 
 /// Dimension order that a packet leaves when too many heads want its next output, for an output that few want:
-/// contention counters on a mesh, torus or HyperX (contention paper, section VI-D, which leaves it open).
+/// contention counters on a mesh, torus or HyperX (Fuentes et al., IPDPS 2015, section VI-D, which leaves it open).
+///
+/// A HyperX needs 2 virtual channels.
+///
+/// ```toml
+/// [topology]
+/// kind = "hyperx"
+/// dims = [4, 4]
+///
+/// [routing]
+/// kind = "contention_grid"
+/// threshold = 4
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Grid {

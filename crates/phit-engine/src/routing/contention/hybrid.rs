@@ -1,4 +1,4 @@
-//! Hybrid: contention counters or credits, whichever asks for it (contention paper, section III-C).
+//! Hybrid: contention counters or credits, whichever asks for it (Fuentes et al., IPDPS 2015, section III-C).
 
 use super::base::{Base, Contention, Statistics};
 use super::crossing::{Alone, InTurn, Leave};
@@ -26,9 +26,23 @@ pub enum Candidates {
 }
 
 /// In-transit adaptive routing by contention counters or credits: a packet leaves its minimal route when either asks
-/// for it (contention paper, section III-C).
+/// for it (Fuentes et al., IPDPS 2015, section III-C).
 ///
 /// Each threshold can then be higher than if it stood alone. For a Dragonfly.
+///
+/// A Dragonfly needs local virtual channels 0 to 2 and global ones 0 and 1.
+///
+/// ```toml
+/// [topology]
+/// kind = "dragonfly"
+/// p = 2
+/// a = 4
+/// h = 2
+///
+/// [routing]
+/// kind = "contention_hybrid"
+/// threshold = 5
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Hybrid {

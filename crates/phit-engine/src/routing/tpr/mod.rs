@@ -41,6 +41,18 @@ pub enum Destinations {
 /// thresholds each distinguish benign, mixed and adversarial traffic, which gives nine regions. In a region, packets go
 /// minimally, by UGAL-L with an offset of the region, or by Valiant routes. A packet is counted when it leaves its
 /// input queue, which is too late for its own decision.
+///
+/// One group of a Cascade needs 4 virtual channels, two for each leg of a Valiant route.
+///
+/// ```toml
+/// [topology]
+/// kind = "cascade"
+/// rows = 3
+/// columns = 4
+///
+/// [routing]
+/// kind = "tpr"
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Tpr {

@@ -14,6 +14,18 @@ use std::sync::Arc;
 /// all minimal routes of a group share the links between two groups. Only groups with endpoints count. Fits topologies
 /// of two or more groups: the groups of a Dragonfly, or, in topologies without hierarchy, the routers with endpoints.
 /// (García et al., "On-the-fly adaptive routing in high-radix hierarchical networks", ICPP 2012.)
+///
+/// ```toml
+/// [topology]
+/// kind = "dragonfly"
+/// p = 2
+/// a = 4
+/// h = 2
+///
+/// [traffic.pattern]
+/// kind = "adversarial"
+/// offset = 1
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Adversarial {

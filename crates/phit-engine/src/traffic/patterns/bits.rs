@@ -15,12 +15,22 @@ use std::sync::Arc;
 
 /// Bit complement: every bit of the endpoint number is inverted, so endpoint i sends to N - 1 - i. Fits topologies
 /// whose number of endpoints N is a power of two.
+///
+/// ```toml
+/// [traffic.pattern]
+/// kind = "bit_complement"
+/// ```
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BitComplement {}
 
 /// Bit reverse: the bits of the endpoint number in opposite order. Palindromes send to themselves. Fits topologies
 /// whose number of endpoints is a power of two.
+///
+/// ```toml
+/// [traffic.pattern]
+/// kind = "bit_reverse"
+/// ```
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BitReverse {}
@@ -28,12 +38,22 @@ pub struct BitReverse {}
 /// Transpose: the upper and the lower half of the endpoint number's bits change places. This transposes a square matrix
 /// that is stored row by row. The diagonal sends to itself. Acts on bits, not on a grid's coordinates. Fits topologies
 /// whose number of endpoints is a power of four.
+///
+/// ```toml
+/// [traffic.pattern]
+/// kind = "transpose"
+/// ```
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Transpose {}
 
 /// Perfect shuffle: the bits of the endpoint number rotated left by one. Endpoints 0 and N - 1 send to themselves. Fits
 /// topologies whose number of endpoints N is a power of two.
+///
+/// ```toml
+/// [traffic.pattern]
+/// kind = "shuffle"
+/// ```
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Shuffle {}

@@ -12,6 +12,11 @@ use std::sync::Arc;
 /// The exchanges of a fast Fourier transform or a bitonic sort (butterfly). Message m of an endpoint goes to the
 /// endpoint whose number differs in bit m mod log2 N alone. Packets without messages differ in a bit drawn at random.
 /// Fits topologies whose number of endpoints N is a power of two, 2 or more.
+///
+/// ```toml
+/// [traffic.pattern]
+/// kind = "fft"
+/// ```
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Fft {

@@ -14,6 +14,13 @@ use std::sync::Arc;
 /// follows another pattern. A target never draws itself. A target without another target follows the other pattern
 /// only. Fits every topology that has the targets. (Pfister and Norton, "Hot spot contention and combining in
 /// multistage interconnection networks", IEEE Transactions on Computers 34(10), 1985.)
+///
+/// ```toml
+/// [traffic.pattern]
+/// kind = "hotspot"
+/// targets = [3]
+/// share = 0.1
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Hotspot {

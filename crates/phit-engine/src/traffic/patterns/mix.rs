@@ -13,6 +13,12 @@ use std::sync::Arc;
 /// Mix: several patterns at once, in proportion to their weights. The pattern is drawn for every packet, or fixed for
 /// every router (the node-level and the router-level combined traffic of the TPR paper). Fits topologies that all parts
 /// fit.
+///
+/// ```toml
+/// [traffic.pattern]
+/// kind = "mix"
+/// parts = [{ weight = 3.0, pattern = "uniform" }, { weight = 1.0, pattern = { kind = "shift", offset = 4 } }]
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Mix {

@@ -10,6 +10,11 @@ use std::sync::Arc;
 
 /// Neighbour: a fixed permutation that increases every coordinate of the router by one, modulo the side, as in BookSim.
 /// The position within the router stays. Fits grids (torus, mesh, hyperx) of two or more routers.
+///
+/// ```toml
+/// [traffic.pattern]
+/// kind = "neighbor"
+/// ```
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Neighbor {}

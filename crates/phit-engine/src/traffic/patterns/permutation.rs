@@ -10,6 +10,12 @@ use std::sync::Arc;
 
 /// Random permutation: a permutation of the endpoints, drawn uniformly before the run. Every endpoint sends all its
 /// packets to one other endpoint, and receives from one. Fits every topology of at least two endpoints.
+///
+/// ```toml
+/// [traffic.pattern]
+/// kind = "permutation"
+/// seed = 7
+/// ```
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Permutation {

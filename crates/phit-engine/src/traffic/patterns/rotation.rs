@@ -10,6 +10,11 @@ use std::sync::Arc;
 /// Rotation of the coordinates of a torus or mesh: (x, y, z) sends to (y, z, x), which transposes data spread over
 /// three dimensions, as in a 3D-FFT. In two dimensions it transposes the grid. Endpoints of a router keep their
 /// position. Fits grids whose sides are equal.
+///
+/// ```toml
+/// [traffic.pattern]
+/// kind = "rotation"
+/// ```
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Rotation {}

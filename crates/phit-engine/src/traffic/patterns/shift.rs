@@ -11,6 +11,12 @@ use std::sync::Arc;
 
 /// Shift: endpoint i sends all its packets to endpoint (i + offset) mod N. Fits every topology of at least two
 /// endpoints.
+///
+/// ```toml
+/// [traffic.pattern]
+/// kind = "shift"
+/// offset = 3
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Shift {

@@ -15,6 +15,11 @@ use std::sync::Arc;
 /// moves by ceil(G/2) - 1 mod G. Elsewhere the endpoint number moves by ceil(N/2) - 1 mod N. The position within the
 /// router or group stays. Fits topologies where this is not the identity: some side, or G, or N, is at least three.
 /// (Dally and Towles, *Principles and Practices of Interconnection Networks*, section 3.2.)
+///
+/// ```toml
+/// [traffic.pattern]
+/// kind = "tornado"
+/// ```
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Tornado {}

@@ -11,6 +11,11 @@ use std::sync::Arc;
 
 /// Uniform random (UN): every packet goes to an endpoint drawn uniformly and independently. Fits every topology of at
 /// least two endpoints.
+///
+/// ```toml
+/// [traffic.pattern]
+/// kind = "uniform"
+/// ```
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Uniform {

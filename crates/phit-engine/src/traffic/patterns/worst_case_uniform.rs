@@ -12,6 +12,16 @@ use std::sync::Arc;
 /// Worst-case uniform random (wc-UR): every packet passes the top level of the tree. Its destination is drawn uniformly
 /// among the endpoints whose only common ancestors with the source are routers of the top level. Fits folded Clos
 /// networks. (Kim, Dally and Abts, "Adaptive routing in high-radix Clos network", SC 2006, section 3.2.)
+///
+/// ```toml
+/// [topology]
+/// kind = "clos"
+/// down = [4, 4]
+/// up = [4]
+///
+/// [traffic.pattern]
+/// kind = "worst_case_uniform"
+/// ```
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct WorstCaseUniform {}

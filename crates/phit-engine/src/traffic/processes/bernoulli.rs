@@ -7,6 +7,11 @@ use serde::{Deserialize, Serialize};
 
 /// Bernoulli: in every cycle an endpoint generates a packet with probability load / (mean packet size), independently
 /// of all other cycles.
+///
+/// ```toml
+/// [traffic.process]
+/// kind = "bernoulli"
+/// ```
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Bernoulli {}

@@ -10,6 +10,13 @@ use serde::{Deserialize, Serialize};
 /// number of cycles with mean `burst`. The pauses between them also last a geometric number of cycles, with the mean
 /// that yields `traffic.load`. After a change of the load, every endpoint draws a new state. (Dally and Towles,
 /// *Principles and Practices of Interconnection Networks*, section 24.2.2.)
+///
+/// ```toml
+/// [traffic.process]
+/// kind = "on_off"
+/// burst = 8.0
+/// peak = 0.8
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OnOff {

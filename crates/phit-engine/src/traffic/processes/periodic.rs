@@ -8,6 +8,11 @@ use serde::{Deserialize, Serialize};
 /// Periodic: every endpoint generates a packet every (mean packet size) / load cycles. If the period is not a whole
 /// number of cycles, the k-th packet is generated in cycle floor(phase + k * period). A change of the load starts a new
 /// sequence in its cycle.
+///
+/// ```toml
+/// [traffic.process]
+/// kind = "periodic"
+/// ```
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Periodic {

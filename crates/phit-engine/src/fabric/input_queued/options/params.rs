@@ -363,6 +363,13 @@ pub enum Redecision {
 
 /// The router: input buffers with queues, routing, allocation, a crossbar with latency and speedup, output buffers,
 /// links.
+///
+/// ```toml
+/// [router]
+/// kind = "input_queued"
+/// latency = 5
+/// speedup = 2
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, bound(deserialize = "A: Deserialize<'de> + Default"))]
 #[schemars(rename = "RouterParams", bound = "A: JsonSchema + Serialize + Default")]
