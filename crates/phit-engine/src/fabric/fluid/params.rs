@@ -16,6 +16,21 @@ use std::collections::BTreeMap;
 /// A network in which each message of a program is a flow on its route. A flow has a rate until its bytes are gone.
 /// Rates change when flows begin or end. So the time of a run grows with the number of messages, not with their sizes.
 /// Buffers, virtual channels and packets have no effect. `phit fidelity` measures the error of a scenario.
+///
+/// ```toml
+/// [router]
+/// kind = "fluid"
+/// latency = 5
+///
+/// [units]
+/// phit = "2 B"
+/// cycle = "1 ns"
+///
+/// [workload]
+/// kind = "collective"
+/// collective = "all_to_all"
+/// bytes = 4096
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Fluid {
