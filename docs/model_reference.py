@@ -1,4 +1,4 @@
-"""Writes the pages of the reference from the declarations in the code: python docs/model_reference.py.
+"""Writes the pages of the reference, and the table of kinds in README, from the declarations in the code.
 
 The pages are kept in the repository, where a web page of a host shows them, too.
 """
@@ -260,6 +260,20 @@ def pages() -> dict[str, str]:
     return {"model.md": page(), "results.md": results()} | {f"{name}.md": text for name, text in others.items()}
 
 
+README = HERE.parent / "README.md"
+
+
+def readme() -> str:
+    """README with its table of kinds as the catalogue has them."""
+    text = README.read_text(encoding="utf-8")
+    rows = (
+        (concept, ", ".join(f"`{entry['kind']}`" for entry in entries)) for concept, entries in phit.catalogue().items()
+    )
+    table = markdown_table(("concept", "kinds"), rows)
+    return re.sub(r"(?<=\n## All kinds\n\n).*?(?=\n\n)", lambda _: table, text, flags=re.DOTALL)
+
+
 if __name__ == "__main__":
+    write_text(README, readme())
     for name, text in pages().items():
         write_text(HERE / name, text)

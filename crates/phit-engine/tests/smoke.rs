@@ -1,77 +1,69 @@
-//! Everything registered runs: one small scenario for each kind of each concept.
-//!
-//! A kind that is registered without a scenario in `common/kinds.rs` fails `every_kind_has_a_scenario` by name.
+//! Everything registered runs, in the scenario of its description, and in those of `common/kinds.rs`.
 
 mod common;
 
 use common::kinds::{base, cases};
-use common::{run, with};
-use phit_engine::allocators::AllocatorKind;
-use phit_engine::probes::ProbeKind;
-use phit_engine::queueing::QueueingKind;
-use phit_engine::routing::RoutingKind;
+use common::{described, run, with};
+use phit_engine::catalogue::catalogue;
 use phit_engine::scenario::{RouterKind, Scenario};
-use phit_engine::topology::TopologyKind;
-use phit_engine::traffic::{PacketSizeKind, PatternKind, ProcessKind};
-use phit_engine::workload::{PlacementKind, ProgramKind};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
+
+/// Concept, kind and scenario of all cases.
+fn scenarios() -> Vec<(String, String, Value)> {
+    let ours = cases().into_iter().map(|(concept, kind, changes)| (concept.into(), kind.into(), with(base(), changes)));
+    described::cases().into_iter().chain(ours).collect()
+}
 
 #[test]
 fn every_kind_has_a_scenario() {
-    let have: BTreeSet<(&str, &str)> = cases().iter().map(|(concept, kind, _)| (*concept, *kind)).collect();
-    let registries: [(&str, &[&str]); 11] = [
-        ("topology", TopologyKind::KINDS),
-        ("router", RouterKind::KINDS),
-        ("routing", RoutingKind::KINDS),
-        ("queueing", QueueingKind::KINDS),
-        ("allocator", AllocatorKind::KINDS),
-        ("pattern", PatternKind::KINDS),
-        ("process", ProcessKind::KINDS),
-        ("probe", ProbeKind::KINDS),
-        ("packet size", PacketSizeKind::KINDS),
-        ("workload", ProgramKind::KINDS),
-        ("placement", PlacementKind::KINDS),
-    ];
-    for (concept, kinds) in registries {
-        for kind in kinds {
+    let have: BTreeSet<_> = scenarios().into_iter().map(|(concept, kind, _)| (concept, kind)).collect();
+    for (concept, entries) in catalogue().as_object().expect("a table of concepts") {
+        for entry in entries.as_array().expect("a list of kinds") {
+            let kind = entry["kind"].as_str().expect("a name");
             assert!(
-                have.contains(&(concept, *kind)),
-                "the {concept} {kind:?} is registered, but no scenario in tests/common/kinds.rs runs it: \
-                 add one to `cases`"
+                have.contains(&(concept.clone(), kind.to_owned())),
+                "the {concept} {kind:?} is registered, but its description has no scenario that runs without files: \
+                 add one there, or to `cases` in tests/common/kinds.rs"
             );
         }
     }
 }
 
+/// The kind of a concept that a scenario uses.
+fn used(concept: &str, scenario: &Scenario) -> &'static str {
+    let RouterKind::InputQueued(router) = &scenario.router else {
+        return match (concept, &scenario.workload) {
+            ("router", _) => scenario.router.kind(),
+            ("routing", _) => scenario.routing.kind(),
+            (other, _) => panic!("{other}: the scenario has another router"),
+        };
+    };
+    match (concept, &scenario.workload) {
+        ("topology", _) => scenario.topology.kind(),
+        ("routing", _) => scenario.routing.kind(),
+        ("queueing", _) => scenario.queueing.kind(),
+        ("router", _) => scenario.router.kind(),
+        ("allocator", _) => router.allocator.kind(),
+        ("pattern", _) => scenario.traffic.pattern.kind(),
+        ("process", _) => scenario.traffic.process.kind(),
+        ("probe", _) => scenario.measure.probes[0].kind(),
+        ("packet_size", _) => scenario.traffic.packet_size.kind(),
+        ("workload", Some(workload)) => workload.program.kind(),
+        ("placement", Some(workload)) => workload.around.placement.kind(),
+        (other, _) => panic!("{other:?} is a concept with kinds: say here where in a scenario they stand"),
+    }
+}
+
 #[test]
 fn every_kind_runs() {
-    for (concept, kind, changes) in cases() {
-        let mut value = with(base(), changes);
+    common::functions::register();
+    for (concept, kind, mut value) in scenarios() {
         if value.get("workload").is_some() {
             ["traffic", "measure"].iter().for_each(|section| drop(value.as_object_mut().unwrap().remove(*section)));
         }
         let scenario = Scenario::from_value(&value).unwrap_or_else(|error| panic!("{concept} {kind}: {error}"));
-        let used = match concept {
-            "topology" => scenario.topology.kind(),
-            "routing" => scenario.routing.kind(),
-            "queueing" => scenario.queueing.kind(),
-            "router" => scenario.router.kind(),
-            "allocator" => match &scenario.router {
-                RouterKind::InputQueued(router) => router.allocator.kind(),
-                other => panic!("{} has no allocator", other.kind()),
-            },
-            "pattern" => scenario.traffic.pattern.kind(),
-            "process" => scenario.traffic.process.kind(),
-            "probe" => scenario.measure.probes[0].kind(),
-            _ => scenario.traffic.packet_size.kind(),
-        };
-        let used = match (concept, &scenario.workload) {
-            ("workload", Some(workload)) => workload.program.kind(),
-            ("placement", Some(workload)) => workload.around.placement.kind(),
-            _ => used,
-        };
-        assert_eq!(used, kind, "the scenario for the {concept} {kind:?} uses another one");
+        assert_eq!(used(&concept, &scenario), kind, "the scenario for the {concept} {kind:?} uses another one");
         let outcome = run(&value);
         if scenario.workload.is_some() {
             assert!(outcome.summary()["completion"].as_u64() > Some(0), "{concept} {kind}: nothing has happened");
@@ -81,7 +73,9 @@ fn every_kind_runs() {
         assert!(outcome.collector().counters.packets.recorded > 100, "{concept} {kind}: hardly a packet arrived");
         // A load of 0.2 saturates none of them. So accepted and offered load agree, except for packets under way.
         let (offered, accepted) = (outcome.offered_load(), outcome.accepted_load());
-        assert!((offered - accepted).abs() < 0.04, "{concept} {kind}: offered {offered}, accepted {accepted}");
+        if offered < 0.25 {
+            assert!((offered - accepted).abs() < 0.04, "{concept} {kind}: offered {offered}, accepted {accepted}");
+        }
     }
 }
 

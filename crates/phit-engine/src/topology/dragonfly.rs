@@ -17,9 +17,9 @@ use std::sync::Arc;
 /// ```toml
 /// [topology]
 /// kind = "dragonfly"
-/// p = 8
-/// a = 16
-/// h = 8
+/// p = 2
+/// a = 4
+/// h = 2
 /// arrangement = "palmtree"
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

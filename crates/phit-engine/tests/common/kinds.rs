@@ -1,4 +1,5 @@
-//! One small scenario for each kind of each concept.
+//! Small scenarios for kinds, beside those of their descriptions ([`super::described`]): with options that are not the
+//! defaults, or with files and functions of these tests.
 
 use super::{functions, with};
 use serde_json::{Value, json};
@@ -23,7 +24,7 @@ pub fn base() -> Value {
     })
 }
 
-/// Scenarios for the kinds of every concept: concept, kind, what to change in [`base`].
+/// Scenarios for kinds: concept, kind, what to change in [`base`].
 pub fn cases() -> Vec<(&'static str, &'static str, Value)> {
     let topology = |table: Value| json!({ "topology": table });
     let routing = |table: Value| json!({ "routing": table });
@@ -327,8 +328,8 @@ pub fn cases() -> Vec<(&'static str, &'static str, Value)> {
         ("placement", "round_robin", placement(json!({ "kind": "round_robin" }))),
         ("placement", "list", placement(json!({ "kind": "list", "endpoints": [5, 2, 9, 0] }))),
         ("placement", "file", placement(json!({ "kind": "file", "file": "identical/files/four.txt" }))),
-        ("packet size", "fixed", size(json!({ "kind": "fixed", "phits": 8 }))),
-        ("packet size", "choice", size(json!({ "kind": "choice", "sizes": [1, 5] }))),
-        ("packet size", "uniform", size(json!({ "kind": "uniform", "min": 2, "max": 6 }))),
+        ("packet_size", "fixed", size(json!({ "kind": "fixed", "phits": 8 }))),
+        ("packet_size", "choice", size(json!({ "kind": "choice", "sizes": [1, 5] }))),
+        ("packet_size", "uniform", size(json!({ "kind": "uniform", "min": 2, "max": 6 }))),
     ]
 }

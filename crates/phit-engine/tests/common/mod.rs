@@ -2,6 +2,7 @@
 #![allow(dead_code)]
 
 pub mod adaptive;
+pub mod described;
 pub mod functions;
 pub mod kinds;
 pub mod together;

@@ -179,7 +179,8 @@ fn every_kind_has_a_scenario() {
             let kind = entry["kind"].as_str().expect("a name");
             assert!(
                 used.contains(kind),
-                "the {concept} {kind:?} is registered, but occurs in none of tests/identical/scenarios: add one"
+                "the {concept} {kind:?} is registered, but occurs neither in the scenario of a description nor in one of \
+                 tests/identical/scenarios: add one"
             );
         }
     }
@@ -209,5 +210,9 @@ fn every_parameter_takes_different_values() {
         parameters::same(section, false, &numbers()["properties"][section], numbers(), &tables, &mut missing);
     }
     let list: Vec<String> = missing.into_iter().collect();
-    assert!(list.is_empty(), "no scenario in tests/identical/scenarios has\n  {}", list.join("\n  "));
+    assert!(
+        list.is_empty(),
+        "no scenario of a description, and none in tests/identical/scenarios, has\n  {}",
+        list.join("\n  ")
+    );
 }

@@ -1,10 +1,11 @@
-//! The scenarios: one TOML file for each group, in `scenarios/`.
+//! The scenarios: one TOML file for each group, in `scenarios/`, and the group `described`, the scenarios in the
+//! descriptions of kinds.
 //!
 //! A file has tables of two sorts. `[base.NAME]` is a scenario from which others are derived. Any other table is a
 //! scenario. It consists of the table `base` that its key `base` names, and its own keys on top, table by table. A
 //! table with a `kind` replaces the base's table.
 
-use crate::common::with;
+use crate::common::{described, with};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,6 +19,11 @@ pub fn folder() -> PathBuf {
 /// All scenarios by name: group, `/`, name in the group.
 pub fn all() -> BTreeMap<String, Value> {
     let mut scenarios = BTreeMap::new();
+    for (concept, kind, scenario) in described::cases() {
+        let name = format!("described/{concept} {kind}");
+        let same = scenarios.keys().filter(|other: &&String| other.starts_with(&*name)).count();
+        scenarios.insert(if same == 0 { name } else { format!("{name}, {}", same + 1) }, scenario);
+    }
     for entry in fs::read_dir(folder().join("scenarios")).expect("a folder of scenarios") {
         let path = entry.expect("a readable folder").path();
         let group = path.file_stem().and_then(|stem| stem.to_str()).expect("a name").to_owned();

@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// times = 10
 /// steps = [
 ///     { kind = "calc", time = 5000 },
-///     { kind = "collective", collective = "all_reduce", bytes = 1048576 },
+///     { kind = "collective", collective = "all_reduce", bytes = 16384 },
 /// ]
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

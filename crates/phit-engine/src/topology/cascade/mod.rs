@@ -27,7 +27,10 @@ use std::sync::Arc;
 /// ```toml
 /// [topology]
 /// kind = "cascade"
-/// groups = 9
+/// rows = 2
+/// columns = 4
+/// groups = 3
+/// global_ports = 2
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]

@@ -24,7 +24,7 @@ use std::sync::Arc;
 /// [topology]
 /// kind = "hamming_mesh"
 /// board = [2, 2]      # Hx2Mesh
-/// boards = [16, 16]   # 1,024 accelerators
+/// boards = [4, 4]     # 64 accelerators
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
