@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
+from phit.store.quantities import SATURATED_BELOW
 from phit.studies.clos import study
 from phit.studies.clos.allocation import ARRIVALS, two_or_more
 from phit.studies.clos.load import latency_ratio
@@ -32,7 +33,7 @@ def curve(loads: Iterable[float], limit: float, factor: float = 1.0, *, flat: bo
             "offered_load": load,
             "accepted_load": min(load, limit),
             "latency_mean": 5.0 if flat else 5.0 + factor * load / (1 - load),
-            "saturated": load > limit / 0.95,
+            "saturated": limit < SATURATED_BELOW * load,
         }
         for load in loads
     ]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from phit.store.quantities import SATURATED_BELOW
 from phit.studies.contention import authors, study
 from phit.studies.contention.load import adversarial_bound
 from phit.studies.contention.paper import Evidence, network, patterns
@@ -39,7 +40,7 @@ def rows(name: str, loads: Iterable[float], latency: Latency, limit: float, **la
             "offered_load": load,
             "accepted_load": min(load, limit),
             "latency_mean": latency(load),
-            "saturated": min(load, limit) < 0.95 * load,
+            "saturated": min(load, limit) < SATURATED_BELOW * load,
         }
         for load in loads
     ]

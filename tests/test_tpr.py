@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 from phit.base.errors import InputError
 from phit.peers import booksim
+from phit.store.quantities import SATURATED_BELOW
 from phit.studies import registry
 from phit.studies.kit.claim import Finding, Verdict, judge, markdown, matrix, measured, rich_table
 from phit.studies.kit.plan import Plan
@@ -42,7 +43,7 @@ def curve(name: str, loads: Iterable[float], latency: float, limit: float, share
             "accepted_load": min(load, limit),
             "latency_mean": latency,
             "misrouted_globally": nonminimal,
-            "saturated": min(load, limit) < 0.95 * load,
+            "saturated": min(load, limit) < SATURATED_BELOW * load,
         }
         for load, nonminimal in zip(loads, share, strict=True)
     ]
