@@ -258,7 +258,7 @@ impl Partition {
             if !K::PLAIN && (self.now == self.signals.next_period() || self.has_news()) {
                 self.control();
             }
-            let acts = !K::EXTRAS || self.settings.pace.is_none_or(|pace| pace.acts_in(self.now));
+            let acts = !K::EXTRAS || self.settings.choices.pace.is_none_or(|pace| pace.acts_in(self.now));
             if acts && self.has_candidates::<K>() {
                 self.next_look = self.now + 1;
                 self.step::<K>();

@@ -40,10 +40,10 @@ impl Partition {
     /// places.
     pub(crate) fn askable(&self, first: u32, count: u16, (class, size): (u8, u32)) -> u64 {
         let mut free = self.free_channels(first, count);
-        if self.settings.reuse_when_empty {
+        if self.settings.choices.reuse_when_empty {
             free &= self.reusable_channels(first, count, class);
         }
-        if self.settings.full_is_taken {
+        if self.settings.choices.full_is_taken {
             free &= self.channels_with_room(first, count, size);
         }
         free
@@ -105,7 +105,7 @@ impl Partition {
                 };
                 let class = |head: &Waiting, channel: u32| {
                     let full = settings.full[head.class as usize % MOST_CLASSES];
-                    let after = settings.prefers_empty && !is_empty(pools, channels, channel, full);
+                    let after = settings.choices.prefers_empty && !is_empty(pools, channels, channel, full);
                     if after || head.class & AFTER != 0 { AFTER_ALL } else { 0 }
                 };
                 for waiting in self.waiting.chunk_by(|a, b| a.router == b.router) {

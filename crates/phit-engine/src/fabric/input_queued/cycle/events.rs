@@ -201,7 +201,7 @@ impl Partition {
     fn come_to_front_later<K: Kernel>(&mut self, queue: u32, from: Tick) {
         let packet = self.queues[queue].first;
         let delay = self.config.allocation_delay;
-        let later = |from: Tick| self.config.pace.map_or(from + delay, |pace| pace.after(from, delay));
+        let later = |from: Tick| self.config.choices.pace.map_or(from + delay, |pace| pace.after(from, delay));
         let mut eligible = later(from);
         if self.config.switching == Switching::StoreAndForward {
             let Packet { size, entry, .. } = self.packets[packet];

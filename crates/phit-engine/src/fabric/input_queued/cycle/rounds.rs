@@ -23,7 +23,7 @@ impl Partition {
     #[cold]
     #[inline(never)]
     pub(crate) fn further_rounds<K: Kernel>(&mut self, requests: &mut Vec<Request>, losers: &mut Vec<Request>) {
-        for round in 1..self.settings.rounds {
+        for round in 1..self.settings.choices.rounds {
             requests.clear();
             // Whoever can do nothing in this tick any more finds out when it is looked at, or waits.
             losers.drain(..).for_each(|loser| self.try_again::<K>(&loser));
@@ -42,9 +42,9 @@ impl Partition {
     /// The number of this round: with one in a tick, the tick.
     #[inline(always)]
     pub(crate) fn turn<K: Kernel>(&self) -> Tick {
-        match K::EXTRAS && self.settings.rounds > 1 {
+        match K::EXTRAS && self.settings.choices.rounds > 1 {
             // It serves to tell what came before what, and ends with the cycles of a run.
-            true => self.now.wrapping_mul(self.settings.rounds).wrapping_add(self.tables.round),
+            true => self.now.wrapping_mul(self.settings.choices.rounds).wrapping_add(self.tables.round),
             false => self.now,
         }
     }

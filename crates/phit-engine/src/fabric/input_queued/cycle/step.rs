@@ -48,7 +48,7 @@ impl Partition {
         let mut requests = std::mem::take(&mut self.requests);
         let mut losers = std::mem::take(&mut self.losers);
         self.round::<K>(&mut requests, &mut losers);
-        if K::EXTRAS && K::WHOLE && !K::HELD && !K::LISTS && self.settings.rounds > 1 {
+        if K::EXTRAS && K::WHOLE && !K::HELD && !K::LISTS && self.settings.choices.rounds > 1 {
             self.further_rounds::<K>(&mut requests, &mut losers);
         }
         // What they may do next depends on what the winners have taken.
@@ -98,7 +98,7 @@ impl Partition {
         if self.settings.managed::<K>() {
             self.choose(requests);
         }
-        if K::EXTRAS && self.settings.connects_packets {
+        if K::EXTRAS && self.settings.choices.connects_packets {
             self.keep_connections::<K>(requests);
         }
         if self.settings.ideal::<K>() {
@@ -396,7 +396,7 @@ impl Partition {
                 // Where those with a channel stand apart, it is known after the stage who is looked at again.
                 return if request == NONE && !K::APART { Look::Again } else { Look::Done };
             }
-            _ if K::EXTRAS && self.settings.reuse_when_empty => {
+            _ if K::EXTRAS && self.settings.choices.reuse_when_empty => {
                 let reusable = |vc: u16| self.reusable(output.vc + u32::from(vc), output.class);
                 (vc..vc + vcs).find(|vc| reusable(*vc) && self.fits::<K>(output.vc, *vc, size))
             }

@@ -126,7 +126,7 @@ impl Partition {
         if self.settings.managed::<K>() {
             self.gone(grant.queue, packet);
         }
-        if K::EXTRAS && self.settings.connects_packets {
+        if K::EXTRAS && self.settings.choices.connects_packets {
             self.connect(grant, tail);
         }
         if tail {
@@ -146,7 +146,7 @@ impl Partition {
     #[inline(always)]
     fn release<K: Kernel>(&mut self, port: u32, passage: &Passage) -> Tick {
         let settings = &self.settings;
-        let released = if settings.credit_at_output { passage.start } else { passage.left };
+        let released = if settings.choices.credit_at_output { passage.start } else { passage.left };
         if !settings.credits_in_turn::<K>() {
             return released;
         }

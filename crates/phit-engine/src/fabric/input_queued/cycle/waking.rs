@@ -91,7 +91,7 @@ impl Partition {
     /// channels of several outputs wait for a free one.
     #[inline(always)]
     fn all_but_free<K: Kernel>(&self) -> Changes {
-        let rules = self.settings.reuse_when_empty || self.settings.full_is_taken;
+        let rules = self.settings.choices.reuse_when_empty || self.settings.choices.full_is_taken;
         match K::EXTRAS && self.settings.wants.alternatives && !rules {
             true => Changes::ALL.without(Changes::FREE),
             false => Changes::ALL,

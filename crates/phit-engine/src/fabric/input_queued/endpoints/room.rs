@@ -94,14 +94,15 @@ impl Room<'_> {
         let Entering { channel, last, destination, size } = entering;
         let credits = |lane: u16| self.credits(channel, lane);
         // Room for a head, which takes an empty queue where channels are reused when they are empty.
-        let least = if K::EXTRAS && self.settings.reuse_when_empty { self.config.links[0].buffer } else { size };
+        let least =
+            if K::EXTRAS && self.settings.choices.reuse_when_empty { self.config.links[0].buffer } else { size };
         let fits = |lane: &u16| match self.settings.shares {
             _ if !open(*lane) => false,
             true if K::HELD && K::EXTRAS => self.takes_head(channel + u32::from(*lane), size),
             _ => credits(*lane) >= least as i32,
         };
         let (first, count, all) = (lanes.start, lanes.end - lanes.start, self.settings.injection_queues);
-        match self.config.injection_queue {
+        match self.config.choices.injection_queue {
             InjectionQueue::Destination => {
                 let lane = self.bounds.partition_point(|first| *first <= destination) as u16;
                 let lane = if count == all {

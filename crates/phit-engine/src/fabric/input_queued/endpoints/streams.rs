@@ -79,7 +79,7 @@ impl Sender for Streams {
         let (own, last) = (self.of(e), usize::from(self.last[e as usize]));
         // Where the crossbar is held for a packet, so is the link: until it is through, only higher classes come
         // between.
-        let held = at.settings.connects_packets && own[last].sending.sent > 0;
+        let held = at.settings.choices.connects_packets && own[last].sending.sent > 0;
         let turns = (0..own.len()).map(|turn| (last + turn + usize::from(!held)) % own.len());
         let (mut next, mut blocked) = (None::<Tick>, false);
         let mut chosen = None::<(u8, Flit)>;

@@ -250,7 +250,7 @@ impl Partition {
         // Its last phit has to come.
         let arriving = self.arrival_time(port, phits);
         let left = (self.now + 1).max(came + arriving);
-        let mut released = match self.settings.credit_at_output {
+        let mut released = match self.settings.choices.credit_at_output {
             true => left.max(self.now + self.settings.router_latency),
             false => left,
         };

@@ -1,12 +1,9 @@
 //! The router's parameters turned into ticks and phits, shared by all partitions.
 
-use super::pace::Pace;
+use super::choices::Choices;
 use crate::engine::Tick;
 use crate::fabric::Bandwidth;
-use crate::fabric::input_queued::options::params::{
-    Admittance, Clock, Connection, CreditChannel, CreditRelease, CutThrough, InjectionQueue, Inputs, Redecision,
-    RouterParams, Sharing, Speculation, Speedup, Switching, VcAllocation, VcEligible, VcPreferred, VcReuse, VcTurns,
-};
+use crate::fabric::input_queued::options::params::{Admittance, RouterParams, Sharing, Speedup, Switching};
 use crate::fabric::links::{LinkClasses, Phits};
 use crate::fabric::seams::queueing::Division;
 use crate::fabric::seams::routing::Buffers;
@@ -22,46 +19,14 @@ pub(crate) struct Config {
     pub speedup: Speedup,
     /// The crossbar's own rate, in phits per cycle, if it does not follow the links.
     pub crossbar: Option<Bandwidth>,
-    /// The steps of routers that rest in some ticks, in which their times are counted then.
-    pub pace: Option<Pace>,
     /// Arrival of a credit to its use.
     pub credit_delay: Tick,
+    /// The named options.
+    pub choices: Choices,
     /// How packets move.
     pub switching: Switching,
-    /// VCs are allocated in a stage of their own.
-    pub vc_stage: bool,
-    /// Heads ask for the crossbar in that stage already, if so after others or not.
-    pub speculation: Option<Speculation>,
-    /// The crossbar connects an input with an output for a packet.
-    pub connects_packets: bool,
-    /// A virtual channel is given to the next packet when its buffer is empty and all credits are back.
-    pub reuse_when_empty: bool,
-    /// Heads ask for no virtual channel that has no room for a flit.
-    pub full_is_taken: bool,
-    /// Heads prefer virtual channels whose buffers are empty.
-    pub prefers_empty: bool,
-    /// In the order of virtual channels' arbiters the heads of one queue number stand side by side.
-    pub turns_by_queue: bool,
-    /// Credits are sent when the flit leaves the output buffer.
-    pub credit_at_output: bool,
-    /// An input port sends back the credit of one flit at the end of each cycle.
-    pub credits_in_turn: bool,
-    /// A packet that crosses while it arrives keeps its output as long as its input.
-    pub cut_through_holds_output: bool,
-    /// An input sends no more than a phit per link cycle into the crossbar.
-    pub inputs_at_link_rate: bool,
-    /// Paths of each input port and of each output port through the crossbar.
-    pub paths: (u32, u32),
-    /// Rounds of allocation in a tick.
-    pub rounds: u32,
-    /// Transit before injected traffic.
-    pub transit_priority: bool,
-    /// Choice of injection queue.
-    pub injection_queue: InjectionQueue,
     /// Room of each admittance queue in phits, if endpoints have any.
     pub admittance: Option<Phits>,
-    /// Blocked heads of a mechanism that re-decides are asked about in every tick.
-    pub redecide_every_cycle: bool,
     /// Links, by class.
     pub links: LinkClasses,
     /// The buffers behind outputs.
@@ -91,26 +56,10 @@ impl Config {
             allocation_delay: params.allocation_delay * links.fine(),
             speedup: params.speedup,
             crossbar: params.crossbar_bandwidth,
-            pace: Pace::new(params.speedup).filter(|_| params.clock == Clock::Crossbar),
             credit_delay: params.credit_delay * ticks_per_cycle,
+            choices: Choices::new(params),
             switching: params.switching,
-            vc_stage: params.vc_allocation != VcAllocation::WithSwitch,
-            speculation: (params.vc_allocation == VcAllocation::Speculative).then_some(params.speculation),
-            connects_packets: params.connection == Connection::Packet,
-            reuse_when_empty: params.vc_reuse == VcReuse::Empty,
-            full_is_taken: params.vc_eligible == VcEligible::WithRoom,
-            prefers_empty: params.vc_preferred == VcPreferred::Empty,
-            turns_by_queue: params.vc_turns == VcTurns::Queues,
-            credit_at_output: params.credit_release == CreditRelease::Output,
-            credits_in_turn: params.credit_channel == CreditChannel::OnePerCycle,
-            cut_through_holds_output: params.cut_through == CutThrough::Both,
-            inputs_at_link_rate: params.inputs == Inputs::Link,
-            paths: (params.input_speedup, params.output_speedup),
-            rounds: params.allocation_rounds,
-            transit_priority: params.transit_priority,
-            injection_queue: params.injection_queue,
             admittance: (params.admittance == Admittance::PerDestination).then_some(params.admittance_room),
-            redecide_every_cycle: params.redecision == Redecision::EveryCycle,
             sharing: params.sharing,
             buffers: Buffers {
                 division,
@@ -137,7 +86,7 @@ impl Config {
     /// where nothing is discarded.
     pub(crate) fn credits_come_apart(&self, ideal: bool) -> bool {
         let cycle_apart = self.links.ticks_per_cycle == 1 && !self.follows_links();
-        cycle_apart && !ideal && self.paths == (1, 1) && !self.credit_at_output
+        cycle_apart && !ideal && self.choices.paths == (1, 1) && !self.choices.credit_at_output
     }
 
     /// True if the credits of an endpoint that has room for `room` phits in each virtual channel never keep a packet
@@ -150,7 +99,7 @@ impl Config {
         let cycle_apart = self.links.ticks_per_cycle == 1 && !self.follows_links();
         let consumed = self.latency + 1 + link.ejection_latency + 1;
         let round_trip = consumed + link.credit_latency + self.credit_delay;
-        let in_step = single_phits && cycle_apart && !ideal && self.paths == (1, 1) && self.vc_stage;
+        let in_step = single_phits && cycle_apart && !ideal && self.choices.paths == (1, 1) && self.choices.vc_stage;
         in_step && room >= round_trip
     }
 
@@ -169,7 +118,7 @@ impl Config {
     /// Ticks for `phits` through the crossbar; steps where routers rest in some ticks.
     #[inline]
     pub(crate) fn crossing(&self, phits: u32) -> Tick {
-        match self.pace {
+        match self.choices.pace {
             Some(_) => phits,
             None => {
                 let parts = u64::from(phits) * u64::from(self.links.ticks_per_cycle) * u64::from(Speedup::PARTS);

@@ -266,13 +266,10 @@ impl Network {
             ejection_vcs: _,
             full: _,
             enough: _,
-            credit_at_output: _,
-            cut_through_holds_output: _,
             after_transit: _,
             detours: _,
             networks: _,
             speculative_class: _,
-            prefers_empty: _,
             endpoints_keep: _,
             in_turn: _,
             // Not transparent, and in no lists.
@@ -284,6 +281,7 @@ impl Network {
             lists,
             // Features that the bare kernels lack.
             wants,
+            choices,
             every_cycle,
             transparent,
             managed,
@@ -295,16 +293,10 @@ impl Network {
             exchanges,
             classes,
             ranked,
-            inputs_at_link_rate,
-            reuse_when_empty,
             repeats,
             serial,
             several_paths,
-            rounds,
             speculates,
-            connects_packets,
-            pace,
-            full_is_taken,
             turns,
             shares,
             unequal,
@@ -318,17 +310,7 @@ impl Network {
         } = *settings;
         let called = Wants { settled: false, ..wants } != Wants::default();
         // Features of routers and links that leave the arrival and departure of packets as they are.
-        let odder = inputs_at_link_rate
-            || reuse_when_empty
-            || several_paths
-            || rounds > 1
-            || connects_packets
-            || pace.is_some()
-            || full_is_taken
-            || turns > 0
-            || shares
-            || unequal
-            || ranked != (false, false);
+        let odder = choices.are_rare() || several_paths || turns > 0 || shares || unequal || ranked != (false, false);
         let odd = odder || speculates || credits_in_turn || endpoints_fill;
         let asked = wants.ejects || wants.sends || wants.after_grants || wants.alternatives;
         let rare = ideal || exchanges || classes || repeats || serial || asked;

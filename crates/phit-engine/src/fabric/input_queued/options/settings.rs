@@ -1,8 +1,8 @@
 //! What the kernel reads for every flit, made of the router's parameters and of what the mechanisms ask for.
 
+use super::choices::Choices;
 use super::config::Config;
 use super::kernel::{Compiled, Kernel};
-use super::pace::Pace;
 use crate::engine::Tick;
 use crate::fabric::Bandwidth;
 use crate::fabric::input_queued::options::params::{Speculation, Switching};
@@ -32,6 +32,8 @@ pub(crate) struct Settings {
     pub arrival_bandwidth: [Bandwidth; MOST_CLASSES],
     /// The optional calls that the routing mechanism wants.
     pub wants: Wants,
+    /// The named options.
+    pub choices: Choices,
     /// The mechanism wants to know of outputs whose occupancy has grown.
     pub rereads: bool,
     /// Blocked heads of a mechanism that re-decides are asked about in every tick, as those of a mechanism always are
@@ -103,14 +105,10 @@ pub(crate) struct Settings {
     /// Virtual channels among which a packet chooses that has arrived; the first of those free, since an endpoint takes
     /// whatever comes, and where no channel is ever held that is the first.
     pub ejection_vcs: u8,
-    /// A virtual channel is given to the next packet when its buffer is empty and all credits are back.
-    pub reuse_when_empty: bool,
     /// By class, the credits of a virtual channel whose buffer is empty.
     pub full: [i32; MOST_CLASSES],
     /// With so many credits a virtual channel keeps no packet waiting.
     pub enough: i32,
-    /// Credits are sent when the flit leaves the output buffer.
-    pub credit_at_output: bool,
     /// An input port sends back the credit of one flit at the end of each cycle.
     pub credits_in_turn: bool,
     /// Endpoints have room for so much only, and send credits.
@@ -131,32 +129,17 @@ pub(crate) struct Settings {
     pub networks: u8,
     /// Endpoints have room for so many requests only, until they have been answered.
     pub endpoints_keep: bool,
-    /// A packet that crosses while it arrives keeps its output as long as its input.
-    pub cut_through_holds_output: bool,
-    /// An input sends no more than a phit per link cycle into the crossbar.
-    pub inputs_at_link_rate: bool,
-    /// The steps of routers that rest in some ticks.
-    pub pace: Option<Pace>,
     /// Ports have several paths through the crossbar, see [`crate::fabric::input_queued::allocation::paths`].
     pub several_paths: bool,
-    /// Rounds of allocation in a tick, see [`crate::fabric::input_queued::cycle::rounds`].
-    pub rounds: u32,
     /// Heads ask for the crossbar before they have a channel, see [`crate::fabric::input_queued::cycle::speculation`].
     pub speculates: bool,
     /// What is added to the class of such a request.
     pub speculative_class: u8,
-    /// Heads ask for no virtual channel that has no room for a flit.
-    pub full_is_taken: bool,
-    /// Heads prefer virtual channels whose buffers are empty.
-    pub prefers_empty: bool,
     /// In the order of virtual channels' arbiters the heads of one queue number stand side by side, those of so many
     /// ports; 0: those of one port do.
     pub turns: u32,
     /// Virtual channels share the memory of their port, see [`crate::fabric::input_queued::state::pools`].
     pub shares: bool,
-    /// The crossbar connects an input with an output for a packet, see
-    /// [`crate::fabric::input_queued::allocation::connections`].
-    pub connects_packets: bool,
     /// Requests of packets that came over a link of a class below this one go after others: injected ones (1) or
     /// none (0).
     pub after_transit: u8,
@@ -302,21 +285,22 @@ impl Settings {
         let mut full = by_class(&|link| link.buffer).map(|phits| phits as i32);
         // An endpoint without credits takes whatever comes.
         full[0] = config.links[0].ejection_buffer.map_or(0, |phits| phits as i32);
-        let single = config.switching != Switching::Wormhole && !config.vc_stage;
+        let choices = config.choices;
+        let single = config.switching != Switching::Wormhole && !choices.vc_stage;
         let immediate = config.allocation_delay == 0 && config.switching != Switching::StoreAndForward;
         let size = if sizes.0 == sizes.1 { sizes.0.into() } else { 0 };
         let whole = u32::from(sizes.1) <= config.buffers.flit_size;
-        let several_paths = config.paths != (1, 1);
-        let plain_crossbar = !several_paths && config.rounds == 1;
+        let several_paths = choices.paths != (1, 1);
+        let plain_crossbar = !several_paths && choices.rounds == 1;
         // Only the state of its output and of one virtual channel there decides whether a head can go.
         let by_output = single
             && !managed
             && plain_crossbar
             && !ideal
             && !config.follows_links()
-            && !config.reuse_when_empty
-            && !config.connects_packets
-            && config.pace.is_none()
+            && !choices.reuse_when_empty
+            && !choices.connects_packets
+            && choices.pace.is_none()
             && config.sharing.is_none();
         let unequal = config.follows_links();
         let backlog = match whole && size > 0 && !messages && !managed && !several_paths && !unequal {
@@ -331,9 +315,9 @@ impl Settings {
             backlog,
             alike: size > 0 && !by_age,
             own_topology,
-            staged: config.vc_stage,
+            staged: choices.vc_stage,
             lone: in_turn
-                && !config.transit_priority
+                && !choices.transit_priority
                 && radix <= MOST_PORTS
                 && config.links.iter().all(|link| link.queues == 1),
             latency,
@@ -342,9 +326,10 @@ impl Settings {
             bandwidth,
             arrival_bandwidth,
             wants,
+            choices,
             rereads: wants.occupancy || wants.redecide,
             // Heads that are decided about together depend on one another.
-            every_cycle: config.redecide_every_cycle || wants.batch,
+            every_cycle: choices.redecide_every_cycle || wants.batch,
             transparent,
             looks_ahead,
             managed,
@@ -369,21 +354,19 @@ impl Settings {
             ticks_per_cycle: config.links.ticks_per_cycle,
             starts: Cycles::of(config.links.ticks_per_cycle),
             // Rounds are counted in 32 bits, too.
-            cycles: cycles(config.links.ticks_per_cycle * config.rounds),
+            cycles: cycles(config.links.ticks_per_cycle * choices.rounds),
             ejection_vcs: match requests {
                 _ if single => 1,
                 None => config.buffers.vcs[0],
                 Some(_) => (config.links[0].queues / 2).max(1) as u8,
             },
-            reuse_when_empty: config.reuse_when_empty,
-            enough: if config.reuse_when_empty { i32::MAX } else { sizes.1.into() },
+            enough: if choices.reuse_when_empty { i32::MAX } else { sizes.1.into() },
             full,
-            credit_at_output: config.credit_at_output,
             // Of a topology of Phit's own everything is at work: nothing is discarded beside what leaves.
-            credits_in_turn: config.credits_in_turn && !(own_topology && config.credits_come_apart(ideal)),
+            credits_in_turn: choices.credits_take_turns && !(own_topology && config.credits_come_apart(ideal)),
             endpoints_fill: config.links[0].ejection_buffer.is_some_and(|room| {
                 // Whether all of them are back is asked for there.
-                let reads = config.reuse_when_empty || config.prefers_empty || config.sharing.is_some();
+                let reads = choices.reuse_when_empty || choices.prefers_empty || config.sharing.is_some();
                 let known = own_topology && requests.is_none() && !reads;
                 !(known && config.endpoints_never_fill(room, sizes.1, ideal))
             }),
@@ -395,19 +378,12 @@ impl Settings {
             in_turn: config.admittance.is_none() && requests.is_none() && ranks.is_none() && !repeats,
             networks: config.networks as u8,
             endpoints_keep: requests.is_some_and(|requests| requests.room.is_some()),
-            cut_through_holds_output: config.cut_through_holds_output,
-            inputs_at_link_rate: config.inputs_at_link_rate,
             several_paths,
-            rounds: config.rounds,
-            pace: config.pace,
-            full_is_taken: config.full_is_taken,
-            prefers_empty: config.prefers_empty,
-            turns: if config.turns_by_queue { radix } else { 0 },
-            speculates: config.speculation.is_some(),
-            speculative_class: if config.speculation == Some(Speculation::After) { AFTER_ALL } else { 0 },
-            connects_packets: config.connects_packets,
+            turns: if choices.turns_by_queue { radix } else { 0 },
+            speculates: choices.speculation.is_some(),
+            speculative_class: if choices.speculation == Some(Speculation::After) { AFTER_ALL } else { 0 },
             shares: config.sharing.is_some(),
-            after_transit: config.transit_priority.into(),
+            after_transit: choices.transit_priority.into(),
             detours,
             immediate,
             kernel: Compiled::General,
@@ -478,7 +454,7 @@ fn backlog(
 ) -> Option<[Tick; MOST_CLASSES]> {
     let mut backlog = [Tick::MAX; MOST_CLASSES];
     let Some(capacity) = config.buffers.output_buffer else { return Some(backlog) };
-    if config.pace.is_some() {
+    if config.choices.pace.is_some() {
         return None;
     }
     let links = &config.links;

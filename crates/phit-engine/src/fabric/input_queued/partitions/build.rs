@@ -99,7 +99,7 @@ impl<'a> Plan<'a> {
     /// By link class: the shortest time in ticks from a decision at one end of a link to its effect at the other.
     pub(crate) fn lookaheads(&self) -> Vec<Tick> {
         let config = &self.config;
-        let credit_release = if config.credit_at_output { config.latency } else { 1 };
+        let credit_release = if config.choices.credit_at_output { config.latency } else { 1 };
         let messages = self.routing.sends_messages() || self.queueing.sends_messages();
         let of_class = |link: &LinkClass| {
             // Control messages take the link's latency alone.
@@ -275,7 +275,7 @@ impl<'a> Plan<'a> {
         };
         // One that puts nobody first does what arbiters do, where a head asks at one output.
         let by_number =
-            asked.in_turn().filter(|_| !alternatives && !self.config.prefers_empty && width <= MOST_NUMBERS);
+            asked.in_turn().filter(|_| !alternatives && !self.config.choices.prefers_empty && width <= MOST_NUMBERS);
         if let Some(rule) = by_number {
             return arbiters((rule, Turns::Numbers));
         }
@@ -308,11 +308,11 @@ impl<'a> Plan<'a> {
         let queueing = self.queueing.build(&organisation);
         let manager = self.queueing.manager(&organisation, ports, endpoints.len() as u32);
         // To the allocator every path is a port.
-        let each = config.paths.0.max(config.paths.1);
+        let each = config.choices.paths.0.max(config.choices.paths.1);
         let context = AllocatorContext { ports: ports * each, radix: radix * each, queues: widest };
         let mut allocator = self.allocator.build(&context);
-        let vc_allocator = config
-            .vc_stage
+        let staged = config.choices.vc_stage;
+        let vc_allocator = staged
             .then_some((injection_channels, queues.len() as u32))
             .map(|counts| self.vc_allocator(counts, (count as u32, radix, widest), routing.wants().alternatives));
         let in_turn = matches!(vc_allocator, Some(VcAllocator::Arbiters(_))) && allocator.output_turns().is_some();
@@ -374,7 +374,7 @@ impl<'a> Plan<'a> {
             owners: vec![NONE; if settings.single { 0 } else { channels.len() }].into(),
             ready: vec![0; if settings.wants.batch && buffers.by_time() { outputs.len() } else { 0 }].into(),
             buffers,
-            granted: rounds::grants(if settings.rounds > 1 { outputs.len() } else { 0 }),
+            granted: rounds::grants(if settings.choices.rounds > 1 { outputs.len() } else { 0 }),
             round: 0,
             behind: config.buffers.clone(),
             outputs: outputs.into(),
@@ -439,9 +439,14 @@ impl<'a> Plan<'a> {
                 let own = endpoints.iter().map(|endpoint| endpoint.number);
                 Box::new(PortRates::new(config, topology, routers.iter(), own, self.largest_flit))
             }),
-            paths: settings.several_paths.then(|| Box::new(Paths::new(config.paths.0, config.paths.1, ports))),
+            paths: settings
+                .several_paths
+                .then(|| Box::new(Paths::new(config.choices.paths.0, config.choices.paths.1, ports))),
             pools,
-            connections: settings.connects_packets.then(|| Box::new(Connections::new(config.paths, ports))),
+            connections: settings
+                .choices
+                .connects_packets
+                .then(|| Box::new(Connections::new(config.choices.paths, ports))),
             next_credit: vec![0; if settings.credits_in_turn { inputs.len() } else { 0 }].into(),
             latest: vec![0; if settings.single { 0 } else { queues.len() }].into(),
             routers,

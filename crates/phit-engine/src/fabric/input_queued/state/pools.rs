@@ -245,7 +245,7 @@ pub(crate) fn reusable(
     class: u8,
 ) -> bool {
     let full = settings.full[class as usize % MOST_CLASSES];
-    !settings.reuse_when_empty || is_empty(pools, channels, channel, full)
+    !settings.choices.reuse_when_empty || is_empty(pools, channels, channel, full)
 }
 
 /// True if nothing is in the buffer of `channel`, which has `full` credits then if buffers are not shared.

@@ -39,7 +39,7 @@ impl Passage {
     ) -> Self {
         // A cut-through transfer lasts until the flit's last phit is in.
         let arrived = entry + times.arrival[came_by];
-        let (needed, latency) = match settings.pace {
+        let (needed, latency) = match settings.choices.pace {
             Some(pace) if K::EXTRAS => paced(pace, now, [times.crossing, settings.router_latency]),
             _ => (times.crossing, settings.router_latency),
         };
@@ -53,11 +53,11 @@ impl Passage {
         let earliest = later(enters, free);
         let start = settings.starts.align(earliest);
         Self {
-            occupied: match K::EXTRAS && settings.inputs_at_link_rate {
+            occupied: match K::EXTRAS && settings.choices.inputs_at_link_rate {
                 true => busy.max(now - now % settings.ticks_per_cycle + size * settings.ticks_per_cycle),
                 false => busy,
             },
-            held: if settings.cut_through_holds_output { busy } else { now + needed },
+            held: if settings.choices.cut_through_holds_output { busy } else { now + needed },
             left: through.max(now + 1),
             start,
             early: 0,

@@ -237,7 +237,7 @@ impl PortRates {
             None => (serialisation, self.is_one(goes)),
             Some(rate) => (self.time_at(rate, size), rate == Bandwidth::ONE),
         };
-        let (needed, latency) = match settings.pace {
+        let (needed, latency) = match settings.choices.pace {
             // What takes a cycle at the rate of the links takes a step.
             Some(pace) => {
                 let steps = up(slowest.div_ceil(self.ticks_per_cycle.into()));
@@ -256,11 +256,11 @@ impl PortRates {
         // A link that has rested starts with a cycle; one that is busy goes on where it is.
         let start = if free >= enters { free } else { at(settings.starts.align(up(enters))) };
         let end = start + serialisation;
-        let occupied = match settings.inputs_at_link_rate {
+        let occupied = match settings.choices.inputs_at_link_rate {
             true => busy.max(at(now - now % settings.ticks_per_cycle) + self.time(came, size)),
             false => busy,
         };
-        let held = if settings.cut_through_holds_output { busy } else { begins + needed };
+        let held = if settings.choices.cut_through_holds_output { busy } else { begins + needed };
         let (occupied, held, link) = (split(occupied), split(held), split(start + serialisation.max(self.least)));
         (self.inputs[input], self.outputs[output], self.links[output]) = (occupied.1, held.1, link.1);
         Passage {

@@ -194,7 +194,9 @@ fn has_channel(partition: &Partition, queue: &Queue, size: u32) -> bool {
     match queue.vcs {
         0 => channel(0).credits >= size as i32,
         // In a stage of its own the channel alone is asked for, whatever its credits, unless one without room is taken.
-        vcs if partition.vc_allocator.is_some() && !partition.settings.full_is_taken => (0..u32::from(vcs)).any(free),
+        vcs if partition.vc_allocator.is_some() && !partition.settings.choices.full_is_taken => {
+            (0..u32::from(vcs)).any(free)
+        }
         vcs => (0..u32::from(vcs)).any(|vc| channel(vc).credits >= size as i32 && free(vc)),
     }
 }

@@ -44,7 +44,7 @@ pub(super) fn turns(partition: &Partition, pending: &Pending) -> Result<(), Stri
         // Flits that leave on several paths at once send their credits at once.
         let at_once = |apart: Tick| partition.paths.is_some() && apart == 0;
         let crowded = times.windows(2).find(|pair| pair[1] - pair[0] < cycle && !at_once(pair[1] - pair[0]));
-        if let Some(pair) = crowded.filter(|_| partition.config.credits_in_turn) {
+        if let Some(pair) = crowded.filter(|_| partition.config.choices.credits_take_turns) {
             return Err(format!("sender {target} of partition {}: credits in ticks {pair:?}", partition.index));
         }
     }

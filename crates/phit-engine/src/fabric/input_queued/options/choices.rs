@@ -1,0 +1,106 @@
+//! The router's named options, as the kernel reads them.
+//!
+//! An option is a key of [`RouterParams`] and a field here. Whoever asks for it reads this field: the checks of a
+//! network, the choice of its kernel, and the stages of the cycle.
+
+use super::pace::Pace;
+use super::params::{
+    Clock, Connection, CreditChannel, CreditRelease, CutThrough, InjectionQueue, Inputs, Redecision, RouterParams,
+    Speculation, VcAllocation, VcEligible, VcPreferred, VcReuse, VcTurns,
+};
+
+/// What the options say.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Choices {
+    /// The steps of routers that rest in some ticks, in which their times are counted then.
+    pub pace: Option<Pace>,
+    /// Virtual channels are allocated in a stage of their own.
+    pub vc_stage: bool,
+    /// Heads ask for the crossbar in that stage already, if so after others or not.
+    pub speculation: Option<Speculation>,
+    /// The crossbar connects an input with an output for a packet, see
+    /// [`crate::fabric::input_queued::allocation::connections`].
+    pub connects_packets: bool,
+    /// A virtual channel is given to the next packet when its buffer is empty and all credits are back.
+    pub reuse_when_empty: bool,
+    /// Heads ask for no virtual channel that has no room for a flit.
+    pub full_is_taken: bool,
+    /// Heads prefer virtual channels whose buffers are empty.
+    pub prefers_empty: bool,
+    /// In the order of virtual channels' arbiters the heads of one queue number stand side by side.
+    pub turns_by_queue: bool,
+    /// Credits are sent when the flit leaves the output buffer.
+    pub credit_at_output: bool,
+    /// An input port sends back the credit of one flit at the end of each cycle.
+    pub credits_take_turns: bool,
+    /// A packet that crosses while it arrives keeps its output as long as its input.
+    pub cut_through_holds_output: bool,
+    /// An input sends no more than a phit per link cycle into the crossbar.
+    pub inputs_at_link_rate: bool,
+    /// Paths of each input port and of each output port through the crossbar, see
+    /// [`crate::fabric::input_queued::allocation::paths`].
+    pub paths: (u32, u32),
+    /// Rounds of allocation in a tick, see [`crate::fabric::input_queued::cycle::rounds`].
+    pub rounds: u32,
+    /// Transit before injected traffic.
+    pub transit_priority: bool,
+    /// Choice of injection queue.
+    pub injection_queue: InjectionQueue,
+    /// Blocked heads of a mechanism that re-decides are asked about in every tick.
+    pub redecide_every_cycle: bool,
+}
+
+impl Choices {
+    /// The options of `params`.
+    pub(crate) fn new<A>(params: &RouterParams<A>) -> Self {
+        Self {
+            pace: Pace::new(params.speedup).filter(|_| params.clock == Clock::Crossbar),
+            vc_stage: params.vc_allocation != VcAllocation::WithSwitch,
+            speculation: (params.vc_allocation == VcAllocation::Speculative).then_some(params.speculation),
+            connects_packets: params.connection == Connection::Packet,
+            reuse_when_empty: params.vc_reuse == VcReuse::Empty,
+            full_is_taken: params.vc_eligible == VcEligible::WithRoom,
+            prefers_empty: params.vc_preferred == VcPreferred::Empty,
+            turns_by_queue: params.vc_turns == VcTurns::Queues,
+            credit_at_output: params.credit_release == CreditRelease::Output,
+            credits_take_turns: params.credit_channel == CreditChannel::OnePerCycle,
+            cut_through_holds_output: params.cut_through == CutThrough::Both,
+            inputs_at_link_rate: params.inputs == Inputs::Link,
+            paths: (params.input_speedup, params.output_speedup),
+            rounds: params.allocation_rounds,
+            transit_priority: params.transit_priority,
+            injection_queue: params.injection_queue,
+            redecide_every_cycle: params.redecision == Redecision::EveryCycle,
+        }
+    }
+
+    /// True if they ask for something that only the kernels with [`Kernel::EXTRAS`] do. All choices are listed, so that
+    /// a new one is not forgotten here.
+    ///
+    /// [`Kernel::EXTRAS`]: super::kernel::Kernel::EXTRAS
+    pub(crate) fn are_rare(&self) -> bool {
+        let Self {
+            // All kernels make these as they go.
+            credit_at_output: _,
+            cut_through_holds_output: _,
+            prefers_empty: _,
+            transit_priority: _,
+            injection_queue: _,
+            // Settings of their own follow from these.
+            vc_stage: _,
+            speculation: _,
+            turns_by_queue: _,
+            credits_take_turns: _,
+            paths: _,
+            redecide_every_cycle: _,
+            // Only the kernels with extras make these.
+            inputs_at_link_rate,
+            reuse_when_empty,
+            rounds,
+            connects_packets,
+            pace,
+            full_is_taken,
+        } = *self;
+        inputs_at_link_rate || reuse_when_empty || rounds > 1 || connects_packets || pace.is_some() || full_is_taken
+    }
+}
