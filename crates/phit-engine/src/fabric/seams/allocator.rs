@@ -123,10 +123,10 @@ pub trait Allocator: Send {
 
     /// By output port of the partition: the input number whose turn it is, for allocators that qualify.
     ///
-    /// An allocator qualifies if its rounds are simple whenever no input has more than one request, and all requests
+    /// An allocator qualifies if its rounds are simple whenever every input has at most one request, and all requests
     /// for an output have one class. A simple round grants each output to the first input from the turn on, in cyclic
-    /// order, moves the turn behind it, and changes nothing else that matters to such rounds. The caller then does such
-    /// rounds itself.
+    /// order, and moves the turn behind that input. It changes nothing else that matters to simple rounds. The caller
+    /// then does simple rounds itself.
     fn output_turns(&mut self) -> Option<&mut [u16]> {
         None
     }

@@ -1,9 +1,9 @@
 //! Ports that the crossbar keeps connected until a packet's tail has crossed.
 //!
-//! A connection is made by a flit that has another of its packet behind it. While it lasts, that other flit crosses
-//! without asking the allocator, and nobody else gets the two ports (with several paths of a port: the two paths). It
-//! ends with the tail, when the packet's next flit is not there yet, or when that flit has no credit or no room: then
-//! the ports are idle for a tick.
+//! A connection is made by a flit that has another flit of its packet behind it. While the connection lasts, the other
+//! flit crosses without asking the allocator, and nobody else gets the two ports (with several paths of a port: the two
+//! paths). The connection ends with the packet's tail. It also ends when the packet's next flit is not there yet, or
+//! has no credit or no room: then the ports are idle for a tick.
 
 use crate::engine::{NONE, Table};
 use crate::fabric::seams::allocator::Request;
@@ -29,7 +29,7 @@ pub(crate) struct Connections {
     /// By path: the queue whose packet it carries, or `NONE`.
     inputs: Table<u32>,
     outputs: Table<u32>,
-    /// Those that exist: the paths of an input and of an output.
+    /// The connections that exist: the paths of an input and of an output.
     made: Vec<(u32, u32)>,
     /// Requests for ports that are connected otherwise.
     blocked: Vec<Request>,
@@ -38,7 +38,7 @@ pub(crate) struct Connections {
 }
 
 impl Connections {
-    /// Of `ports` ports with so many paths each.
+    /// No connections yet, for `ports` ports with `paths` paths of each input and of each output.
     pub(crate) fn new(paths: (u32, u32), ports: u32) -> Self {
         Self {
             paths,

@@ -1,8 +1,8 @@
 //! Several paths between a port and the crossbar: input and output speedup.
 //!
 //! Elsewhere a port has one path, and the tick from which on it is free stands with the port ([`Input::busy`],
-//! [`Output::busy`]). Here a port is free when one of its paths is, the queues of an input are dealt out among its
-//! paths in turn, and the inputs of a router among those of each output. To the allocator every path is a port.
+//! [`Output::busy`]). Here a port is free when one of its paths is free. The queues of an input are dealt out among its
+//! paths in turn, and the inputs of a router among the paths of each output. To the allocator every path is a port.
 //!
 //! [`Input::busy`]: crate::fabric::input_queued::state::records::Input::busy
 //! [`Output::busy`]: crate::fabric::input_queued::state::records::Output::busy
@@ -17,10 +17,10 @@ pub(crate) struct Paths {
     inputs: u32,
     /// Paths of each output port.
     outputs: u32,
-    /// First tick at which each is free, port by port.
+    /// By path, in the order of ports: first tick at which it is free.
     input_busy: Table<Tick>,
     output_busy: Table<Tick>,
-    /// By input port: tick of the latest grant, and that in which the credits of its flits are sent.
+    /// By input port: tick of the latest grant, and the tick in which the credits of its flits are sent.
     credits: Table<(Tick, Tick)>,
     /// Requests as the allocator sees them, with their places.
     expanded: Vec<(Request, u32)>,
@@ -28,7 +28,7 @@ pub(crate) struct Paths {
 }
 
 impl Paths {
-    /// Of `ports` ports with so many paths each.
+    /// Free paths for `ports` ports: `inputs` for each input and `outputs` for each output.
     pub(crate) fn new(inputs: u32, outputs: u32, ports: u32) -> Self {
         Self {
             inputs,
@@ -81,8 +81,8 @@ impl Paths {
         (first(&self.input_busy, grant.port, self.inputs), first(&self.output_busy, grant.output, self.outputs))
     }
 
-    /// The tick in which the credit of a flit is sent that leaves input `port` now, where credits wait for their turn
-    /// and `at` is that of this flit alone: flits that are granted in one tick send theirs at once.
+    /// The tick in which the credit of a flit is sent, if the flit leaves input `port` now and credits wait for their
+    /// turn. `at` calculates this tick for the first flit; all flits granted in one tick send their credits together.
     pub(crate) fn credit_at(&mut self, port: u32, now: Tick, at: impl FnOnce() -> Tick) -> Tick {
         if self.credits[port].0 != now {
             self.credits[port] = (now, at());

@@ -1,6 +1,6 @@
-//! Allocation of output virtual channels in a stage of its own: every head asks for the free channels among those it
-//! may use; every channel grants one head in turn, every head accepts one channel in turn (Dally and Towles, chapter
-//! 16; the round-robin pointers move on accepted grants only).
+//! Allocation of output virtual channels in a stage of its own. Every head asks for the free channels among those it
+//! may use. Every channel grants one head in turn, and every head accepts one channel in turn. The round-robin pointers
+//! move on accepted grants only (Dally and Towles, chapter 16).
 
 use crate::engine::bits::{first_from, for_each_member, turn};
 use crate::engine::{Rng, Tick};
@@ -15,9 +15,9 @@ pub(crate) struct Waiting {
     pub packet: u32,
     /// Its router.
     pub router: u32,
-    /// First channel in the partition of those that it may use.
+    /// First of the channels in the partition that it may use.
     pub first: u32,
-    /// Of these, the free ones.
+    /// The free ones among these channels: a bit each, from `first` on.
     pub free: u64,
     /// Place of its request for the crossbar among all; `NONE` if it has made none.
     pub request: u32,
@@ -119,7 +119,7 @@ impl VcAllocator {
     }
 }
 
-/// What the turns of a queue go by.
+/// The numbers of channels by which a queue takes turns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Turns {
     /// A channel's place at its output.
@@ -139,9 +139,9 @@ pub(crate) struct Arbiters {
     grant: Vec<u16>,
     accept: Vec<u8>,
     queues_per_router: u32,
-    /// Of the heads of a router that may meet others, the channels granted: their places.
+    /// By head of a router that competes with others: a bit for the place of each channel that is granted to it.
     granted: Vec<u64>,
-    /// Of each channel of a router, the numbers of the queues whose heads ask for it; empty between two routers.
+    /// By channel of a router: a bit for the number of each queue whose head asks for it. Empty between two routers.
     heads: Vec<u64>,
     best: Best,
     /// The heads of a router that may meet others at a channel.
@@ -217,13 +217,13 @@ impl Arbiters {
         }
     }
 
-    /// Of the channels `among` those that `head` may use, the one in its turn: its place. The first channel of the
-    /// router is `base`.
+    /// The place of the channel that is `head`'s next in turn. `among` has a bit for each channel to choose from,
+    /// `base` is the first channel of the router.
     #[inline(always)]
     fn choice(&self, head: &Waiting, base: u32, among: u64) -> u32 {
         let (pointer, count) = (u32::from(self.accept[head.queue as usize]), u32::from(head.count));
         let from = match self.turns {
-            // Of another output it may have used more.
+            // The pointer may come from an output with more channels.
             Turns::Places if pointer >= count => pointer % count.max(1),
             Turns::Places => pointer,
             // After the last of its channels, and before the first, it is the turn of the first.
@@ -238,7 +238,7 @@ impl Arbiters {
     /// The arbiters have given `channel` to `head`.
     #[inline(always)]
     fn take(&mut self, head: &Waiting, base: u32, channel: u32) {
-        // After the last it is the turn of the first, since there is none at or after this.
+        // After the last number it is the turn of the first, since no number follows.
         self.grant[channel as usize] = head.number + 1;
         let next = (channel - head.first) as u8 + 1;
         self.accept[head.queue as usize] = match self.turns {
@@ -282,8 +282,8 @@ impl Arbiters {
         }
     }
 
-    /// Every channel for which some ask is granted to the one in its turn. All of a head's channels are gone through,
-    /// asked for or not, so that there is nothing to be guessed.
+    /// Each requested channel is granted to the head whose turn it is. The loop visits all channels of a head,
+    /// requested or not, to avoid unpredictable branches.
     fn grant_by_sets(&mut self, base: u32, waiting: &[Waiting]) {
         for head in waiting {
             let asked = self.asked(head, base);
@@ -304,7 +304,7 @@ impl Arbiters {
         }
     }
 
-    /// The same where a router has more queues than a set holds.
+    /// [`Self::grant_by_sets`] for a router with more queues than a set holds.
     #[cold]
     fn grant_one_by_one(&mut self, base: u32, waiting: &[Waiting]) {
         for (index, head) in waiting.iter().enumerate() {

@@ -14,19 +14,19 @@ use crate::fabric::input_queued::wiring::rates::PortRates;
 use crate::fabric::seams::allocator::Request;
 use crate::packet::Packet;
 
-/// What becomes of a queue that was looked at.
+/// The outcome of a look at a queue.
 enum Look {
-    /// It requests, or waits for an event that makes it ready.
+    /// The queue requests, or waits for an event that makes it ready.
     Done,
-    /// It is looked at again in the next tick.
+    /// The queue is looked at again in the next tick.
     Again,
-    /// It is not looked at before this tick, in which its output is free.
+    /// The queue is looked at in this tick, in which its output becomes free.
     Until(Tick),
-    /// It waits for this output port.
+    /// The queue waits for this output port.
     Sleep(u32),
-    /// It waits in the list of that.
+    /// The queue waits in the list of this resource.
     Wait(Waits),
-    /// It waits for what its decision depends on.
+    /// The queue waits for a change that its decision depends on.
     Watch,
 }
 
@@ -36,10 +36,10 @@ fn lost(requests: &[Request]) -> impl Iterator<Item = &Request> {
 }
 
 impl Partition {
-    /// Everything that the routers do in this tick after the arrivals.
+    /// The whole work of the routers in this tick, after the arrivals.
     ///
-    /// The candidates are looked at in the order of their queues, whatever order they were listed in; queues of one
-    /// port and ports of one router follow one another, so that each router's requests form a run.
+    /// The candidates are looked at in the order of their queues, whatever order they were listed in. Queues of one
+    /// port follow one another, and so do ports of one router. Each router's requests therefore form a run.
     #[inline(never)]
     pub(crate) fn step<K: Kernel>(&mut self) {
         if K::IN_BLOCKS {
@@ -51,7 +51,7 @@ impl Partition {
         if K::EXTRAS && K::WHOLE && !K::HELD && !K::LISTS && self.settings.choices.rounds > 1 {
             self.further_rounds::<K>(&mut requests, &mut losers);
         }
-        // What they may do next depends on what the winners have taken.
+        // The losers' next step depends on the resources that the winners have taken.
         losers.drain(..).for_each(|loser| self.try_again::<K>(&loser));
         self.losers = losers;
         requests.clear();
@@ -61,12 +61,13 @@ impl Partition {
         }
     }
 
-    /// A round of allocation: looks at the candidates, and carries out what is granted. Both lists are empty before.
+    /// A round of allocation: looks at the candidates and carries out the granted requests. Both lists are empty
+    /// before.
     #[inline(always)]
     pub(crate) fn round<K: Kernel>(&mut self, requests: &mut Vec<Request>, losers: &mut Vec<Request>) {
         self.scratch.latest = NONE;
         if self.settings.wants::<K>().batch {
-            // What is gone through is taken out of the partition while that changes.
+            // The list is taken out of the partition, which changes during the loop.
             let mut looking = std::mem::take(&mut self.looking);
             self.candidates.drain_into(&mut looking);
             self.route_batches::<K>(&looking);
@@ -84,7 +85,7 @@ impl Partition {
         self.allocate::<K>(requests, losers);
     }
 
-    /// Allocates virtual channels and the crossbar to those who ask, and carries out what is granted.
+    /// Allocates virtual channels and the crossbar among the requests, and carries out the granted requests.
     #[inline(always)]
     pub(crate) fn allocate<K: Kernel>(&mut self, requests: &mut Vec<Request>, losers: &mut Vec<Request>) {
         if K::LONE {
@@ -118,7 +119,7 @@ impl Partition {
         self.count_hops::<K>(requests.len() - losers.len());
     }
 
-    /// So many requests have been granted.
+    /// Counts the hops of `granted` requests.
     #[inline(always)]
     fn count_hops<K: Kernel>(&mut self, granted: usize) {
         self.collector.counters.work.flit_hops += granted as u64;
@@ -127,8 +128,8 @@ impl Partition {
         }
     }
 
-    /// Looks at all candidates. A function of its own, as the next: registers are few, and neither needs what the
-    /// other has at hand.
+    /// Looks at all candidates. This function and the next are not inlined: registers are few, and neither function
+    /// needs the other's values.
     #[inline(never)]
     fn look_at_all<K: Kernel>(&mut self, requests: &mut Vec<Request>) {
         if K::LISTS {
@@ -137,7 +138,7 @@ impl Partition {
         // A look adds no candidate.
         let mut looking = std::mem::take(&mut self.looking);
         self.candidates.drain_into(&mut looking);
-        // Queues before this one need not request: the first of their port does.
+        // Queues before `led` need not request, because the first queue of their port does.
         let mut led = 0;
         for &queue in &*looking {
             if K::MANAGED && queue < led {
@@ -156,8 +157,8 @@ impl Partition {
         self.looking = looking;
     }
 
-    /// Looks at all candidates, where an input may have many: those of one input in turn, if the allocator takes turns,
-    /// until one requests. The others could but lose, and are spared that.
+    /// Looks at all candidates, where an input may have many. If the allocator takes turns, the queues of an input are
+    /// looked at in turn until one requests. The others could only lose, so they are not looked at.
     #[inline(always)]
     fn look_in_turn<K: Kernel>(&mut self, requests: &mut Vec<Request>) {
         let mut looking = std::mem::take(&mut self.looking);
@@ -184,11 +185,11 @@ impl Partition {
         self.looking = looking;
     }
 
-    /// Carries out those `requests` that have been granted, and notes the others.
+    /// Carries out the granted `requests`, and notes the others as losers.
     #[inline(never)]
     fn transfer_all<K: Kernel>(&mut self, requests: &[Request], losers: &mut Vec<Request>) {
         for request in requests {
-            // What is granted to a head without a channel is lost.
+            // A grant to a head without a channel has no effect.
             let in_vain = !K::LONE && self.settings.speculates::<K>() && request.vc == SPECULATIVE;
             if !request.granted || in_vain {
                 losers.push(*request);
@@ -205,7 +206,7 @@ impl Partition {
         }
     }
 
-    /// Looks at the front of one queue, and sees to it that it is looked at again.
+    /// Looks at the front of one queue, and arranges the next look.
     #[inline(always)]
     pub(crate) fn look_at<K: Kernel, const HOLDS: bool>(&mut self, queue: u32, requests: &mut Vec<Request>) {
         match self.look::<K, HOLDS>(queue, requests) {
@@ -241,7 +242,7 @@ impl Partition {
         let busy = self.tables.outputs[loser.output].busy;
         let free = self.inputs[loser.port].busy <= self.next_look;
         if K::APART && free && busy <= self.next_look {
-            // It has asked for the crossbar, and so it holds a channel.
+            // The head has asked for the crossbar, so it holds a channel.
             self.holders.insert(loser.queue);
         } else if self.waits_alone::<K>(loser.output) && free && busy > self.next_look {
             self.file(busy, kind::READY, loser.queue, 0);
@@ -250,42 +251,41 @@ impl Partition {
         }
     }
 
-    /// True if a queue that waits for nothing but the tick in which its output is free need not be known to that
-    /// output.
+    /// True if `output` need not know a queue that waits only for the tick in which this output is free.
     #[inline(always)]
     fn waits_alone<K: Kernel>(&self, output: u32) -> bool {
         let alone = || !self.settings.at_outputs::<K>() || self.tables.outputs[output].waiters == 0;
         !K::LISTS && !self.settings.wants::<K>().redecide && alone()
     }
 
-    /// Looks at the front of one queue; if it can request, it does. `HOLDS`: it is known to hold a channel.
+    /// Looks at the front of one queue, and requests if it can. `HOLDS`: the queue is known to hold a channel.
     #[inline(always)]
     fn look<K: Kernel, const HOLDS: bool>(&mut self, queue: u32, requests: &mut Vec<Request>) -> Look {
         let now = self.now;
         let q = &self.queues[queue];
         if K::EXTRAS && self.settings.several_paths && q.first != NONE {
-            // The port is free when one of its paths is, this one perhaps later.
+            // The port is free when one of its paths is free. This queue's path may become free later.
             let free = self.input_path_busy(q.port, queue - self.inputs[q.port].queues);
             if free > now {
                 return Look::Until(free);
             }
         }
-        // What a mechanism looks at once in a tick may be different in the next one.
+        // State that a mechanism reads once in a tick may differ in the next tick.
         let later = K::EXTRAS && self.tables.round > 0;
         // Where no progress is kept, packets come to the front no later than their port is free.
         if q.first == NONE {
             return Look::Done;
         }
         if self.settings.progress::<K>() && self.progress[queue].eligible > now {
-            // A head that came to the front in an earlier round of this tick is a candidate of the next tick, and
-            // nothing else wakes it. Whoever else comes too early has an event filed for the tick in which it may ask.
+            // A head that came to the front in an earlier round of this tick is a candidate of the next tick, because
+            // nothing else wakes it. For any other early head, an event is filed for the tick in which it may ask.
             return if later && self.settings.immediate::<K>() { Look::Again } else { Look::Done };
         }
         let port = q.port;
         if K::EXTRAS && self.settings.fine > 1 && self.rests(queue) {
             return Look::Again;
         }
-        // What of it is needed is read where it is needed: to keep it all at hand would take more instructions.
+        // Fields are read where they are needed: to keep them all at hand would take more instructions.
         let input = &self.inputs[port];
         if self.settings.managed::<K>() && self.management.holds(queue) {
             return Look::Done;
@@ -332,7 +332,7 @@ impl Partition {
             }
         };
         let output = &self.tables.outputs[index];
-        // An ejection depends on nothing but its output.
+        // An ejection depends on its output alone.
         let sleep = match K::LISTS {
             true => Look::Wait(Waits::Output(index)),
             false if redecides && output.class != 0 => watch,
@@ -350,7 +350,7 @@ impl Partition {
             _ if K::EXTRAS && !K::STAGED && K::HELD && self.settings.wants.alternatives && output.class != 0 => {
                 return match self.ask_of_several(requests, queue, (size, birth)) {
                     NONE => Look::Again,
-                    // It requests, or sleeps.
+                    // The head requests, or sleeps.
                     _ => Look::Done,
                 };
             }
@@ -393,7 +393,7 @@ impl Partition {
                     output,
                     class,
                 });
-                // Where those with a channel stand apart, it is known after the stage who is looked at again.
+                // Where heads with a channel stand apart, the stage decides which heads are looked at again.
                 return if request == NONE && !K::APART { Look::Again } else { Look::Done };
             }
             _ if K::EXTRAS && self.settings.choices.reuse_when_empty => {
@@ -435,7 +435,7 @@ impl Partition {
             && self.tables.outputs[index].waiters != 0
             && self.at_outputs.due.contains(index)
         {
-            // The output chooses among all who want it now.
+            // The output chooses among all queues that want it now.
             return sleep;
         }
         if K::LISTS {
@@ -448,21 +448,22 @@ impl Partition {
         Look::Done
     }
 
-    /// A head of input `port` is about to ask for `output`: notes its router if another has asked for one of the two in
-    /// this tick, or in one of which the lowest bits are the same.
+    /// A head of input `port` is about to ask for `output`. Notes its router as contended if another head has asked for
+    /// the same input or output in this tick. Ticks are compared by their lowest 8 bits, so an earlier tick may count
+    /// as this one.
     #[inline(always)]
     fn note_asked(&mut self, port: u32, output: u32) {
         let Output { asked, router, .. } = &mut self.tables.outputs[output];
         let now = self.now as u8;
-        // Those of one input follow one another.
+        // Requests of one input follow one another.
         let latest = std::mem::replace(&mut self.scratch.latest, port);
         if (std::mem::replace(asked, now) == now) | (latest == port) {
             self.scratch.contended.push(*router);
         }
     }
 
-    /// True if the head of `queue` asks for nothing in this tick: its router's cycle does not start here, and neither
-    /// does it come over a link of several flits a cycle, nor go over one.
+    /// True if the head of `queue` asks for nothing in this tick, because its router's cycle does not start here. The
+    /// exception is a head whose input or output link carries several flits a cycle.
     #[cold]
     #[inline(never)]
     pub(crate) fn rests(&self, queue: u32) -> bool {
@@ -497,15 +498,15 @@ impl Partition {
         });
     }
 
-    /// True if virtual channel `vc` of the output whose first is `first` takes a head of `size` phits.
+    /// True if virtual channel `vc` of the output whose first channel is `first` takes a head of `size` phits.
     #[inline(always)]
     fn fits<K: Kernel>(&self, first: u32, vc: u16, size: u32) -> bool {
         let channel = first + u32::from(vc);
         self.tables.channels[channel].credits >= size as i32 && (!K::HELD || self.tables.owners[channel] == NONE)
     }
 
-    /// Of `vcs` virtual channels from `vc` on of the output whose first channel is `first`, the one with most credits
-    /// that takes a head of `size` phits, the first of equals.
+    /// The virtual channel with most credits that takes a head of `size` phits, or the first of several with most.
+    /// Candidates are the `vcs` channels from `vc` on of the output whose first channel is `first`.
     #[inline(always)]
     pub(crate) fn roomiest<K: Kernel>(&self, first: u32, (vc, vcs): (u16, u16), size: u32) -> Option<u16> {
         if vcs == 1 {
@@ -517,7 +518,7 @@ impl Partition {
             .reduce(|a, b| if credits(b) > credits(a) { b } else { a })
     }
 
-    /// The tick in which the buffer of `output` is worth asking again for room for `size` phits; `None` if it has it.
+    /// The tick in which the buffer of `output` may have room for `size` phits; `None` if it has room now.
     #[inline(always)]
     pub(crate) fn full_until<K: Kernel>(&mut self, output: u32, size: u32) -> Option<Tick> {
         let (buffers, record) = (&mut self.tables.buffers, &self.tables.outputs[output]);
@@ -533,7 +534,7 @@ impl Partition {
         self.full_until::<K>(output, size).is_none()
     }
 
-    /// Files a wake-up of those who wait for `output`.
+    /// Files a wake-up of the queues that wait for `output`.
     #[inline(never)]
     pub(crate) fn wake_output_at(&mut self, output: u32, at: u32) {
         let o = &mut self.tables.outputs[output];

@@ -1,7 +1,7 @@
-//! Packets that were lost, and are sent again by their sources.
+//! Lost packets that their sources send again.
 //!
-//! Where a packet is lost, a word of it goes to its source, which is there when the time is over; the source then sends
-//! it before whatever it has not sent yet. The packet itself says how often that has happened.
+//! Where a packet is lost, a notice goes to its source, which gets it when the timeout is over. The source then sends
+//! the packet before all packets that it has not sent yet. The packet itself records how often it has been sent again.
 
 use super::endpoint::Endpoint;
 use crate::engine::{NONE, Tick};
@@ -16,68 +16,70 @@ use std::collections::BinaryHeap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What the endpoints of a partition are to send again.
+/// The packets that the endpoints of a partition are to send again.
 pub(crate) struct Repeats {
     rule: Retransmit,
     /// By endpoint of the network: its partition.
     homes: Arc<[u32]>,
-    /// Packets that an endpoint may be sending at one time, and has queues of: one, or a request and a reply.
+    /// Kinds of packets for which an endpoint has separate queues, and of which it may send one each at a time: one, or
+    /// requests and replies.
     kinds: u32,
-    /// By endpoint of the partition and kind.
+    /// By endpoint of the partition and kind: the packets that wait.
     waiting: Vec<BinaryHeap<Reverse<Again>>>,
-    /// By endpoint of the partition and kind: the one of which flits are missing.
+    /// By endpoint of the partition and kind: the packet that has been sent in part.
     begun: Vec<Option<Again>>,
 }
 
 impl Repeats {
-    /// Of so many endpoints, with so many kinds of packets, before anything has been lost.
+    /// For `endpoints` endpoints with `kinds` kinds of packets, before anything has been lost.
     pub(crate) fn new(rule: Retransmit, homes: Arc<[u32]>, endpoints: usize, kinds: u32) -> Self {
         let places = endpoints * kinds as usize;
         Self { rule, homes, kinds, waiting: vec![BinaryHeap::new(); places], begun: vec![None; places] }
     }
 
-    /// Where packets of a kind of endpoint `e` stand.
+    /// The place of packets of one kind of endpoint `e`.
     fn place(&self, e: u32, kind: Kind) -> usize {
         (e * self.kinds + if self.kinds > 1 { kind as u32 } else { 0 }) as usize
     }
 
-    /// All of endpoint `e`.
+    /// The places of all packets of endpoint `e`.
     fn places(&self, e: u32) -> Range<usize> {
         (e * self.kinds) as usize..((e + 1) * self.kinds) as usize
     }
 
-    /// True if nothing is to be sent again.
+    /// True if no packet is to be sent again.
     pub(crate) fn is_empty(&self) -> bool {
         self.all().next().is_none()
     }
 
-    /// True if endpoint `e` is to send something again.
+    /// True if endpoint `e` has a packet to send again.
     pub(crate) fn waits(&self, e: u32) -> bool {
         self.places(e).any(|place| !self.waiting[place].is_empty())
     }
 
-    /// What is to be sent again, or has been in part.
+    /// The packets that are to be sent again, including those sent in part.
     pub(crate) fn all(&self) -> impl Iterator<Item = &Again> {
         self.waiting.iter().flatten().map(|Reverse(again)| again).chain(self.begun.iter().flatten())
     }
 
-    /// What is to be sent again and has not been begun.
+    /// Number of packets to be sent again of which no flit has been sent.
     pub(crate) fn unsent(&self) -> u64 {
         self.waiting.iter().map(|waiting| waiting.len() as u64).sum()
     }
 
-    /// What endpoint `e` sends again next of a kind, or is sending again.
+    /// The packet of one kind that endpoint `e` is sending again, or sends again next.
     pub(crate) fn next(&self, e: u32, kind: Kind) -> Option<Again> {
         let place = self.place(e, kind);
         self.begun[place].or_else(|| self.waiting[place].peek().map(|Reverse(again)| *again))
     }
 
-    /// True if endpoint `e` has sent a part of what it sends again of a kind.
+    /// True if endpoint `e` has sent a part of a packet of this kind that it sends again.
     pub(crate) fn has_begun(&self, e: u32, kind: Kind) -> bool {
         self.begun[self.place(e, kind)].is_some()
     }
 
-    /// What endpoint `e` sends again next of a kind has been sent, in part if `more` is to come; `Some` when all has.
+    /// Endpoint `e` has sent its next packet of this kind again, or a part of it if `more` flits are to come. Returns
+    /// the packet when it has been sent completely.
     pub(crate) fn sent(&mut self, e: u32, kind: Kind, more: bool) -> Option<Again> {
         let place = self.place(e, kind);
         let again = self.begun[place].take().or_else(|| self.waiting[place].pop().map(|Reverse(again)| again));
@@ -90,7 +92,7 @@ impl Repeats {
         }
     }
 
-    /// What endpoint `e` can send again in tick `now`, no more to be sent from here.
+    /// Takes out a packet that endpoint `e` can send again in tick `now`.
     pub(crate) fn due(&mut self, e: u32, now: Tick) -> Option<Again> {
         self.places(e).find_map(|place| {
             let due = self.waiting[place].peek().is_some_and(|Reverse(again)| again.at <= now);
@@ -98,13 +100,13 @@ impl Repeats {
         })
     }
 
-    /// A packet is to be sent again by endpoint `e`.
+    /// Endpoint `e` is to send a packet again.
     pub(crate) fn take_back(&mut self, e: u32, again: Again) {
         let place = self.place(e, again.kind());
         self.waiting[place].push(Reverse(again));
     }
 
-    /// Takes out what endpoint `e` should have sent again before tick `now`, or in it.
+    /// Takes out a packet that endpoint `e` has begun to send again, or should have begun in tick `now` or before.
     pub(crate) fn give_up(&mut self, e: u32, now: Tick) -> Option<Again> {
         let begun = self.places(e).find_map(|place| self.begun[place].take());
         begun.or_else(|| self.due(e, now))
@@ -121,14 +123,14 @@ impl Repeats {
         self.waiting.iter().map(heap).sum::<usize>() + self.begun.capacity() * size_of::<Option<Again>>()
     }
 
-    /// The tick, at the beginning of a cycle, in which a source hears of what was lost at tick `now`, if that fits in
-    /// what can be simulated.
+    /// The tick, at the beginning of a cycle, in which a source learns of a packet lost at tick `now`. `None` if that
+    /// cycle is beyond `cycles`, the cycles that can be simulated.
     fn heard(&self, now: Tick, ticks_per_cycle: Tick, cycles: Tick) -> Option<Tick> {
         let cycle = (u64::from(now).div_ceil(ticks_per_cycle.into())) + u64::from(self.rule.timeout);
         Some(Tick::try_from(cycle).ok().filter(|cycle| *cycle < cycles)? * ticks_per_cycle)
     }
 
-    /// What becomes of a packet that was lost at tick `now`, if it is sent again.
+    /// The repetition of a packet that was lost at tick `now`; `None` if the packet is not sent again.
     pub(crate) fn after(&self, packet: &Packet, now: Tick, ticks_per_cycle: Tick, cycles: Tick) -> Option<Again> {
         if packet.repeats() >= self.rule.attempts {
             return None;
@@ -144,7 +146,7 @@ impl Repeats {
         })
     }
 
-    /// What becomes of a request of which `packet`, or its reply, is lost at tick `now` and not sent again.
+    /// The end of a request, if `packet` (the request or its reply) is lost at tick `now` and not sent again.
     pub(crate) fn ending(&self, packet: &Packet, now: Tick, ticks_per_cycle: Tick, cycles: Tick) -> Option<Ending> {
         let at = self.heard(now, ticks_per_cycle, cycles)?;
         let &Packet { source, destination, birth, .. } = packet;
@@ -155,7 +157,7 @@ impl Repeats {
     }
 }
 
-/// `endpoint` does not send again what was lost.
+/// `endpoint` does not send a lost packet again: counts it as lost.
 pub(crate) fn lost_for_good(
     endpoint: &Endpoint,
     packet: Generated,

@@ -1,11 +1,12 @@
 //! Links, routers and endpoints that break during a run, and work again.
 //!
-//! What is on a link arrives, and credits come back; whatever is granted from then on is lost, and its credits never
-//! return, so that a link takes no more than a buffer's worth before routing knows of it. When routing knows, the graph
-//! is another one, and every head that has not been granted is decided about again. When the link works again its
-//! sender gets back the credits of what was lost.
+//! Flits and credits on a link still arrive when it breaks. Every flit that is granted later is lost, and its credits
+//! never return, so that the link takes no more than a buffer's worth before routing knows of the failure. Then the
+//! graph changes, and the mechanism decides again about every head that has not been granted. When the link works
+//! again, its sender gets back the credits of the lost flits.
 //!
-//! A router that breaks is all its links, and an endpoint the link to it; it generates nothing as long as it is broken.
+//! A broken router is a router with all its links broken, and a broken endpoint one with a broken link to its router.
+//! An endpoint generates nothing while it is broken.
 
 use crate::engine::{NONE, Tick};
 use crate::fabric::News;
@@ -20,9 +21,9 @@ use crate::packet::Packet;
 use crate::topology::Known;
 
 impl Partition {
-    /// The outputs `dead`, as (router, port), lead nowhere from now on, and the outputs `back` where they did before.
+    /// Breaks the outputs `dead`, given as (router, port): they lead nowhere from now on. Repairs the outputs `back`.
     pub(crate) fn break_links(&mut self, dead: &[(u32, u16)], back: &[(u32, u16)]) {
-        // From now on it depends on more than the tables which way packets take.
+        // From now on, a packet's way depends on more than the tables.
         (self.tabled, self.settings.lasting) = (None, false);
         for output in self.outputs_among(dead) {
             let channels = usize::from(self.tables.outputs[output].vcs);
@@ -46,7 +47,7 @@ impl Partition {
             }
             self.speak(output);
         }
-        // What has begun to go nowhere does not end where it should have gone.
+        // A packet that has begun to leave over a broken output cannot be completed over the repaired one.
         let repaired = self.outputs_among(back);
         self.cut_at(Some(&repaired), |_, _| 0, Cut::Whole);
         if !back.is_empty() {
@@ -54,9 +55,9 @@ impl Partition {
         }
     }
 
-    /// Routing knows what has broken and what works again. What still goes over a broken link, because there is no
-    /// other way, waits for no credit; a mechanism that has reserved channels for detours takes those, and sees that
-    /// the link is full.
+    /// Routing learns of failures and repairs. Packets that still leave over a broken link, because no other way
+    /// exists, wait for no credit. If a mechanism has reserved channels for detours, packets take these channels, and
+    /// the mechanism sees the broken link as full.
     pub(crate) fn reroute(&mut self, news: &News<'_>) {
         self.topology = news.graph.clone();
         self.known = Known::Other;
@@ -87,15 +88,15 @@ impl Partition {
         self.wake_everybody();
     }
 
-    /// True if a packet holds `channel` that has not begun to leave, and will.
+    /// True if a packet holds `channel` and has not begun to leave.
     fn is_kept(&self, channel: u32) -> bool {
         let owner = self.tables.owners.get(channel as usize).copied().unwrap_or(NONE);
         owner != NONE && self.progress(owner).sent == 0
     }
 
-    /// Packets that stretch over several channels, and hold some on their old ways as they go on by new ones, might
-    /// wait for one another in a circle that neither ways have: they are cut. Where ways are parts of those of the
-    /// whole network, only detours are others.
+    /// Cuts packets that stretch over several channels. They hold channels on their old way while they go on by a new
+    /// way. They might therefore wait for one another in a cycle that neither set of ways has. Where new ways are parts
+    /// of the ways in the whole network, only packets on detours are cut.
     fn cut_stretched(&mut self, news: &News<'_>) {
         let layers = news.table.as_ref().is_some_and(|table| table.layers().is_some());
         if !layers && !self.settings.detours {
@@ -109,9 +110,9 @@ impl Partition {
         self.cut_at(None, first, Cut::Front);
     }
 
-    /// Everybody who waits looks again, in this tick.
+    /// Every waiting queue is looked at again in this tick.
     fn wake_everybody(&mut self) {
-        // Whenever the last look was.
+        // The next look is in this tick, whenever the last one was.
         self.next_look = self.now;
         match self.settings.lists {
             true => self.wake_all_lists(),
@@ -125,7 +126,7 @@ impl Partition {
                         () => self.wake::<General>(output),
                     }
                 }
-                // Some wait for the tick in which an output is free that they may not want any more.
+                // Some queues wait for the tick in which an output is free, but may not want this output any more.
                 for queue in 0..self.queues.len() as u32 {
                     if self.queues[queue].first != NONE {
                         self.offer::<General>(self.queues[queue].port, queue);
@@ -135,7 +136,7 @@ impl Partition {
         }
     }
 
-    /// Those of `outputs` that are here.
+    /// The `outputs` of this partition, as its port numbers.
     fn outputs_among(&self, outputs: &[(u32, u16)]) -> Vec<u32> {
         let here = outputs.iter().filter(|(router, _)| self.routers.contains(*router));
         here.map(|&(router, port)| self.tables.first_port[self.routers.place(router) as u32] + u32::from(port))
@@ -162,7 +163,7 @@ impl Partition {
         (self.tables.outputs[output].class == 0).then(|| (0..self.endpoints.len() as u32).find(there)).flatten()
     }
 
-    /// The endpoint at an output generates nothing from now on, and what it has generated and not sent is dropped.
+    /// The endpoint at an output generates nothing from now on. Its packets that have not been sent are dropped.
     fn silence(&mut self, output: u32) {
         let Some(e) = self.endpoint_at(output) else { return };
         if self.endpoints[e].sent > 0 {
@@ -177,7 +178,7 @@ impl Partition {
         }
         let (sending, mut site) = self.sending_of(e);
         sending.fail(e, &mut site);
-        // What is due in this tick is given up in it.
+        // Packets due in this tick are given up later in this tick.
         site.give_up(e, site.now.saturating_sub(1));
         let first = self.endpoints[e].next.take();
         if let Some(packet) = first.filter(|packet| self.collector.span().contains(&born(packet.cycle))) {
@@ -186,7 +187,7 @@ impl Partition {
         self.outages.silence(e, first);
     }
 
-    /// The endpoint at an output works again, and generates what it would have generated from now on.
+    /// The endpoint at an output works again, and continues with the packets that it would have generated from now on.
     fn speak(&mut self, output: u32) {
         let Some(e) = self.endpoint_at(output) else { return };
         let Some(mut next) = self.outages.speak(e) else { return };

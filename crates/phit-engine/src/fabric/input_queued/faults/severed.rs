@@ -1,13 +1,13 @@
-//! Packets of several flits of which a part is lost.
+//! Packets of several flits that lose a part.
 //!
-//! When a link breaks, a packet may have its head beyond it and its tail before it. It is lost whole. What stands
-//! before the link is thrown away there, and so is what comes behind it, flit by flit; the buffers are free again as if
-//! the flits had gone on. Beyond the link a word follows the flits: no more comes. It takes a cycle of each link, as a
-//! flit of one phit would, and wherever it comes it throws away what it finds of the packet, and frees the channel that
-//! the packet has held. So what is left of the packet needs nobody else to move, and none of it waits for what never
-//! comes. The packet counts as lost when its tail is thrown away, once.
+//! When a link breaks, a packet may have its head beyond the link and its tail before it. The packet is lost as a
+//! whole. Its flits before the link are thrown away there, and so are the flits that follow, one by one. The buffers
+//! become free as if the flits had gone on. Beyond the link, a notice follows the flits: no more comes. The notice
+//! takes a cycle of each link, as a flit of one phit would. Wherever it arrives, it throws away the packet's flits and
+//! frees the channel that the packet has held. The rest of the packet therefore needs nobody else to move, and no part
+//! of it waits for ever. The packet counts as lost once, when its tail is thrown away.
 //!
-//! A head for which no way is left is thrown away in the same way with everything that comes behind it.
+//! A head for which no way is left is thrown away like this, with all flits that follow.
 
 use crate::engine::{NONE, Tick};
 use crate::fabric::input_queued::options::kernel::Kernel;
@@ -20,8 +20,8 @@ use crate::fabric::links::align;
 use crate::packet::MOST_CLASSES;
 
 impl Partition {
-    /// Packets that leave over one of these outputs, or over any if it is not said which, are cut there: those in a
-    /// virtual channel from `first` of their link on.
+    /// Cuts the packets that have gone on in part over one of `outputs`, or over any output if there is no list. Only
+    /// packets in virtual channel `first` of their link or a later one are cut.
     pub(crate) fn cut_at(&mut self, outputs: Option<&[u32]>, first: impl Fn(&Self, u32) -> u16, cut: Cut) {
         if self.settings.single {
             return;
@@ -38,13 +38,13 @@ impl Partition {
         }
     }
 
-    /// True if some of the first packet of `queue` has gone on, some has not, and it is not being thrown away.
+    /// True if some flits of the first packet of `queue` have gone on, some have not, and it is not being thrown away.
     fn on_its_way(&self, queue: u32) -> bool {
         let (q, sent) = (&self.queues[queue], self.progress(queue).sent);
         q.first != NONE && q.vcs == 0 && sent > 0 && sent != TAIL_PENDING && !self.severed.drains(queue)
     }
 
-    /// Does what is due in this tick, when its flits have come.
+    /// Makes the cuts that are due in this tick, after the flits of the tick have come.
     #[cold]
     #[inline(never)]
     pub(crate) fn sever<K: Kernel>(&mut self) {
@@ -63,8 +63,8 @@ impl Partition {
         self.severed.done(due);
     }
 
-    /// Throws away the first packet of `queue`, of which nothing goes on from here any more: at once what has come,
-    /// the rest as it comes.
+    /// Throws away the first packet of `queue`, of which nothing goes on any more: the flits that are here at once, the
+    /// rest as they come.
     pub(crate) fn drain<K: Kernel>(&mut self, queue: u32) {
         self.leave_channel::<K>(queue);
         let q = &self.queues[queue];
@@ -75,14 +75,14 @@ impl Partition {
         if available == flits {
             return self.end_lost::<K>(queue, packet, left);
         }
-        // Nobody decides about it any more.
+        // No decision is made about this packet any more.
         let q = &mut self.queues[queue];
         (q.output, q.vcs) = (self.tables.first_port[first], 0);
         self.progress[queue].sent = available;
         self.severed.drain(queue);
     }
 
-    /// A flit has come to `queue` that is not a head. True if it has been thrown away.
+    /// A flit other than a head has come to `queue`. True if it has been thrown away.
     #[inline]
     pub(crate) fn swallow<K: Kernel>(&mut self, queue: u32) -> bool {
         self.severed.drains_any() && self.swallow_one::<K>(queue)
@@ -116,13 +116,13 @@ impl Partition {
     pub(crate) fn drop_first<K: Kernel>(&mut self, queue: u32, packet: u32, left: Tick) {
         self.file(left, kind::LOSS, packet, SINK);
         self.pop::<K>(queue, packet, left, false);
-        // No port is busy until the next one may ask.
+        // No port is busy, so nothing else wakes the next packet.
         if self.settings.progress && self.queues[queue].first != NONE {
             self.file(left, kind::READY, queue, 0);
         }
     }
 
-    /// No more comes of the last packet of `queue`.
+    /// No more flits come of the last packet of `queue`.
     fn end<K: Kernel>(&mut self, queue: u32) {
         let &crate::fabric::input_queued::state::records::Queue { first, last, .. } = &self.queues[queue];
         if last == NONE || self.progress[queue].arrived == self.packets[last].flits {
@@ -130,7 +130,7 @@ impl Partition {
         }
         let (alone, arrived) = (first == last, self.progress[queue].arrived);
         if self.severed.stop_draining(queue) {
-            // All that has come of it has been thrown away.
+            // All flits of the packet that have come have been thrown away.
         } else if alone && self.on_its_way(queue) {
             self.throw_away_flits(queue, last, self.progress[queue].sent..arrived, true);
             if self.part_with(queue, false) {
@@ -139,7 +139,7 @@ impl Partition {
             }
         } else {
             self.throw_away_flits(queue, last, 0..arrived, true);
-            // Of the packet before it the last flit has come long ago.
+            // The last flit of the packet before it came long ago.
             self.latest[queue] = 0;
         }
         match alone {
@@ -163,14 +163,14 @@ impl Partition {
         self.part_ends(last);
     }
 
-    /// Of the first packet of `queue` some has gone on, and the rest does not follow. `more`: it is the rest that stays
-    /// here. Returns whether what has gone on is in this partition.
+    /// Some flits of the first packet of `queue` have gone on, and the others do not follow. `more`: the others stay
+    /// here. Returns true if the flits that have gone on are in this partition.
     fn part_with(&mut self, queue: u32, more: bool) -> bool {
         let q = self.queues[queue];
         let broken = self.outages.of(q.output).filter(|_| more);
         let far = broken.map_or(self.tables.outputs[q.output].far_partition, |outage| outage.far_partition);
         match far {
-            // It has been thrown away as it went.
+            // The flits have been thrown away as they went.
             BROKEN => false,
             SINK => {
                 self.take_from_endpoint(queue);
@@ -198,7 +198,8 @@ impl Partition {
         self.send_event(far, at, kind::CUT, queue, NONE);
     }
 
-    /// What an endpoint has got of the first packet of `queue` is worth nothing, and takes no room there.
+    /// The endpoint has received a part of the first packet of `queue`: this part is worthless, and gives back its
+    /// room.
     fn take_from_endpoint(&mut self, queue: u32) {
         let q = self.queues[queue];
         let packet = &self.packets[q.first];
@@ -226,8 +227,8 @@ impl Partition {
         }
     }
 
-    /// Throws away some flits of a packet in `queue`, the last of which may still be coming if it is the latest of the
-    /// queue. Returns the tick from which on they have left.
+    /// Throws away some flits of a packet in `queue`. If the packet is the `latest` of the queue, its last flit may
+    /// still be arriving. Returns the tick from which on the flits have left.
     fn throw_away_flits(&mut self, queue: u32, packet: u32, flits: std::ops::Range<u16>, latest: bool) -> Tick {
         let (size, last, mut left) = (self.packets[packet].size, flits.end, self.now + 1);
         for flit in flits {
@@ -247,7 +248,7 @@ impl Partition {
         let (class, partition, sender) =
             (usize::from(input.class) % MOST_CLASSES, input.upstream_partition, input.upstream);
         let lane = queue - input.queues;
-        // Its last phit has to come.
+        // The flit leaves when its last phit has come.
         let arriving = self.arrival_time(port, phits);
         let left = (self.now + 1).max(came + arriving);
         let mut released = match self.settings.choices.credit_at_output {
@@ -264,14 +265,14 @@ impl Partition {
         left
     }
 
-    /// Nothing of a part of `packet` is here any more.
+    /// A part of `packet` has ended.
     pub(crate) fn part_ends(&mut self, packet: u32) {
         if !self.severed.end_part(packet) {
             self.packets.remove(packet);
         }
     }
 
-    /// No more comes to the injection queue `lane` of endpoint `e` of the packet that it was sending: it has failed.
+    /// The endpoint `e` has failed: the packet that it was sending into injection queue `lane` is cut.
     pub(crate) fn stop_sending(&mut self, e: u32, lane: u16) {
         let queue = self.endpoints[e].queues + u32::from(lane);
         let before = self.now - 1;

@@ -1,19 +1,18 @@
 //! How a network is cut into partitions.
 //!
-//! Everything is here: which links may be cut, into how many parts, and along which of those links. A part may run
-//! ahead of another by the time that anything takes over the links between them, so the longest links are cut first
-//! and shorter ones only where parts would be too large otherwise:
+//! This file decides which links may be cut, into how many parts, and along which links. A part may run ahead of
+//! another by the latency of the links between them. Therefore the longest links are cut first, and shorter ones only
+//! where parts would be too large otherwise:
 //!
-//! * Routers that are joined by links shorter than a bound stay together, and so do those with endpoints of one rank of
-//!   a program. The bound is the longest for which there are
-//!   several such *blocks of routers*, and enough of them for the threads: in a Dragonfly, its groups.
-//! * Blocks are put together into *clusters* of about [`CACHED`] bytes, which run ahead of one another by the time of
-//!   the links between them.
-//! * Clusters much larger than that are cut again, at the next shorter links, into partitions that take turns while
-//!   their cluster's turn lasts.
+//! * Routers that are joined by links shorter than a bound stay together, and so do routers with endpoints of one rank
+//!   of a program. The bound is the longest that leaves several *blocks of routers*, and enough blocks for the threads:
+//!   in a Dragonfly, its groups.
+//! * Blocks are put together into *clusters* of about [`CACHED`] bytes. Clusters run ahead of one another by the
+//!   latency of the links between them.
+//! * Much larger clusters are cut again, at the next shorter links, into partitions that take turns while their
+//!   cluster's turn lasts.
 //!
-//! Nothing of this changes a result: events of one tick may come in any order, so that it makes no difference by which
-//! way they came.
+//! No cut changes a result: events of one tick may come in any order, so their way makes no difference.
 
 use super::build::Plan;
 use crate::engine::parallel::{Cluster, Schedule};
@@ -27,19 +26,20 @@ use std::sync::Mutex;
 const WORTHWHILE_EPOCH: Tick = 8;
 /// Bytes of tables that stay in a private cache, beside the packets in them, while a partition runs an epoch.
 const CACHED: u64 = 176 << 10;
-/// Partitions that each of several threads has at least, unless they would be smaller than half of [`CACHED`]: who is
-/// done takes what is left of another's, and the larger that is, the longer one waits for the other.
+/// Fewest partitions for each of several threads, unless these would be smaller than half of [`CACHED`]. A thread that
+/// is done takes partitions of another thread. The larger partitions are, the longer one thread waits for the other.
 const FEWEST_TURNS: usize = 7;
-/// A cluster is cut again if it is so many times as large as a partition should be: what it takes to make up for turns
-/// of a tenth of the time. A group of 1,058 endpoints, four times as large, was slower in four parts.
+/// A cluster is cut again if it has more than this many times [`CACHED`] bytes. Its parts take turns of a tenth of the
+/// time, which pays only for large clusters: a group of 1,058 endpoints, four times [`CACHED`], was slower in four
+/// parts.
 const TOO_LARGE: u64 = 16;
-/// Where there are fewer vertices for each part than this, nothing is gained by choosing among them.
+/// With fewer vertices than this for each part, choosing among them gains nothing.
 const FEWEST_VERTICES: usize = 8;
-/// Of more vertices than this for each part, neighbours in the order of numbers are taken together: cuts would hardly
-/// be better, and take longer.
+/// With more vertices than this for each part, neighbours in the order of numbers are merged: cuts would hardly become
+/// better, and take longer.
 const MOST_VERTICES: usize = 64;
 
-/// Parts of a network with so many bytes of tables that fit the cache, if it pays to cut it.
+/// Number of parts that fit the cache, for a network with `bytes` bytes of tables; 1 if cutting does not pay.
 pub(crate) fn fitting(plan: &Plan<'_>, bytes: u64) -> usize {
     let cuts = plan.lookaheads().iter().skip(1).any(|&lookahead| lookahead >= WORTHWHILE_EPOCH);
     if cuts && !plan.routing.reads_everything() { (bytes / CACHED).max(1) as usize } else { 1 }
@@ -49,23 +49,23 @@ pub(crate) fn fitting(plan: &Plan<'_>, bytes: u64) -> usize {
 pub(crate) struct Cut {
     /// The routers of each part.
     pub parts: Vec<Routers>,
-    /// When which of them runs.
+    /// The order in which the parts run.
     pub schedule: Schedule,
 }
 
-/// What is cut: a graph, with the times over its links and the sizes of its routers.
+/// The graph to be cut, with the latencies of its links and the sizes of its routers.
 struct Cutter<'a> {
     topology: &'a dyn Topology,
     /// By link class: ticks from a decision at one end to its effect at the other.
     lookaheads: &'a [Tick],
     /// By router: bytes of its tables.
     bytes: &'a [u64],
-    /// Routers that are not cut apart, for they have endpoints of one rank.
+    /// Pairs of routers that stay together, because they have endpoints of one rank.
     together: Vec<(u32, u32)>,
 }
 
 impl Cut {
-    /// The network of `plan` for so many threads, in `partitions` parts, as far as there are routers for them.
+    /// Cuts the network of `plan` for `threads` threads, in `partitions` parts, if it has enough routers.
     pub(crate) fn new(plan: &Plan<'_>, threads: usize, partitions: Option<usize>) -> Self {
         let topology = &*plan.topology;
         let routers = topology.routers() as usize;
@@ -75,7 +75,7 @@ impl Cut {
         let chosen = partitions.is_none();
         let alone = plan.routing.reads_everything();
         let turns = if threads > 1 { (FEWEST_TURNS * threads).min(2 * fitting) } else { 1 };
-        // As many for each thread: with one more than its fellows, a thread has them wait for a whole partition's turn.
+        // Each thread gets an equal number of parts: if one thread had a part more, all others would wait for its turn.
         let even = fitting.max(turns).max(threads).next_multiple_of(threads.max(1));
         let count = if alone { 1 } else { partitions.unwrap_or(even).clamp(1, routers.max(1)) };
         if count == 1 {
@@ -97,7 +97,8 @@ impl Cut {
         let clusters = cutter.parts(&all, &blocks, count.min(blocks.count));
         let total = bytes.iter().sum::<u64>().max(1);
         let mut before = 0;
-        // Into how many parts each is cut again: more of them if it must be, else if it is too large.
+        // The number of parts of each cluster: several if `partitions` demands more parts, or if the cluster is too
+        // large.
         let pieces: Vec<usize> = clusters
             .iter()
             .map(|cluster| {
@@ -133,7 +134,7 @@ impl Cut {
 
 impl Cut {
     /// The partitions shared out among processes, in runs of about equal size: by process, the partition after its
-    /// last. Nothing if there are not enough of them that take turns in step.
+    /// last. `None` if there are fewer clusters than processes.
     pub(crate) fn shares(&self, plan: &Plan<'_>, processes: usize) -> Option<Vec<usize>> {
         let clusters = &self.schedule.clusters;
         if clusters.len() < processes {
@@ -150,15 +151,15 @@ impl Cut {
     }
 }
 
-/// Routers that are not cut apart.
+/// Groups of routers that are not cut apart.
 struct Blocks {
-    /// By router.
+    /// By router: the number of its block.
     of: Vec<u32>,
     count: usize,
 }
 
 impl Cutter<'_> {
-    /// Calls `see` with both routers and the class of every link from one router to another.
+    /// Calls `see` with the far router and the class of every link from `router` to another router.
     fn links_of(&self, router: u32, mut see: impl FnMut(u32, u8)) {
         poll();
         for port in 0..self.topology.ports(router) {
@@ -244,8 +245,8 @@ impl Cutter<'_> {
         parts
     }
 
-    /// By vertex its part, such that few links are cut, and long ones rather than short ones. `vertices` are those of
-    /// `routers`.
+    /// The part of each vertex. Few links are cut, and long links rather than short ones. `vertices` has the vertex of
+    /// each of `routers`.
     fn metis(&self, routers: &[u32], vertices: &[u32], sizes: &[u64], count: usize) -> Option<Vec<u32>> {
         let mut vertex_of = vec![NONE; self.topology.routers() as usize];
         routers.iter().zip(vertices).for_each(|(&router, &vertex)| vertex_of[router as usize] = vertex);
@@ -256,7 +257,7 @@ impl Cutter<'_> {
                 let far = vertex_of[to as usize];
                 if far != NONE && far != vertex {
                     let weight = (u64::from(shortest) * 64 / u64::from(self.lookahead(class).max(1))).max(1) as i32;
-                    // What goes over a link comes back as credit.
+                    // Flits over a link come back as credits.
                     edges.extend([(vertex, far, weight), (far, vertex, weight)]);
                 }
             });
@@ -274,14 +275,15 @@ impl Cutter<'_> {
         (1..ends.len()).for_each(|at| ends[at] += ends[at - 1]);
         let to: Vec<i32> = edges.iter().map(|(_, to, _)| *to as i32).collect();
         let weights: Vec<i32> = edges.iter().map(|(.., weight)| *weight).collect();
-        // So that the sum of all fits.
+        // Sizes are scaled so that their sum fits.
         let unit = sizes.iter().sum::<u64>() / 1_000_000_000 + 1;
         let sizes: Vec<i32> = sizes.iter().map(|size| (size / unit).max(1) as i32).collect();
         let homes = aside(move || bisect(&ends, &to, &weights, &sizes, count))?;
         homes.into_iter().map(|home| u32::try_from(home).ok().filter(|home| (*home as usize) < count)).collect()
     }
 
-    /// When partitions run, of which each router's is known, in clusters that end before the partitions `ends`.
+    /// The schedule of partitions. `homes` has the partition of each router, `ends` the partition after each cluster's
+    /// last.
     fn schedule(&self, homes: &[u32], ends: &[u32]) -> Schedule {
         let cluster_of = |part: u32| ends.partition_point(|end| *end <= part);
         let mut inside = vec![Tick::MAX; ends.len()];
@@ -302,10 +304,10 @@ impl Cutter<'_> {
     }
 }
 
-/// METIS's recursive bisection of a graph in compressed rows: by vertex its part.
+/// METIS's recursive bisection of a graph in compressed rows: the part of each vertex.
 fn bisect(ends: &[i32], to: &[i32], weights: &[i32], sizes: &[i32], count: usize) -> Option<Vec<i32>> {
-    // The library draws from one random stream for the whole process: a cut depends on the network alone only if nobody
-    // else draws.
+    // The library has one random stream for the whole process. A cut depends on the network alone only if nobody else
+    // draws.
     static ALONE: Mutex<()> = Mutex::new(());
     let alone = ALONE.lock();
     let mut homes = vec![0; sizes.len()];
@@ -315,7 +317,7 @@ fn bisect(ends: &[i32], to: &[i32], weights: &[i32], sizes: &[i32], count: usize
     Some(homes)
 }
 
-/// By vertex its part: runs of about equal size, in the order of numbers, none of them empty.
+/// The part of each vertex: runs of about equal size, in the order of numbers, none of them empty.
 fn in_runs(sizes: &[u64], count: usize) -> Vec<u32> {
     let total = sizes.iter().sum::<u64>().max(1);
     let (mut before, mut part) = (0, 0);
@@ -352,7 +354,7 @@ mod tests {
         }
     }
 
-    /// A network whose links take 10 cycles, but for those between groups, which take 100; empty.
+    /// An empty network. Links take 10 cycles, links between groups 100.
     fn network(topology: &Value, threads: usize, partitions: Option<usize>) -> Simulation {
         let document = json!({
             "topology": topology,
@@ -369,8 +371,8 @@ mod tests {
         Simulation::new(&Scenario::from_value(&document).unwrap(), Options { threads, partitions }).unwrap()
     }
 
-    /// By router its partition, when every router is in one, and the schedule is such that effects reach no partition
-    /// in a turn that has begun.
+    /// The partition of each router. Checks that every router is in one partition, and that effects reach no partition
+    /// whose turn has begun.
     fn homes(network: &Simulation) -> (Vec<usize>, Schedule) {
         let topology = &*network.blueprint().topology;
         let mut homes = vec![usize::MAX; topology.routers() as usize];
@@ -418,7 +420,7 @@ mod tests {
             assert_eq!(schedule.lookahead, epochs.0.unwrap_or(Tick::MAX));
             assert_eq!(schedule.clusters[0].lookahead, epochs.1.unwrap_or(Tick::MAX));
         }
-        // More threads than groups take short epochs, all of them.
+        // With more threads than groups, all epochs are short.
         let (_, schedule) =
             homes(&network(&json!({ "kind": "dragonfly", "p": 2, "a": 4, "h": 2, "groups": 2 }), 4, Some(4)));
         assert_eq!((schedule.lookahead, schedule.clusters.len()), (11, 4));
@@ -482,7 +484,7 @@ mod tests {
         // Cubes of 4 x 4 x 4 cut 384, slabs 512.
         assert!(cube <= 440, "{cube}");
         let clos = cut(&json!({ "kind": "clos", "down": [4, 4, 4], "up": [4, 4] }), 4);
-        // Of 64 links between the upper levels three quarters are cut if no others are.
+        // Three quarters of the 64 links between the upper levels are cut if no others are.
         assert!(clos <= 56, "{clos}");
     }
 }

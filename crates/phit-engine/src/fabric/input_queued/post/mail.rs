@@ -1,4 +1,4 @@
-//! What crosses from one partition to another.
+//! Mail from one partition to another.
 
 use crate::engine::parallel::Post;
 use crate::engine::{Bytes, Event, Pages, Spare, Tick, bytes_of};
@@ -9,7 +9,7 @@ use crate::fabric::input_queued::state::lost::{Again, Ending};
 use crate::packet::{Hops, Packet};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-/// What crosses from one partition to another, by the time at which it is there.
+/// The mail from one partition to another, by the time at which it is due.
 #[derive(Debug, Default)]
 pub struct Mail {
     /// By [`Slices::of`].
@@ -18,11 +18,11 @@ pub struct Mail {
     pub(crate) messages: Vec<(Tick, Message)>,
     /// Messages of hosts whose first packet is about to leave.
     pub(crate) announced: Vec<Announced>,
-    /// Words between hosts.
+    /// Messages between hosts.
     pub(crate) words: Vec<Word>,
     /// Packets that have been lost, for their sources to send again.
     pub(crate) again: Vec<Again>,
-    /// Requests of which there will be no reply, for those who wait for it.
+    /// Requests that will get no reply, for the endpoints that wait for it.
     pub(crate) ended: Vec<Ending>,
 }
 
@@ -36,8 +36,8 @@ pub(crate) struct Timed {
     pub event: Event,
 }
 
-/// What has to be said of a packet whose routing mechanism notes nothing in it, where all are of one size: most of what
-/// is on its way over long links at once is packets.
+/// A packet in short form, for packets of one size whose routing mechanism records nothing in them. Most of the mail
+/// over long links is packets.
 #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, Immutable)]
 #[repr(C)]
 pub(crate) struct Brief {
@@ -45,7 +45,7 @@ pub(crate) struct Brief {
     pub queue: u32,
     /// Tick at which the head arrives there.
     pub at: Tick,
-    // These stand in a packet in the same order.
+    // These fields stand in a packet in the same order.
     birth: Tick,
     injected: Tick,
     source: u32,
@@ -60,7 +60,7 @@ pub(crate) struct Brief {
 const _: () = assert!(size_of::<Brief>() == 40);
 
 impl Brief {
-    /// Of `packet`, which arrives at `queue` at tick `at`.
+    /// The short form of `packet`, which arrives at `queue` at tick `at`.
     #[inline(always)]
     pub(crate) fn of(packet: &Packet, at: Tick, queue: u32) -> Self {
         let &Packet { birth, injected, source, destination, hops, destination_router, .. } = packet;
@@ -103,30 +103,30 @@ impl Brief {
     }
 }
 
-/// What is there in one stretch of time.
+/// The mail for one stretch of time.
 #[derive(Debug, Default)]
 pub(crate) struct Slice {
     /// Packets whose heads arrive: [`Packet::entry`] is the tick, and [`Packet::next`] the queue in the receiving
     /// partition.
     pub heads: Pages<Packet>,
-    /// The same of packets that take minimal hops and are of one size.
+    /// Packets in short form.
     pub briefs: Pages<Brief>,
-    /// Anything else.
+    /// All other events.
     pub events: Pages<Timed>,
 }
 
 impl Slice {
-    /// True if nothing is there.
+    /// True if the slice is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.heads.is_empty() && self.briefs.is_empty() && self.events.is_empty()
     }
 
-    /// Packets whose heads are in it.
+    /// Number of packets whose heads are in the slice.
     pub(crate) fn packets(&self) -> usize {
         self.heads.len() + self.briefs.len()
     }
 
-    /// Calls `see` with these packets as they arrive; the brief ones are of `size` phits.
+    /// Calls `see` with each packet as it arrives. Packets in short form have `size` phits.
     pub(crate) fn for_each_packet(&self, size: u16, mut see: impl FnMut(Packet)) {
         self.heads.iter().copied().for_each(&mut see);
         self.briefs.iter().for_each(|brief| see(brief.packet(size)));
@@ -139,7 +139,7 @@ impl Bytes for Slice {
     }
 }
 
-/// Pages of mail that has been read.
+/// Pages of mail that has been read, kept for new mail.
 #[derive(Debug)]
 pub struct Room {
     pub(crate) heads: Spare<Packet>,
@@ -148,12 +148,12 @@ pub struct Room {
 }
 
 impl Room {
-    /// Keeps so many pages of each.
+    /// Keeps `pages` pages of each kind.
     pub(crate) fn new(pages: usize) -> Self {
         Self { heads: Spare::new(pages), briefs: Spare::new(pages), events: Spare::new(pages) }
     }
 
-    /// Does something with room for any number of pages, of which as many are left as before.
+    /// Runs `work` with room for any number of pages. Afterwards, as many pages are kept as before.
     pub(crate) fn unbounded<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
         let kept = [self.heads.keep(usize::MAX), self.briefs.keep(usize::MAX), self.events.keep(usize::MAX)];
         let done = work(self);
@@ -196,29 +196,29 @@ impl Mail {
         bytes_of!(self, Self { slices, messages, announced, words, again, ended; })
     }
 
-    /// Packets whose heads are in it.
+    /// Number of packets whose heads are in the mail.
     pub(crate) fn packets(&self) -> usize {
         self.slices.iter().map(Slice::packets).sum()
     }
 }
 
-/// Stretches of time that are told apart.
+/// Number of stretches of time that are told apart.
 pub(crate) const SLICES: usize = 8;
 
-/// How time is cut into stretches of 2^`shift` ticks, which are numbered in turn.
+/// The division of time into stretches of 2^`shift` ticks, which are numbered in turn.
 ///
-/// A partition takes in what is sent to it one stretch after another: packets that are on their way for the whole of an
-/// epoch then need room in its arena for a part of that time, and in the mail for the rest.
+/// A partition takes in its mail one stretch after another. Packets that are on their way for a whole epoch then need
+/// room in the partition's arena for a part of that time, and in the mail for the rest.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Slices {
     shift: u32,
 }
 
 impl Slices {
-    /// Epochs shorter than this are not worth the turns.
+    /// Shorter epochs are not worth the division.
     const WORTHWHILE: Tick = 64;
 
-    /// For epochs of so many ticks: together the slices are as long, or longer.
+    /// For epochs of `epoch` ticks: together the slices are at least as long.
     pub(crate) fn new(epoch: Tick) -> Self {
         let length = epoch.div_ceil(SLICES as Tick).checked_next_power_of_two();
         match length {

@@ -3,25 +3,25 @@
 use crate::fabric::seams::routing::Payload;
 use serde::{Deserialize, Serialize};
 
-/// Who a control message is for.
+/// The receiver of a control message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Party {
     /// The routing mechanism of a router.
     Routing,
-    /// The queue organisation, as what sends over a link: an output port of the receiving partition, or an endpoint
-    /// counted from the number of its ports on, in the place of the router.
+    /// A sender over a link, for its queue organisation: an output port of the receiving partition, or an endpoint.
+    /// Endpoints are numbered after the partition's ports, and their number stands in the place of the router.
     Sender,
 }
 
 /// A control message on its way.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Message {
-    /// Who it is for.
+    /// Its receiver.
     pub party: Party,
     /// Receiving router.
     pub router: u32,
     /// Its port.
     pub port: u16,
-    /// What it says.
+    /// Its content.
     pub payload: Payload,
 }

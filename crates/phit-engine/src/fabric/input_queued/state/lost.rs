@@ -1,4 +1,4 @@
-//! Packets that were lost, as their sources hear of them.
+//! Lost packets, as their sources learn of them.
 
 use crate::engine::Tick;
 use crate::packet::{Packet, REPLY, repeated};
@@ -19,7 +19,7 @@ impl Kind {
         if packet.misrouted & REPLY == 0 { Self::Request } else { Self::Reply }
     }
 
-    /// What is noted in its packets.
+    /// The mark of this kind in a packet.
     pub(crate) fn mark(self) -> u8 {
         match self {
             Self::Request => 0,
@@ -28,7 +28,7 @@ impl Kind {
     }
 }
 
-/// A packet that is to be sent again. They stand in the order of their times, whatever the partitions.
+/// A packet that is to be sent again. The order is by time, and does not depend on partitions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct Again {
     /// Tick from which on it can be sent.
@@ -39,7 +39,7 @@ pub(crate) struct Again {
     pub destination: u32,
     /// Phits.
     pub size: u16,
-    /// How often it will have been sent again.
+    /// How often it will have been sent again, this time included.
     pub times: u8,
     /// Its source.
     pub source: u32,
@@ -52,26 +52,26 @@ impl Again {
         Generated { cycle: self.cycle, destination: self.destination, size: self.size }
     }
 
-    /// How often it will have been sent again, as its packet says it.
+    /// The mark in the packet of how often it has been sent again.
     pub(crate) fn mark(&self) -> u8 {
         repeated(self.times)
     }
 
-    /// As its source sends it.
+    /// The kind of the packet.
     pub(crate) fn kind(&self) -> Kind {
         if self.reply { Kind::Reply } else { Kind::Request }
     }
 }
 
-/// There will be no reply to a request: it has been given up, or its reply has.
+/// A request that will get no reply: the request has been given up, or its reply has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct Ending {
-    /// Tick in which who has asked knows of it.
+    /// Tick in which the endpoint that asked knows of it.
     pub at: Tick,
-    /// Who was asked.
+    /// The endpoint that was asked.
     pub asked: u32,
-    /// Cycle in which the request was generated; all ones if it is its reply that was given up.
+    /// Cycle in which the request was generated; all ones if its reply was given up.
     pub cycle: u32,
-    /// Who asked.
+    /// The endpoint that asked.
     pub source: u32,
 }

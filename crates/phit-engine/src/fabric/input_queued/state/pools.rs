@@ -1,13 +1,13 @@
 //! Buffers that the virtual channels of a port share.
 //!
-//! Behind an output (and behind an endpoint's link into its router) stands one memory. Each virtual channel has a part
-//! of it to itself; what is beyond that comes out of the rest, which whoever needs it takes. The sender keeps the
-//! accounts, for it alone knows what is on its way. A channel's credits are what it could send now: they are written
-//! anew for all channels of a port whenever one of them sends or gets credit back, so that whoever reads credits need
-//! not know that buffers are shared.
+//! Behind an output (and behind an endpoint's link into its router) stands one memory. Each virtual channel has a
+//! private part of it. The rest is common: any channel that needs room takes it there. The sender keeps the accounts,
+//! because only the sender knows which flits are on their way. A channel's credits are the phits that it could send
+//! now. They are written again for all channels of a port whenever one of them sends or gets credit back. Code that
+//! reads credits therefore need not know that buffers are shared.
 //!
-//! Room that comes back to a packet of which nothing else is left in the buffer is kept for that packet until its tail
-//! has been sent: otherwise it could lose its last place to another channel.
+//! If credit comes back to a packet that has nothing else left in the buffer, the room is kept for that packet until
+//! its tail has been sent. Otherwise the packet could lose its last place to another channel.
 
 use super::records::{Output, OutputTables, OutputVc};
 use crate::engine::{Bytes, Table, bytes_of};
@@ -17,7 +17,7 @@ use crate::fabric::input_queued::options::settings::Settings;
 use crate::packet::MOST_CLASSES;
 use std::ops::Range;
 
-/// What is left for all channels of a port.
+/// The account of a memory that all channels of a port share.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Pool {
     /// First channel.
@@ -26,24 +26,24 @@ struct Pool {
     count: u32,
     /// Phits of the whole memory.
     size: i32,
-    /// Phits beyond what channels have to themselves.
+    /// Phits beyond the private parts of the channels.
     common: i32,
-    /// Of these, the phits taken.
+    /// Phits taken of the common phits.
     taken: i32,
-    /// Channels that packets hold: from the allocation of a channel until their tail has been sent.
+    /// Channels that packets hold, from the allocation of the channel until the packet's tail has been sent.
     open: i32,
 }
 
-/// What a channel has of it.
+/// A channel's share of the memory.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Part {
     /// Phits sent whose credits are not back.
     held: i32,
-    /// Phits charged to it: those held, and those kept for its packet.
+    /// Phits charged to the channel: the phits held and the phits kept for its packet.
     charged: i32,
     /// Phits kept for its packet.
     kept: i32,
-    /// A packet holds it.
+    /// True if a packet holds the channel.
     open: bool,
 }
 
@@ -64,7 +64,8 @@ impl Bytes for Pools {
 }
 
 impl Pools {
-    /// Of these outputs, and of endpoints by their first channels: all channels get their first credits here.
+    /// Accounts for the buffers behind `outputs` and behind endpoints, which are given by their first channels. All
+    /// channels get their first credits here.
     pub(crate) fn new(
         rule: Sharing,
         config: &Config,
@@ -105,7 +106,7 @@ impl Pools {
         all
     }
 
-    /// What a packet may hold in a channel of this pool at most.
+    /// Most phits that a packet may hold in a channel of this pool.
     fn limit(&self, pool: &Pool) -> i32 {
         match self.rule.limit {
             HoldLimit::None => i32::MAX,
@@ -115,7 +116,7 @@ impl Pools {
         }
     }
 
-    /// Phits of a channel of `pool` beyond those that it has to itself.
+    /// The part of `charged` phits of a channel that exceeds its private part.
     fn beyond(&self, charged: i32) -> i32 {
         (charged - self.rule.private as i32).max(0)
     }
@@ -179,7 +180,7 @@ impl Pools {
         self.parts[channel].held
     }
 
-    /// What is wrong with the accounts of the pool at `place`, whose channels have these credits.
+    /// Checks the accounts of the pool at `place`, whose channels have these credits.
     pub(crate) fn audit(&self, place: u32, channels: &[OutputVc]) -> Result<(), String> {
         let pool = &self.pools[place];
         let parts = || (pool.first..pool.first + pool.count).map(|channel| (channel, self.parts[channel]));
@@ -202,8 +203,7 @@ impl Pools {
 }
 
 impl Pools {
-    /// A flit of `phits` has been sent into the buffer at `place`, that of an output or, after all outputs, of an
-    /// endpoint.
+    /// A flit of `phits` has been sent into the buffer at `place`. Places count outputs first, then endpoints.
     #[cold]
     #[inline(never)]
     pub(crate) fn send(&mut self, (place, channel): (u32, u32), phits: u32, tail: bool, tables: &mut OutputTables) {
@@ -235,7 +235,7 @@ impl Pools {
     }
 }
 
-/// True if `channel` of an output of `class`, which no packet holds, may be given to one.
+/// True if `channel` of an output of `class`, which no packet holds, may be given to a packet.
 #[inline]
 pub(crate) fn reusable(
     settings: &Settings,
@@ -248,7 +248,7 @@ pub(crate) fn reusable(
     !settings.choices.reuse_when_empty || is_empty(pools, channels, channel, full)
 }
 
-/// True if nothing is in the buffer of `channel`, which has `full` credits then if buffers are not shared.
+/// True if the buffer of `channel` is empty. If buffers are not shared, an empty one has `full` credits.
 #[inline]
 pub(crate) fn is_empty(pools: Option<&Pools>, channels: &Table<OutputVc>, channel: u32, full: i32) -> bool {
     match pools {
@@ -261,7 +261,7 @@ pub(crate) fn is_empty(pools: Option<&Pools>, channels: &Table<OutputVc>, channe
 mod tests {
     use super::*;
 
-    /// Four channels of two phits each in one memory, one of each its own.
+    /// One memory for four channels of two phits each: one phit is private to each channel.
     fn pools(limit: HoldLimit, most: Option<u32>) -> (Pools, Vec<OutputVc>) {
         let rule = Sharing { private: 1, limit, most };
         let pool = Pool { count: 4, size: 8, common: 4, ..Pool::default() };
@@ -292,7 +292,7 @@ mod tests {
         let (mut pools, mut channels) = pools(HoldLimit::None, None);
         pools.sent(0, 0, 1, false);
         pools.returned(0, 0, 1);
-        // Its own place stands in for the one that it keeps: others may not have either.
+        // The kept place is the channel's private phit: other channels could not have it anyway.
         assert_eq!(credits(&pools, &mut channels), [5, 5, 5, 5]);
         (0..4).for_each(|_| pools.sent(0, 1, 1, true));
         pools.sent(0, 1, 1, true);
@@ -313,7 +313,7 @@ mod tests {
         (0..3).for_each(|channel| halved.open(0, channel));
         assert_eq!(credits(&halved, &mut channels), [2; 4]);
         halved.sent(0, 2, 1, true);
-        // Two packets are left; of the four common phits all are.
+        // Two packets are left, and all four common phits are free.
         assert_eq!(credits(&halved, &mut channels), [4, 4, 3, 4]);
     }
 }

@@ -261,8 +261,8 @@ impl Partition {
         }
     }
 
-    /// Those who sleep at outputs whose turn it is request what they can get. Requests stand in the order of queues
-    /// before and afterwards.
+    /// Heads that sleep at outputs whose turn it is request these outputs, if they can go. `requests` is in the order
+    /// of queues, before and afterwards.
     #[inline(always)]
     pub(crate) fn serve_outputs<K: Kernel>(&mut self, requests: &mut Vec<Request>) {
         if !self.at_outputs.due.is_empty() {
@@ -364,8 +364,8 @@ impl Partition {
         (vc..vc + u32::from(vcs)).any(|channel| self.tables.channels[channel].credits >= size as i32)
     }
 
-    /// The turn of `output`, of whose inputs only the first from number `turn` on and around makes a difference, among
-    /// those with the best right: transit before injected traffic, if these differ.
+    /// The turn of `output`, if only one of its inputs matters: the first that can go, from number `turn` on in cyclic
+    /// order. Where ranks differ, transit traffic goes before injected traffic.
     #[inline(always)]
     fn serve_first<K: Kernel>(&mut self, output: u32, turn: u32, served: &mut Vec<Request>) {
         let router = self.tables.outputs[output].router;
@@ -384,8 +384,9 @@ impl Partition {
         }
     }
 
-    /// Of the queues with numbers in `range` that sleep at `output`, those of the first input port request it that has
-    /// one which can go; false if none can. `right`: whether heads that were injected here, and others, may.
+    /// Finds the first input port with a head that sleeps at `output` in a queue of `range`, and can go. All such heads
+    /// of this port request the output. Returns false if there is none. `right`: whether injected heads may go, and
+    /// others.
     #[inline(always)]
     fn serve_between<K: Kernel>(
         &mut self,

@@ -6,8 +6,8 @@ use std::ops::{Deref, Range};
 /// Words of the summary that are looked at together.
 const BLOCK: usize = 8;
 
-/// A set of small numbers that costs what is in it: a bit each, a bit for every word that is not empty, and so its
-/// members come out in ascending order without sorting, whatever order they went in.
+/// A set of small numbers whose cost grows with its members, not with its range. Each number has a bit, and each word
+/// that is not empty has a bit in a summary. Members come out in ascending order without sorting.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Candidates {
     words: Table<u64>,
@@ -21,7 +21,7 @@ impl Candidates {
         Self { words: vec![0; words].into(), summary: vec![0; words.div_ceil(64)].into() }
     }
 
-    /// True if there is none.
+    /// True if the set is empty.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.summary.iter().all(|word| *word == 0)
@@ -85,8 +85,8 @@ impl Candidates {
 
     /// Takes all members out, in ascending order.
     ///
-    /// How many a word holds could only be guessed, but there are hardly ever more than two: so many are written, and
-    /// one that is not there is written over.
+    /// A branch on the number of members of a word would be unpredictable, but a word hardly ever has more than two.
+    /// Two are therefore always written. If the word has only one, the next word's member overwrites the second.
     #[inline(always)]
     pub(crate) fn drain_into(&mut self, members: &mut Members) {
         let mut count = 0;
@@ -104,7 +104,7 @@ impl Candidates {
                     summary &= summary - 1;
                     let bits = std::mem::take(&mut self.words[word]);
                     let others = bits & bits.wrapping_sub(1);
-                    // Any bit will do for one that is not there.
+                    // If there is no such member, any bit will do.
                     members.all[count] = word * 64 + (bits | 1 << 63).trailing_zeros();
                     members.all[count + 1] = word * 64 + (others | 1 << 63).trailing_zeros();
                     count += 1 + u32::from(others != 0);
@@ -133,12 +133,12 @@ impl Candidates {
 #[derive(Debug, Default)]
 pub(crate) struct Members {
     all: Table<u32>,
-    /// How many of these they are.
+    /// Number of members at the beginning of `all`.
     count: u32,
 }
 
 impl Members {
-    /// Room for so many, and those that there are.
+    /// Makes room for `count` members in all.
     #[inline(always)]
     fn make_room(&mut self, count: u32) {
         if (self.all.len() as u32) < count {
@@ -210,7 +210,7 @@ mod tests {
         set.drain_into(&mut members);
         assert_eq!(*members, [0, 5, 63, 64, 4_096, 9_999]);
         assert!(set.is_empty() && !set.contains(5));
-        // Those that were taken out before are gone, and there is room for as many as a set can have.
+        // The members that were taken out are gone, and there is room for as many as a set can have.
         (0..10_000).for_each(|index| set.insert(index));
         set.drain_into(&mut members);
         assert!(members.iter().copied().eq(0..10_000));

@@ -1,14 +1,15 @@
-//! Who waits for what, where a port has many queues.
+//! Lists of waiting queues, for ports with many queues.
 //!
-//! Elsewhere a set of ports and a set of queues, a word each, say who waits for an output (see
-//! [`crate::engine::bits`]), and whoever is woken for nothing costs little. Where a buffer is divided into many queues
-//! most of them would be woken for nothing, again and again. There every queue that waits stands in the list of what it
-//! waits for: the crossbar between its input and its output port, the room behind an output, or the credits of a
-//! channel. It is looked at when that is there.
+//! For ports with few queues, a word of ports and a word of queues say who waits for an output (see
+//! [`crate::engine::bits`]), and an unnecessary wake-up costs little. With many queues, most of them would be woken in
+//! vain, again and again. Here every waiting queue stands in the list of one resource: the crossbar between its input
+//! and its output port, the room behind an output, or the credits of a channel. The queue is looked at when the
+//! resource is there.
 //!
-//! Most wait for the crossbar. Those of an input and an output are a set, a bit for each queue of the input, which
-//! joins the candidates word by word when both are free: no queue is read for that. One of the two is filed to be free
-//! at a later tick. If by then the other one is not, its turn is filed.
+//! Most queues wait for the crossbar. The queues of an input that wait for one output are a set, with a bit for each
+//! queue of the input. The set joins the candidates word by word when both ports are free, so that no queue is read for
+//! it. One of the two ports is filed to be free at a later tick. If the other port is busy at that tick, it is filed in
+//! turn.
 
 use crate::engine::NONE;
 use crate::engine::Table;
@@ -16,20 +17,20 @@ use crate::engine::bits::for_each_member;
 use crate::fabric::input_queued::partition::Partition;
 use crate::fabric::input_queued::state::records::{Input, Output};
 
-/// What a queue waits for.
+/// The resource that a queue waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Waits {
     /// An input port of the partition: the queue has no decision yet.
     Input(u32),
-    /// Room behind an output port of the partition, of whatever kind.
+    /// Room of any kind behind an output port of the partition.
     Output(u32),
-    /// An input port of the partition and an output port of its router, by its number there.
+    /// The crossbar from an input port of the partition to an output port, given by its number in the router.
     Crossbar(u32, u32),
     /// The credits of a channel of the partition.
     Channel(u32),
 }
 
-/// The same, of those who stand in a list.
+/// A resource with a list: any but the crossbar.
 #[derive(Debug, Clone, Copy)]
 enum List {
     Input(u32),
@@ -47,19 +48,20 @@ impl From<List> for Waits {
     }
 }
 
-/// The lists of one partition; without entries where none are kept.
+/// The lists of one partition; empty where none are kept.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct WaitLists {
     /// First queue by list: of input ports, of output ports, of channels.
     first: Table<u32>,
     /// The queue after each queue.
     next: Table<u32>,
-    /// By pair of an input and an output, `words` each: the queues of the input that wait for the crossbar.
+    /// By pair of an input and an output, `words` words: the queues of the input that wait for the crossbar to the
+    /// output.
     crossing: Table<u64>,
     words: u32,
-    /// By input port, `port_words` words: the outputs of its router to which some queue waits for the crossbar.
+    /// By input port, `port_words` words: the outputs of its router to which some of its queues wait for the crossbar.
     outputs: Table<u64>,
-    /// By output port, `port_words` words: the inputs of its router of which some queue waits for the crossbar.
+    /// By output port, `port_words` words: the inputs of its router that have queues waiting for the crossbar to it.
     inputs: Table<u64>,
     port_words: u32,
     ports: u32,
@@ -67,8 +69,8 @@ pub(crate) struct WaitLists {
 }
 
 impl WaitLists {
-    /// Empty lists for so many ports in routers of at most `radix` ports, of at most `widest` queues each, channels and
-    /// queues.
+    /// Empty lists for `ports` ports, `channels` channels and `queues` queues. Routers have at most `radix` ports, of
+    /// at most `widest` queues each.
     pub(crate) fn new(ports: usize, radix: u32, widest: u32, channels: usize, queues: usize) -> Self {
         let words = widest.div_ceil(64);
         let lists = 2 * ports + channels;
@@ -85,7 +87,7 @@ impl WaitLists {
         }
     }
 
-    /// The list of anything but the crossbar.
+    /// The number of the list of a resource.
     #[inline]
     fn list(&self, what: List) -> u32 {
         match what {
@@ -95,7 +97,7 @@ impl WaitLists {
         }
     }
 
-    /// Puts `queue`, which stands in no list, into that of `what`.
+    /// Puts `queue`, which stands in no list, into the list of `what`.
     #[inline]
     fn join(&mut self, queue: u32, what: List) {
         let list = self.list(what);
@@ -109,7 +111,7 @@ impl WaitLists {
         std::mem::replace(&mut self.first[list], NONE)
     }
 
-    /// The first word of those who wait for the crossbar from input `port` to an output, by its number.
+    /// The first word of the set of queues that wait for the crossbar from input `port` to output number `output`.
     #[inline]
     fn pair(&self, port: u32, output: u32) -> u32 {
         (port * self.radix + output) * self.words
@@ -125,21 +127,21 @@ impl WaitLists {
         self.inputs[(first + output) * self.port_words + input / 64] |= 1 << (input % 64);
     }
 
-    /// Nobody waits any more for the crossbar from input number `input` to output number `output`: their queues are
-    /// taken out of the set by the caller.
+    /// No queue waits any more for the crossbar from input number `input` to output number `output`. The caller takes
+    /// the queues out of the set.
     #[inline]
     fn leave_crossing(&mut self, first: u32, input: u32, output: u32) {
         self.outputs[(first + input) * self.port_words + output / 64] &= !(1 << (output % 64));
         self.inputs[(first + output) * self.port_words + input / 64] &= !(1 << (input % 64));
     }
 
-    /// True if some queue of input number `input` waits for the crossbar to output number `output`, as both know.
+    /// True if some queue of input number `input` waits for the crossbar to output number `output`, as both ports know.
     pub(crate) fn is_known(&self, first: u32, input: u32, output: u32) -> bool {
         self.outputs[(first + input) * self.port_words + output / 64] >> (output % 64) & 1 == 1
             && self.inputs[(first + output) * self.port_words + input / 64] >> (input % 64) & 1 == 1
     }
 
-    /// Calls `see` with every queue that waits, and what it waits for; `queues` is the first queue of an input port.
+    /// Calls `see` with every waiting queue and its resource; `queues` returns the first queue of an input port.
     pub(crate) fn for_each(&self, queues: impl Fn(u32) -> u32, mut see: impl FnMut(u32, Waits)) {
         for (list, &first) in self.first.iter().enumerate() {
             let (list, ports) = (list as u32, self.ports);
@@ -185,8 +187,8 @@ impl Partition {
         self.lists.join_crossing(port - u32::from(number), number.into(), output, queue - queues);
     }
 
-    /// Puts `queue` of input `port` among the candidates of the next look, or lets it wait for what it is known to
-    /// need.
+    /// Puts `queue` of input `port` among the candidates of the next look, or lets it wait for a resource that it is
+    /// known to need.
     pub(crate) fn offer_listed(&mut self, port: u32, queue: u32) {
         let input = &self.inputs[port];
         let (busy, router) = (input.busy, input.router);
@@ -207,7 +209,7 @@ impl Partition {
         }
     }
 
-    /// Files a wake-up of `output`, which is busy, unless there is one.
+    /// Files a wake-up of `output`, which is busy, unless one is filed already.
     #[inline(always)]
     fn wake_output_when_free(&mut self, output: u32) {
         let &Output { busy, wake, .. } = &self.tables.outputs[output];
@@ -216,8 +218,8 @@ impl Partition {
         }
     }
 
-    /// The crossbar from input `port` to an output of its router, whose first port is `first`, is free: those who wait
-    /// for it are looked at.
+    /// The crossbar from input `port` to an output of its router, whose first port is `first`, is free. The queues that
+    /// wait for it become candidates.
     #[inline(always)]
     fn wake_crossing(&mut self, port: u32, first: u32, output: u32) {
         let pair = self.lists.pair(port, output);
@@ -229,8 +231,8 @@ impl Partition {
                 continue;
             }
             self.candidates.insert_all(queues + 64 * place, bits);
-            // They are looked at later in this tick. Where each destination has a queue, that has one number
-            // everywhere.
+            // They are looked at later in this tick. Where each destination has a queue, this queue has one number at
+            // all ports.
             while bits != 0 {
                 let lane = 64 * place + bits.trailing_zeros();
                 self.queues.prefetch(queues + lane);
@@ -240,7 +242,7 @@ impl Partition {
         }
     }
 
-    /// Lets those who wait for `what` try again.
+    /// Lets the queues that wait for `what` try again.
     #[inline(always)]
     fn wake_list(&mut self, what: List) {
         let first = self.lists.detach(what);
@@ -249,7 +251,7 @@ impl Partition {
         }
     }
 
-    /// Lets `queue` and those behind it in its list, which has been detached, try again.
+    /// Lets `queue` and the queues after it in its list, which has been detached, try again.
     #[inline(never)]
     fn wake_from(&mut self, mut queue: u32) {
         while queue != NONE {
@@ -259,7 +261,7 @@ impl Partition {
         }
     }
 
-    /// Input `port` may be free: wakes those who wait for it and for an output that is free.
+    /// Input `port` may be free: wakes the queues that wait for it, and for an output that is free.
     pub(crate) fn input_free_listed(&mut self, port: u32) {
         let input = &mut self.inputs[port];
         input.waking = false;
@@ -279,7 +281,7 @@ impl Partition {
         }
     }
 
-    /// Output `output` may be free, or have room: wakes those who wait for it and come from an input that is free.
+    /// Output `output` may be free, or have room: wakes the queues that wait for it at an input that is free.
     pub(crate) fn output_free_listed(&mut self, output: u32) {
         self.wake_list(List::Output(output));
         let &Output { busy, router, .. } = &self.tables.outputs[output];
@@ -304,7 +306,7 @@ impl Partition {
         }
     }
 
-    /// Credits have come for `channel` of `output`, which had `before`.
+    /// Credits have come for `channel` of `output`, which had `before` credits.
     pub(crate) fn credit_listed(&mut self, output: u32, channel: u32, before: i32) {
         if before < self.settings.enough {
             self.wake_list(List::Channel(channel));
@@ -312,7 +314,7 @@ impl Partition {
         self.wake_list(List::Output(output));
     }
 
-    /// Lets all who wait try again, whatever they wait for.
+    /// Lets all waiting queues try again.
     pub(crate) fn wake_all_lists(&mut self) {
         let mut waiting = Vec::new();
         self.lists.for_each(|port| self.inputs[port].queues, |queue, _| waiting.push(queue));

@@ -134,15 +134,15 @@ impl Watchers {
         has_channel(self.sets[self.place(index)], vc)
     }
 
-    /// Takes the queues of word `word` that wait for room in `channel`, and returns those of `router` that slept.
+    /// Takes out the queues of word `word` that wait for room in `channel`. Returns the queues of `router` that slept.
     #[inline(always)]
     pub(crate) fn take_for_room(&mut self, router: u32, channel: u32, word: u32) -> u64 {
         let set = std::mem::take(&mut self.room[channel * self.words + word]);
         self.awaken(router, word, set)
     }
 
-    /// Takes the queues of word `word` that wait for `changes` of output `index` other than room, and returns those of
-    /// `router` that slept.
+    /// Takes out the queues of word `word` that wait for `changes` of output `index` other than room. Returns the
+    /// queues of `router` that slept.
     #[inline(always)]
     pub(crate) fn take(&mut self, router: u32, index: u32, changes: Changes, word: u32) -> u64 {
         let (place, words) = (self.place(index), self.words);
@@ -158,7 +158,7 @@ impl Watchers {
         self.awaken(router, word, woken)
     }
 
-    /// Wakes the queues `set` of word `word` of `router`, and returns those that slept.
+    /// Wakes the queues `set` of word `word` of `router`. Returns the queues that slept.
     #[inline(always)]
     fn awaken(&mut self, router: u32, word: u32, set: u64) -> u64 {
         let asleep = &mut self.asleep[router * self.words + word];

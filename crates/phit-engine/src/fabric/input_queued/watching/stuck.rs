@@ -1,4 +1,4 @@
-//! Who waits for whom, when nothing moves any more.
+//! The packets that wait for one another, when nothing moves any more.
 
 use crate::engine::{NONE, Team, Tick};
 use crate::fabric::input_queued::partition::Partition;
@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 
-/// A queue whose first packet cannot move, and what it waits for.
+/// A queue whose first packet cannot move, and the channels that it waits for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Waiting {
     /// Router.
@@ -32,7 +32,7 @@ pub(crate) struct Waiting {
 }
 
 impl Waiting {
-    /// What waits where, in words.
+    /// The waiting packet, its place and its channels, in words.
     pub(crate) fn said(&self, words: Words<'_>) -> String {
         let &Self { router, port, queue, source, destination, birth, output, vc, vcs } = self;
         let (input, output) = (words.port_alone(router, port), words.port_alone(router, output));
@@ -53,14 +53,14 @@ impl Waiting {
 /// A queue by partition and index.
 type Place = (u32, u32);
 
-/// Queues any of which must move before the front of another can, and whether each must hold a packet for that: if it
-/// does not, the room is on its way back.
+/// The queues that keep the front of another queue waiting: one of them must move before it can. A flag says whether
+/// the other queue must hold a packet: if it is empty, the room is on its way back.
 type Waits = Vec<(Place, bool)>;
 
-/// What one process knows: queues that wait, and those that hold packets.
+/// The knowledge of one process: queues that wait, and queues that hold packets.
 type Known = (Vec<(Place, Waits)>, Vec<Place>);
 
-/// What each process knows, where several run the network.
+/// The values of all processes that run the network; `own` alone if there is no team.
 fn each<T: Serialize + DeserializeOwned>(team: Option<&Team>, own: T) -> Vec<T> {
     match team {
         None => vec![own],
@@ -68,10 +68,10 @@ fn each<T: Serialize + DeserializeOwned>(team: Option<&Team>, own: T) -> Vec<T> 
     }
 }
 
-/// Queues that wait for one another in a circle and can never move again: each waits for virtual channels of which none
-/// has room before the next of them has moved, and the last waits for the first. `None` if there is no such circle.
+/// Queues that wait for one another in a cycle and can never move again. Each waits for virtual channels that have no
+/// room before the next queue has moved, and the last queue waits for the first. `None` if there is no such cycle.
 ///
-/// `partitions` are those of this process; `team` are all processes that run the network, if there are several.
+/// `partitions` are this process's own; `team` has all processes that run the network, if there are several.
 pub(crate) fn find_cycle(partitions: &[Partition], team: Option<&Team>) -> Option<Vec<Waiting>> {
     let mut own: Known = Default::default();
     for partition in partitions {
@@ -89,7 +89,7 @@ pub(crate) fn find_cycle(partitions: &[Partition], team: Option<&Team>) -> Optio
         .filter(|(_, waits)| waits.iter().all(|(other, holds)| !holds || held.contains(other)))
         .map(|(place, waits)| (place, waits.into_iter().map(|(other, _)| other).collect()))
         .collect();
-    // Whoever waits for one that may move may move: what is left waits for ever.
+    // A queue that waits for one that may move may move itself. The remaining queues wait for ever.
     loop {
         let free: Vec<Place> = waits
             .iter()
@@ -118,10 +118,10 @@ pub(crate) fn find_cycle(partitions: &[Partition], team: Option<&Team>) -> Optio
     }
 }
 
-/// What the front of `queue` waits for; `None` if it need not wait for another queue.
+/// The queues that the front of `queue` waits for; `None` if it need not wait for another queue.
 fn waits_for(partition: &Partition, queue: u32) -> Option<Waits> {
     let q = &partition.queues[queue];
-    // What a manager holds back waits for a notification.
+    // A queue that a manager holds back waits for a notification.
     let held = partition.management.may_hold(queue);
     let Progress { arrived, sent, .. } = partition.progress(queue);
     if q.first == NONE || sent == TAIL_PENDING || q.output == NONE || held {
@@ -145,8 +145,9 @@ fn waits_for(partition: &Partition, queue: u32) -> Option<Waits> {
     Some(waits)
 }
 
-/// What keeps a flit of `size` phits at the front of `q` from channel `vc` of the output chosen for it: the queue that
-/// holds the channel, `NONE` if the buffer beyond it has no room; `None` if nothing does.
+/// The obstacle between a flit of `size` phits at the front of `q` and channel `vc` of its chosen output. It is the
+/// queue that holds the channel, or `NONE` if the buffer beyond the channel has no room. `None` if there is no
+/// obstacle.
 pub(crate) fn obstacle(partition: &Partition, q: &Queue, vc: u32, size: u32) -> Option<u32> {
     let output = &partition.tables.outputs[q.output];
     let channel = output.vc + vc;
@@ -159,7 +160,7 @@ pub(crate) fn obstacle(partition: &Partition, q: &Queue, vc: u32, size: u32) -> 
     full.then_some(NONE)
 }
 
-/// What waits there, if that is in one of these partitions.
+/// The packet that waits at a place, if the place is in one of these partitions.
 fn describe(partitions: &[Partition], (partition, queue): Place) -> Option<Waiting> {
     let partition = partitions.iter().find(|own| own.index == partition)?;
     let q = &partition.queues[queue];

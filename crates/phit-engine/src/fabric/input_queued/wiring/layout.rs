@@ -1,4 +1,4 @@
-//! Where everything stands: which partition holds which routers, and the places of their ports and queues in it.
+//! The places of everything: which partition holds which routers, and where their ports and queues stand in it.
 
 use crate::engine::poll;
 use crate::fabric::executor::Seat;
@@ -17,22 +17,22 @@ pub(crate) struct Layout<'a> {
     pub(crate) first: Vec<(u32, u32)>,
     /// By router: its first port among the ports of all routers.
     pub(crate) ports: Vec<u32>,
-    /// By port of the network: its first queue among those of its router.
+    /// By port of the network: the number of its first queue in its router.
     pub(crate) lanes: Vec<u32>,
     /// By port of the network: the router and the port whose output leads to it. Empty if the output of every port
     /// leads to the port whose output leads back.
     pub(crate) upstreams: Vec<Option<(u32, u16)>>,
     /// By partition: how large its tables are.
     pub(crate) sizes: Vec<Sizes>,
-    /// Of a network whose endpoints execute a program.
+    /// The ranks of the partitions, if the endpoints execute a program.
     pub(crate) hosts: Option<Hosts>,
     /// By endpoint its partition, where it must be known.
     pub(crate) homes_of_endpoints: Arc<[u32]>,
-    /// Only how large tables are counts: indices lead anywhere.
+    /// True if only the sizes of tables count, and indices mean nothing.
     pub(crate) sample: bool,
 }
 
-/// How large the tables of a partition are, into which others point.
+/// The sizes of a partition's tables into which other tables point.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Sizes {
     /// Ports.
@@ -51,7 +51,7 @@ pub(crate) struct Hosts {
     pub(crate) homes: Arc<[u32]>,
     /// By slot.
     pub(crate) seats: Arc<[Seat]>,
-    /// By endpoint: the place of its slot among those of its partition, `NO_SLOT` if it has none.
+    /// By endpoint: the number of its slot in its partition; `NO_SLOT` if it has none.
     pub(crate) slots: Arc<[u32]>,
     pub(crate) ways: Arc<Ways>,
 }
@@ -65,7 +65,7 @@ pub(crate) fn endpoints_of(topology: &dyn Topology, router: u32) -> impl Iterato
 }
 
 impl<'a> Layout<'a> {
-    /// Of a few routers whose tables are made to see how large they are.
+    /// The layout of a few routers whose tables are made to measure their size.
     pub(crate) fn sample(parts: &'a [Routers]) -> Self {
         let (homes, first, ports) = (Vec::new(), Vec::new(), Vec::new());
         let (lanes, upstreams, sizes) = (Vec::new(), Vec::new(), Vec::new());

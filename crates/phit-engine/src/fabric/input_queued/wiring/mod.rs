@@ -1,4 +1,4 @@
-//! What never changes in a run: where everything stands, and how long a flit takes.
+//! Everything that never changes in a run: the places of ports and queues, and the times of flits.
 
 pub(crate) mod layout;
 pub(crate) mod passage;

@@ -27,8 +27,8 @@ pub(crate) struct Passage {
 }
 
 impl Passage {
-    /// Of a flit of `size` phits that came over a link of class `came_by` and whose first phit entered its queue at
-    /// `entry`, over an output of `class` whose link is free from `free` on.
+    /// The passage of a flit of `size` phits. It came over a link of class `came_by`, and its first phit entered its
+    /// queue at `entry`. It leaves over an output of `class` whose link is free from `free` on.
     #[inline(always)]
     pub(crate) fn new<K: Kernel>(
         settings: &Settings,
@@ -68,13 +68,13 @@ impl Passage {
     }
 }
 
-/// The later of two ticks, of which there is no telling which that is.
+/// The later of two ticks. No branch: a processor could not predict it.
 #[inline(always)]
 pub(crate) fn later(a: Tick, b: Tick) -> Tick {
     select_unpredictable(a < b, b, a)
 }
 
-/// Ticks that so many steps take which begin at `now`.
+/// Ticks from `now` until the routers have taken the given numbers of `steps`.
 #[cold]
 #[inline(never)]
 pub(crate) fn paced(pace: Pace, now: Tick, steps: [Tick; 2]) -> (Tick, Tick) {

@@ -1,8 +1,8 @@
 //! Links of unequal bandwidth: every port works at the rate of its own link.
 //!
-//! A flit crosses at the rate of the faster of the two links that it comes and goes by, so that no link waits for the
-//! crossbar, and a link that carries nothing changes nothing. Few of these times are whole ticks: each port keeps the
-//! part of a tick for which it is still taken, and the next flit starts after that part.
+//! A flit crosses at the rate of the faster of its two links, the link it came over and the link it leaves by. So no
+//! link waits for the crossbar, and a link that carries nothing changes nothing. Few of these times are whole ticks.
+//! Each port therefore keeps the part of a tick for which it is still taken, and the next flit starts after that part.
 
 use super::passage::{Passage, paced};
 use crate::bandwidth::Bandwidth;
@@ -24,37 +24,37 @@ fn at(tick: Tick) -> Parts {
     Parts::from(tick) << BITS
 }
 
-/// The tick of a time, and the part of it that has passed.
+/// The tick in which a time lies, and the part of the tick that has passed.
 fn split(time: Parts) -> (Tick, u16) {
     ((time >> BITS) as Tick, time as u16)
 }
 
-/// The first tick that starts no earlier.
+/// The first tick that does not start before a time.
 fn up(time: Parts) -> Tick {
     ((time + (1 << BITS) - 1) >> BITS) as Tick
 }
 
-/// How much earlier a time is than the first tick that starts no earlier.
+/// The parts of a tick from a time to the next start of a tick.
 fn early(time: Parts) -> u16 {
     (at(up(time)) - time) as u16
 }
 
-/// When a flit is on the link of an endpoint.
+/// The times of a flit on the link of an endpoint.
 pub(crate) struct Sent {
-    /// From this tick on.
+    /// First tick on the link.
     pub(crate) start: Tick,
-    /// Or even so much before, in parts of a tick.
+    /// Parts of a tick by which the flit starts before `start`.
     pub(crate) early: u16,
-    /// The link is free again.
+    /// Tick in which the link is free again.
     pub(crate) free: Tick,
-    /// The link has taken all of it.
+    /// Tick in which the link has taken all phits.
     pub(crate) end: Tick,
 }
 
 /// The rates of one partition's ports.
 #[derive(Debug)]
 pub(crate) struct PortRates {
-    /// All rates there are.
+    /// All rates in use.
     rates: Vec<Bandwidth>,
     /// By port: the rate at which flits arrive.
     arriving: Table<u8>,
@@ -67,23 +67,23 @@ pub(crate) struct PortRates {
     ticks_per_cycle: Tick,
     /// Phits of the flits whose times are kept, and these times by rate.
     usual: (u32, Vec<Parts>),
-    /// By rate: more than a flit in a cycle.
+    /// By rate: true if it is more than a flit in a cycle.
     fast: Vec<bool>,
-    /// The least time of a flit on a link. Events of one tick come in no order: under wormhole switching no two flits
-    /// of a link may arrive in the same tick, or a packet's body might come before its head.
+    /// The least time of a flit on a link. Events of one tick come in no order. Under wormhole switching, a link must
+    /// not deliver two flits in one tick, or a packet's body might come before its head.
     least: Parts,
     /// By port: the part of its last tick for which the input is busy.
     inputs: Table<u16>,
-    /// The same of the output.
+    /// By port: the part of its last tick for which the output is busy.
     outputs: Table<u16>,
-    /// The same of the link behind it.
+    /// By port: the part of its last tick for which the link behind it is busy.
     links: Table<u16>,
-    /// The same by endpoint.
+    /// By endpoint: the part of its last tick for which its link is busy.
     senders: Table<u16>,
 }
 
-/// Where a flit is granted, and when: the ticks of the grant and of its arrival, and those from which on input, output
-/// and link are free.
+/// A granted flit: its ports, the ticks of its grant and arrival, and the ticks from which on input, output and link
+/// are free.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Granted {
     pub(crate) input: u32,
@@ -96,7 +96,7 @@ pub(crate) struct Granted {
 }
 
 impl PortRates {
-    /// Of the ports of `routers`, in their order, and of `endpoints`. Flits have `usual` phits, most of them.
+    /// The rates of the ports of `routers`, in their order, and of `endpoints`. Most flits have `usual` phits.
     pub(crate) fn new(
         config: &Config,
         topology: &dyn Topology,
@@ -238,7 +238,7 @@ impl PortRates {
             Some(rate) => (self.time_at(rate, size), rate == Bandwidth::ONE),
         };
         let (needed, latency) = match settings.choices.pace {
-            // What takes a cycle at the rate of the links takes a step.
+            // A crossing of n cycles at the rate of the links takes n steps.
             Some(pace) => {
                 let steps = up(slowest.div_ceil(self.ticks_per_cycle.into()));
                 let (needed, latency) = paced(pace, now, [steps, settings.router_latency]);
@@ -253,7 +253,7 @@ impl PortRates {
         };
         let enters = (begins + serialisation).max(through) - serialisation + at(latency);
         let free = at(link_free) + Parts::from(self.links[output]);
-        // A link that has rested starts with a cycle; one that is busy goes on where it is.
+        // A link that has rested starts with a cycle. A busy link continues without a gap.
         let start = if free >= enters { free } else { at(settings.starts.align(up(enters))) };
         let end = start + serialisation;
         let occupied = match settings.choices.inputs_at_link_rate {

@@ -77,8 +77,8 @@ pub trait Routing: Send {
     /// Next hop of a packet at the head of input (`port`, `queue`); `None` to be asked again in the next tick.
     fn route(&mut self, view: &mut View<'_>, port: u16, queue: u16, packet: &mut Packet) -> Option<Hop>;
 
-    /// Appends to `out` all the hops that the head of `packet` requests, including the one that [`Self::route`]
-    /// returned. If virtual channels are allocated in a separate stage, it takes whichever it gets
+    /// Appends to `out` all hops that the head of `packet` requests, including the hop that [`Self::route`] returned.
+    /// If virtual channels are allocated in a separate stage, the head takes any hop whose channel it gets
     /// ([`Wants::alternatives`]).
     fn alternatives(&self, _at: &RouterView<'_>, _packet: &Packet, _out: &mut Vec<Alternative>) {}
 
@@ -126,8 +126,8 @@ pub trait Routing: Send {
         None
     }
 
-    /// After a failure or repair, all routers have learned of it. From now on, the graph is that of breakdown number
-    /// `phase` - 1, and these are the tables, if the mechanism has any.
+    /// After a failure or repair, all routers have learned of it. From now on, breakdown number `phase` - 1 determines
+    /// the graph. `table` has the mechanism's tables for it, if the mechanism has any.
     fn rerouted(&mut self, _now: Tick, _phase: usize, _table: Option<&Arc<RouteTable>>) {}
 
     /// The virtual channel in which `packet` is ejected ([`Wants::ejects`]).
@@ -217,8 +217,8 @@ pub trait RoutingParams {
     fn reserved(&self) -> u8 {
         0
     }
-    /// True if decisions immediately read the state of other routers, as only a simulator can. Such a run has one
-    /// partition.
+    /// True if decisions immediately read the state of other routers, which only a simulator can do. The run then has
+    /// one partition.
     fn reads_everything(&self) -> bool {
         false
     }

@@ -47,8 +47,9 @@ impl Bytes for OutputBuffers {
 }
 
 impl OutputBuffers {
-    /// Empty buffers of `capacity` phits (`None`: unlimited) for so many ports, whose flits have `smallest` phits or
-    /// more. `backlog`: by class, the ticks for which the link is taken when a buffer is full, if that tells.
+    /// Empty buffers of `capacity` phits (`None`: unlimited) for `ports` ports, whose flits have `smallest` phits or
+    /// more. `backlog`: by class, the ticks for which the link is taken when a buffer is full. `None` if that time does
+    /// not tell.
     pub(crate) fn new(
         capacity: Option<u32>,
         backlog: Option<[Tick; MOST_CLASSES]>,

@@ -110,8 +110,8 @@ impl Legs {
 pub enum Channels {
     /// The channels that the topology gives each leg.
     OfLegs,
-    /// The channels that the topology gives each leg, with one exception: a packet of a Dragonfly whose first leg ended
-    /// with a global hop goes on over local channel 1 (`second_half = "next"` of Valiant routing).
+    /// The channels that the topology gives each leg, except in one case of Dragonflies: a packet whose first leg ended
+    /// with a global hop uses local channel 1 next (`second_half = "next"` of Valiant routing).
     Next,
     /// The channels of progressive adaptive routing in a Dragonfly (`par`). The first hop of a packet that may still
     /// choose the second leg takes local channel 0. All other local hops take one channel above the topology's.

@@ -1,4 +1,4 @@
-//! What a routing mechanism sees of a router, and how it makes itself heard.
+//! The view of a router that a routing mechanism gets, and the ways in which it makes itself heard.
 
 use super::{Output, OutputTables, OutputVc, told_ahead};
 use crate::engine::{Bytes, NONE, Rng, Table, Tick, bytes_of};
@@ -7,12 +7,12 @@ use crate::topology::{Hop, Known, Topology};
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
-/// What can be read of a router: its place in the graph and the state of its own outputs.
+/// The readable state of a router: its place in the graph and the state of its own outputs.
 #[derive(Clone, Copy)]
 pub struct RouterView<'a> {
     /// The graph.
     pub topology: &'a dyn Topology,
-    /// The same, if it is one whose minimal hops need no call through the trait object.
+    /// The graph once more, if it is one whose minimal hops need no call through the trait object.
     pub(crate) known: &'a Known,
     /// This router.
     pub router: u32,
@@ -21,7 +21,8 @@ pub struct RouterView<'a> {
     /// The router's index in the partition.
     pub(crate) local: u32,
     pub(crate) tables: &'a OutputTables,
-    /// The virtual network of the packet: it has the virtual channels from so many times their number on.
+    /// The virtual network of the packet. A link class with n virtual channels per network gives network k the channels
+    /// from k n on.
     pub(crate) network: u32,
 }
 
@@ -51,8 +52,8 @@ impl<'a> RouterView<'a> {
         told_ahead(self.topology, at, packet, packet.hop_state(), self.vcs())
     }
 
-    /// A stream of random numbers of `packet` at this router, the same whenever it is asked for: for choices that a
-    /// blocked packet keeps, such as one of several parallel links.
+    /// A stream of random numbers of `packet` at this router, which starts from the same number at every call. It
+    /// serves choices that a blocked packet keeps, such as one of several parallel links.
     #[inline]
     pub fn rng_of(&self, packet: &Packet) -> Rng {
         self.stream_of(packet, self.router, 0)
@@ -90,7 +91,7 @@ impl<'a> RouterView<'a> {
         let (first, queues) = (self.first(self.output(port)), self.tables.behind.division.queues);
         match queues {
             1 => self.tables.channels[first + u32::from(vc)].credits,
-            // Those of a broken link are without limit, each of them.
+            // Each queue of a broken link has unlimited credits, so the sum may overflow.
             _ => self.lanes(first, vc, queues).fold(0, i32::saturating_add),
         }
     }
@@ -132,7 +133,7 @@ impl<'a> RouterView<'a> {
     pub(crate) fn occupancy_before(&self, port: u16, vc: u8) -> u32 {
         let occupancy = self.occupancy(port, vc);
         let index = self.tables.first_port[self.local] + u32::from(port);
-        // In a tick an output grants once at most.
+        // An output grants at most once in a tick.
         let Some(latest) = self.tables.granted.get(index as usize).filter(|latest| latest.at == self.now) else {
             return occupancy;
         };
@@ -178,8 +179,8 @@ impl<'a> RouterView<'a> {
         }
     }
 
-    /// Occupancy of the emptiest virtual channel of output `port` in phits, and whether one of them that no packet
-    /// holds has credits for `phits`, and the output buffer room for them.
+    /// Occupancy of the emptiest virtual channel of output `port` in phits. The second value is true if a packet of
+    /// `phits` finds room: credits in a virtual channel that no packet holds, and space in the output buffer.
     #[inline]
     pub(crate) fn emptiest(&self, port: u16, phits: u32) -> (u32, bool) {
         let output = self.output(port);
@@ -222,13 +223,13 @@ impl<'a> RouterView<'a> {
         (first..first + queues).all(owned)
     }
 
-    /// Phits of the first flit of `packet`: what it takes of a channel's credits when its head is granted it.
+    /// Phits of the first flit of `packet`: the credits that its head takes of a channel that it is granted.
     #[inline]
     pub fn first_flit(&self, packet: &Packet) -> u32 {
         u32::from(packet.size).min(self.tables.behind.flit_size)
     }
 
-    /// Phits of the largest flit; more than those of any packet where the packet is the flit.
+    /// Phits of the largest flit. Where the packet is the flit, this is more than the phits of any packet.
     #[inline]
     pub fn largest_flit(&self) -> u32 {
         self.tables.behind.flit_size
@@ -240,8 +241,8 @@ impl<'a> RouterView<'a> {
         self.best_credits(port, vc) >= phits as i32 && self.buffer_has_room(port, phits)
     }
 
-    /// True if a packet of `phits` could be granted virtual channel `vc` of output `port` now, as far as that output
-    /// goes.
+    /// True if output `port` could take a packet of `phits` in virtual channel `vc` now. Only the output's own state
+    /// counts.
     #[inline(always)]
     pub fn takes(&self, port: u16, vc: u8, phits: u32) -> bool {
         let output = self.output(port);
@@ -258,9 +259,8 @@ impl<'a> RouterView<'a> {
     ///
     /// # Panics
     ///
-    /// If it is in another partition: only mechanisms that declare that they read everything
-    /// ([`RoutingParams::reads_everything`](super::RoutingParams::reads_everything)) may look further than their own
-    /// router.
+    /// If it is in another partition: a mechanism may look beyond its own router only if it declares that it reads
+    /// everything ([`RoutingParams::reads_everything`](super::RoutingParams::reads_everything)).
     pub fn elsewhere(&self, router: u32) -> Self {
         // The partition has all routers.
         let all = self.tables.first_port.len() == self.topology.routers() as usize + 1;
@@ -269,17 +269,17 @@ impl<'a> RouterView<'a> {
     }
 }
 
-/// What many outputs are compared by at once: [`Lane::row`].
+/// The state of many outputs, to be compared at once: [`Lane::row`].
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Row<'a> {
     /// The virtual channels of each output, one output after the other.
     pub(crate) channels: &'a [OutputVc],
     /// Virtual channels of an output.
     pub(crate) vcs: usize,
-    /// First ticks in which transfers to them can start, as far as channels have room.
+    /// By output: the first tick in which a transfer to it can start, if a channel has room.
     pub(crate) ready: &'a [Tick],
     pub(crate) now: Tick,
-    /// Phits of the buffer behind each.
+    /// Phits of the buffer behind each channel.
     pub(crate) capacity: u32,
 }
 
@@ -291,11 +291,12 @@ pub(crate) struct Lane<'a> {
     vc: u8,
     outputs: &'a [Output],
     channels: &'a Table<OutputVc>,
-    /// Phits of the buffer behind each.
+    /// Phits of the buffer behind each channel.
     capacity: u32,
     /// A virtual channel is one queue, and there is one network.
     simple: bool,
-    /// Their buffers are full from then on, if so and if time tells.
+    /// An output buffer is full if its link becomes free in this tick or later. `None` if the channel is not simple or
+    /// if time does not determine whether a buffer is full.
     full_from: Option<Tick>,
 }
 
@@ -317,7 +318,7 @@ impl<'a> Lane<'a> {
     }
 
     /// All virtual channels of these outputs as slices of numbers. `None` if a virtual channel is divided into queues,
-    /// if packets hold channels, or if the kernel does not keep when outputs are ready.
+    /// if packets hold channels, or if the kernel does not record when outputs are ready.
     #[inline(always)]
     pub(crate) fn row(&self) -> Option<Row<'a>> {
         let (tables, count) = (self.at.tables, self.outputs.len());
@@ -344,33 +345,33 @@ impl<'a> Lane<'a> {
     }
 }
 
-/// What a mechanism sees of the router at which it decides.
+/// The view of the router at which a mechanism decides.
 pub struct View<'a> {
     pub(crate) at: RouterView<'a>,
-    /// This router's random stream. With re-decision, draw from it only for a head that is going to request: how often
-    /// a blocked head is asked is not fixed.
+    /// This router's random stream. A mechanism that re-decides draws from it only for a head that is going to request:
+    /// how often a blocked head is asked is not fixed.
     pub rng: &'a mut Rng,
     pub(crate) watched: &'a mut Watches,
 }
 
-/// Changes of an output that may let a blocked head go.
+/// Changes of an output that may unblock a head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Changes(u8);
 
 impl Changes {
-    /// None at all.
+    /// No change.
     pub const NONE: Self = Self(0);
-    /// It has come to take a packet: it is free, its buffer has room, and so has the one behind the link.
+    /// The output can take a packet now: it is free, its buffer has room, and so has the buffer behind the link.
     pub const ROOM: Self = Self(1);
-    /// It has become free, or its buffer has got room.
+    /// The output has become free, or its buffer has got room.
     pub const FREE: Self = Self(2);
-    /// The occupancy of a virtual channel has become less.
+    /// The occupancy of a virtual channel has fallen.
     pub const FALL: Self = Self(4);
-    /// The occupancy of a virtual channel has become more.
+    /// The occupancy of a virtual channel has risen.
     pub const RISE: Self = Self(8);
-    /// The mechanism has announced something of it ([`Site::wake`]).
+    /// The mechanism has announced a change of its own at this output ([`Site::wake`]).
     pub const ANNOUNCED: Self = Self(16);
-    /// All of them.
+    /// All changes.
     pub const ALL: Self = Self(31);
 
     /// The changes with these bits.
@@ -379,7 +380,7 @@ impl Changes {
         Self(bits & Self::ALL.0)
     }
 
-    /// A bit for each.
+    /// One bit for each change.
     #[inline(always)]
     pub(crate) const fn bits(self) -> u8 {
         self.0
@@ -397,27 +398,27 @@ impl Changes {
         Self(self.0 & !others.0)
     }
 
-    /// True if all of `others` are among them.
+    /// True if these changes include all `others`.
     #[inline(always)]
     pub const fn has(self, others: Self) -> bool {
         self.0 & others.0 == others.0
     }
 
-    /// True if some of `others` are among them.
+    /// True if these changes include some of `others`.
     #[inline(always)]
     pub const fn meets(self, others: Self) -> bool {
         self.0 & others.0 != 0
     }
 }
 
-/// What a decision depends on.
+/// The outputs, and their changes, on which a decision depends.
 #[derive(Debug)]
 pub(crate) struct Watches {
-    /// The mechanism has said so; otherwise it depends on all outputs.
+    /// True if the mechanism has named outputs. Otherwise the decision depends on all outputs.
     pub(crate) named: bool,
-    /// The changes of the chosen output.
+    /// The relevant changes of the chosen output.
     pub(crate) chosen: Changes,
-    /// The outputs that it has named besides.
+    /// The other outputs that the mechanism has named.
     pub(crate) outputs: Vec<Watched>,
 }
 
@@ -428,7 +429,7 @@ impl Default for Watches {
 }
 
 impl Watches {
-    /// Nothing has been said of the next decision.
+    /// Forgets all named outputs, before the next decision.
     #[inline(always)]
     pub(crate) fn clear(&mut self) {
         self.named = false;
@@ -476,46 +477,46 @@ impl<'a> Deref for View<'a> {
 }
 
 impl View<'_> {
-    /// For mechanisms that re-decide: the decision depends on no other output than the chosen one, unless
-    /// [`Self::watch`] says so.
+    /// For mechanisms that re-decide: the decision depends on the chosen output alone, and on outputs that are named by
+    /// [`Self::watch`].
     #[inline]
     pub fn watch_chosen(&mut self) {
         self.watched.named = true;
     }
 
-    /// For mechanisms that re-decide: only room at the chosen output, or these `changes` of it, could let a blocked
-    /// head go. Other outputs that could are named besides, by [`Self::watch_for`] or [`Self::watch`].
+    /// For mechanisms that re-decide: only room at the chosen output, or one of these `changes` of it, could unblock a
+    /// head. Other outputs that could unblock it are named by [`Self::watch_for`] or [`Self::watch`].
     #[inline]
     pub fn watch_chosen_for(&mut self, changes: Changes) {
         self.watched.named = true;
         self.watched.chosen = changes.and(Changes::ROOM);
     }
 
-    /// For mechanisms that re-decide: `changes` in virtual channels `vcs` of these output ports could let a blocked
-    /// head go, so that it is asked about again after one.
+    /// For mechanisms that re-decide: `changes` in virtual channels `vcs` of these output ports could unblock a head.
+    /// It is asked about again after such a change.
     #[inline]
     pub fn watch_for(&mut self, changes: Changes, ports: Range<u16>, vcs: Range<u8>) {
         self.watched.name(ports, vcs, changes);
     }
 
-    /// For mechanisms that re-decide: names output ports whose state the decision depends on besides the chosen one's.
-    /// If it cannot be carried out, the head is asked about again when one of them changes. Without any call it depends
-    /// on all.
+    /// For mechanisms that re-decide: names output ports, besides the chosen one, whose state the decision depends on.
+    /// If the head is not granted, it is asked about again when one of them changes. Without any call, the decision
+    /// depends on all outputs.
     #[inline]
     pub fn watch(&mut self, ports: Range<u16>) {
         // Any credit that makes room is a fall.
         self.watched.name(ports, ANY, Changes::ALL.without(Changes::ROOM));
     }
 
-    /// Says that the decision depends on the occupancy of these ports, and on what the mechanism itself announces of
-    /// them ([`Site::wake`]), but not on whether they are free.
+    /// Says that the decision depends on the occupancy of these ports, and on changes that the mechanism itself
+    /// announces there ([`Site::wake`]). It does not depend on whether the ports are free.
     #[inline]
     pub fn watch_occupancy(&mut self, ports: Range<u16>) {
         self.watched.name(ports, ANY, Changes::FALL.and(Changes::RISE).and(Changes::ANNOUNCED));
     }
 }
 
-/// What a mechanism sees of a router, and can do there, when it hears of something.
+/// The view of a router that a mechanism gets with news, and the actions that it can take there.
 pub struct Site<'a> {
     pub(crate) at: RouterView<'a>,
     pub(crate) wakes: &'a mut Vec<u32>,
@@ -531,26 +532,26 @@ impl<'a> Deref for Site<'a> {
 }
 
 impl Site<'_> {
-    /// Something that decisions about output `port` depend on has changed: blocked heads that watch it are asked about
+    /// Announces a change that decisions about output `port` depend on: blocked heads that watch it are asked about
     /// again.
     pub fn wake(&mut self, port: u16) {
         self.wakes.push(self.at.tables.first_port[self.at.local] + u32::from(port));
     }
 
-    /// Something that decisions about any output depend on has changed: heads that wait for one are looked at again.
+    /// Announces a change that decisions about any output depend on: heads that wait for an output are looked at again.
     pub fn wake_all(&mut self) {
         self.wakes.extend(self.at.tables.first_port[self.at.local]..self.at.tables.first_port[self.at.local + 1]);
     }
 
-    /// Sends a control message to the router at the far end of output `port`. It takes the link's latency; if it has
-    /// any `phits`, it also waits for the link after what has been granted before, and keeps it busy for as long as so
-    /// many phits of data.
+    /// Sends a control message of `phits` phits to the router at the far end of output `port`. It takes the link's
+    /// latency. A message that has phits also waits for the link, behind flits that have been granted before. It
+    /// occupies the link as data of its length would.
     pub fn send(&mut self, port: u16, payload: Payload, phits: u32) {
         self.outgoing.push(Outgoing { port, payload, phits });
     }
 }
 
-/// What a control message says, in the words of its mechanism.
+/// The content of a control message, in the words of its mechanism.
 pub type Payload = Arc<[u16]>;
 
 /// A control message about to leave.
@@ -561,7 +562,7 @@ pub(crate) struct Outgoing {
     pub(crate) phits: u32,
 }
 
-/// What a mechanism sees when an endpoint injects a packet.
+/// The view of a mechanism when an endpoint injects a packet.
 pub struct Injection<'a> {
     /// The graph.
     pub topology: &'a dyn Topology,
