@@ -1,6 +1,8 @@
 """Networks from files and from graph objects."""
 
+import gzip
 import json
+import lzma
 import re
 import tempfile
 from importlib.util import find_spec
@@ -523,3 +525,43 @@ def test_a_scenario_can_begin_with_a_mark_of_its_encoding(tmp_path: Path) -> Non
     path = tmp_path / "scenario.toml"
     path.write_text('[topology]\nkind = "single"\nendpoints = 3\n[traffic]\nload = 0.1\n', encoding="utf-8-sig")
     assert phit.complete(path)["topology"]["endpoints"] == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "why"),
+    [
+        ("net.csv", "source,target\na,b\n".encode("utf-16"), "text in UTF-16: save it as UTF-8 first"),
+        ("fabric.txt", "Switch 4 S-1\n".encode("utf-16"), "text in UTF-16: save it as UTF-8 first"),
+        ("net.json", gzip.compress(b"{}"), "compressed by gzip: decompress it first"),
+        ("net.graphml", gzip.compress(b"<graphml/>"), "compressed by gzip: decompress it first"),
+        ("net.csv.xz", lzma.compress(b"source,target\na,b\n"), "compressed by xz: decompress it first"),
+        ("fabric.txt", b"PK\x03\x04", "a zip archive: unpack it first"),
+    ],
+    ids=["csv-utf16", "fabric-utf16", "json-gzip", "graphml-gzip", "csv-xz", "fabric-zip"],
+)
+def test_files_in_other_forms_are_named(tmp_path: Path, name: str, content: bytes, why: str) -> None:
+    """A network is never read from the bytes of another form, and the message says which form it is."""
+    path = tmp_path / name
+    path.write_bytes(content)
+    kind = "infiniband" if name == "fabric.txt" else "graph"
+    document = {"topology": {"kind": kind, "file": str(path)}, "traffic": {"load": 0.1}}
+    with pytest.raises(phit.PhitError, match=re.escape(f"{name}: cannot be read ({why})")):
+        phit.complete(document)
+
+
+def test_a_scenario_in_another_form_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "scenario.toml"
+    path.write_bytes('[topology]\nkind = "single"\n'.encode("utf-16"))
+    with pytest.raises(phit.PhitError, match="text in UTF-16"):
+        phit.complete(path)
+
+
+def test_labels_of_an_editor_are_names(tmp_path: Path) -> None:
+    """The editor yEd numbers nodes (`n0`, in groups `n0::n1`) and keeps what people write in labels."""
+    node = '<node id="{}"><data key="d6"><y:ShapeNode><y:NodeLabel>{}</y:NodeLabel></y:ShapeNode></data></node>'
+    nodes = "".join(node.format(*pair) for pair in [("n0", "spine"), ("n1", "leaf 1"), ("n2", "leaf 2")])
+    edges = '<edge id="e0" source="n0" target="n1"/><edge id="e1" source="n0" target="n2"/>'
+    text = f"""<?xml version="1.0" encoding="UTF-8"?>
+<graphml xmlns="http://graphml.graphdrawing.org/xmlns" xmlns:y="http://www.yworks.com/xml/graphml">
+<key for="node" id="d6" yfiles.type="nodegraphics"/><graph edgedefault="undirected">{nodes}{edges}</graph></graphml>"""
+    assert section(written(tmp_path / "net.graphml", text))["names"]["routers"] == ["spine", "leaf 1", "leaf 2"]

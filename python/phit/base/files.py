@@ -153,14 +153,39 @@ def opened_bytes(path: Path) -> BufferedReader:
     return BufferedReader(FileIO(handle))
 
 
+FOREIGN = {
+    b"\x1f\x8b": "compressed by gzip: decompress it first",
+    b"\xfd7zXZ\x00": "compressed by xz: decompress it first",
+    b"BZh": "compressed by bzip2: decompress it first",
+    b"\x28\xb5\x2f\xfd": "compressed by zstd: decompress it first",
+    b"PK\x03\x04": "a zip archive: unpack it first",
+    b"%PDF-": "a PDF document",
+    b"\xff\xfe": "text in UTF-16: save it as UTF-8 first",
+    b"\xfe\xff": "text in UTF-16: save it as UTF-8 first",
+}
+"""First bytes of files that are no text in UTF-8, and what such a file is."""
+
+
+def foreign(start: bytes) -> str | None:
+    """What a file with these first bytes is, if it is known to be no text in UTF-8."""
+    return next((words for mark, words in FOREIGN.items() if start.startswith(mark)), None)
+
+
 def opened(
     path: Path, *, encoding: str = "utf-8-sig", newline: str | None = None, errors: str | None = None
 ) -> TextIOWrapper:
     """A text file opened for reading, wherever its links lead. Pipes and devices are refused.
 
-    A mark of the encoding in front, as programs on Windows write it, is left out.
+    A mark of UTF-8 in front, as programs on Windows write it, is left out.
+
+    Raises:
+        OSError: there is no such file, or it is no text in UTF-8, by its first bytes.
     """
-    return TextIOWrapper(opened_bytes(path), encoding=encoding, newline=newline, errors=errors)
+    file = opened_bytes(path)
+    if why := foreign(file.peek(8)):
+        file.close()
+        raise OSError(0, why, str(path))
+    return TextIOWrapper(file, encoding=encoding, newline=newline, errors=errors)
 
 
 def read_parquet(path: Path) -> "pl.DataFrame":

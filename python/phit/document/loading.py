@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from phit.base.errors import InputError
+from phit.base.files import foreign
 from phit.base.text import shortened
 from phit.document import Document, Source
 from phit.document.limits import LEVELS, check_values
@@ -43,7 +44,10 @@ def load(source: Source) -> Document:
         return document
     path = Path(source)
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        content = path.read_bytes()
+        if why := foreign(content):
+            raise InputError(f"{path}: cannot be read ({why})")
+        text = content.decode("utf-8-sig").replace("\r\n", "\n")
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
     except (OSError, UnicodeDecodeError) as error:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from phit.base.errors import InputError
+from phit.base.files import foreign
 
 LARGEST = 16 << 20
 """Maximum number of bytes of an imported file."""
@@ -19,4 +20,6 @@ def text_of(path: Path) -> str:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
     if len(content) > LARGEST:
         raise InputError(f"{path}: expected a file of at most {LARGEST >> 20} MiB")
+    if why := foreign(content):
+        raise InputError(f"{path}: cannot be read ({why})")
     return content.decode("utf-8", errors="replace")

@@ -1,5 +1,6 @@
 """Names of nodes from files, as `[topology.names]` has them."""
 
+import re
 from collections.abc import Sequence
 
 from phit.base.text import plain, shortened
@@ -8,9 +9,13 @@ LONGEST = 120
 """Maximum number of characters of a name; a longer one loses its middle."""
 
 
+NUMBERED = re.compile(r"(n|node|v|vertex)?[0-9]+(::(n|node)?[0-9]+)*", re.ASCII)
+"""Identities that editors and libraries number: `12`, `n0`, within groups `n3::n0` (yEd)."""
+
+
 def called(identity: str, label: str) -> str:
-    """The name of a node: its label if its identity is a mere number, otherwise its identity."""
-    return label if identity.isdecimal() else identity
+    """The name of a node: its label if its identity is a mere number or an editor's, otherwise its identity."""
+    return label if NUMBERED.fullmatch(identity) else identity
 
 
 def distinct(names: Sequence[str], identities: Sequence[str]) -> list[str]:

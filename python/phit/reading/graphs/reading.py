@@ -16,7 +16,7 @@ from xml.etree.ElementTree import ParseError
 from xml.parsers import expat
 
 from phit.base.errors import InputError
-from phit.base.files import opened, opened_bytes
+from phit.base.files import foreign, opened, opened_bytes
 from phit.base.text import HIDDEN, plain, quoted, shortened
 from phit.reading.graphs import infragraph
 from phit.reading.graphs.network import OF_LINKS, OF_NODES, Network
@@ -40,6 +40,7 @@ def read(path: Path) -> Network:
         ".json": _node_link,
         ".adjlist": _adjacency,
     }
+    _check_form(path)
     if path.suffix.lower() not in readers:
         expected = ", ".join(readers)
         raise InputError(
@@ -56,6 +57,17 @@ def read(path: Path) -> Network:
     if not network.nodes:
         raise InputError(f"{path}: no links; expected a network", "topology.file")
     return network
+
+
+def _check_form(path: Path) -> None:
+    """Refuses a file that is compressed, or text in another encoding. XML states its encoding itself."""
+    try:
+        with opened_bytes(path) as file:
+            why = foreign(file.peek(8))
+    except OSError:
+        return
+    if why and not ("UTF-16" in why and path.suffix.lower() == ".graphml"):
+        raise InputError(f"{path}: cannot be read ({why})", "topology.file")
 
 
 def _edge_list(path: Path, network: Network) -> None:
