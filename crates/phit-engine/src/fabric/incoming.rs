@@ -87,7 +87,7 @@ const MOST_FETCHED: usize = 4;
 /// In [`OfRank::len`]: there is an index, until no message is left.
 const MANY: u32 = u32::MAX;
 
-/// Messages under way to a rank. Those from one endpoint are in the order of sending. The first, which is mostly the
+/// Messages under way to a rank. Messages of one endpoint are in the order of sending. The first message, mostly the
 /// only one, is stored here.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
@@ -411,7 +411,7 @@ mod tests {
                 let first = next[source as usize];
                 next[source as usize] += count;
                 let message = message(source, number as u32, tag);
-                // The order of endpoints differs from that of ranks.
+                // Endpoints are numbered otherwise than ranks.
                 incoming.expect(Announced { message, from: 9 - source, first, packets: count });
                 packets.extend((first..first + count).map(|cycle| (9 - source, cycle, number)));
             }

@@ -17,7 +17,7 @@ pub(crate) const LONGEST: u32 = 1_000_000;
 /// Most ticks that a router cycle is divided into where packets move as a whole.
 pub(crate) const MOST_PARTS: Tick = 64;
 
-/// The same under wormhole switching, where a link carries no more than a flit in a tick.
+/// [`MOST_PARTS`] for wormhole switching, where a link carries no more than a flit in a tick.
 pub(crate) const MOST_FLITS: Tick = 256;
 
 /// A buffer size: a number of phits, or `"infinite"`.

@@ -352,7 +352,7 @@ pub trait FabricParams {
     fn check_settings(&self, topology: &dyn Topology) -> Result<(), ScenarioError>;
 
     /// Refuses a scenario that the kernel cannot simulate as described. The number of virtual channels has been checked
-    /// before. Error paths are those of the scenario.
+    /// before. Error paths begin at the top of the scenario.
     fn check(&self, demands: &Demands<'_>) -> Result<(), ScenarioError>;
 
     /// Bytes of the network by part: tables, and packets at the given load.

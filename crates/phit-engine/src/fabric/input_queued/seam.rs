@@ -1,4 +1,4 @@
-//! What the parameters of input-queued routers provide to the rest of Phit: they are checked, and networks are built.
+//! The interface of input-queued routers to the rest of Phit: their parameters are checked, and networks are built.
 
 use crate::engine::{Team, Tick};
 use crate::error::ScenarioError;

@@ -220,7 +220,7 @@ fn packets_between_two_endpoints_arrive_in_order() {
         for tick in 1..4000 {
             simulation.advance_to(tick);
             for partition in simulation.parts() {
-                // Those whose tail arrives in the tick that comes next.
+                // Packets whose tail arrives in the next tick.
                 partition.post.for_each(partition.now, |at, list, event| {
                     let (what, packet) = kind::of_listed(list, event);
                     if at == tick && what == kind::DELIVERY {
@@ -319,7 +319,7 @@ fn merge(into: &mut Value, change: &Value) {
     }
 }
 
-/// What a run of a network has counted, in all digits, and the kernel that ran it.
+/// The results of a run of a network, in all digits, and the kernel that ran it.
 fn outcome(network: &Value, partitions: usize, row: Option<Compiled>) -> (String, Compiled) {
     let start = || simulation(network, partitions);
     let mut simulation = row.map_or_else(start, |row| forced(row, start));

@@ -69,9 +69,9 @@ impl Ahead {
         (2 * (from + d) + (word >> (16 * d + 15) & 1) as u32) as usize
     }
 
-    /// Of the directions ahead, of which there is at least one, the one whose queue has most free slots, with these
-    /// slots. Among equals, the lowest dimension. `used` returns the used slots of eight queues from the given one on,
-    /// a byte each.
+    /// The direction whose queue has most free slots, and these slots. There is at least one direction ahead. Among
+    /// equals, the lowest dimension wins. `used` returns the used slots of eight queues from the given one on, a byte
+    /// each.
     #[inline(always)]
     pub(super) fn most_free(self, scores: Scores, used: impl Fn(u32) -> u64) -> (u32, u32) {
         let mut best = best(self.low, used(0), scores.low);

@@ -1,9 +1,9 @@
 //! Events in the order of their ticks, and within a tick in the order of filing.
 //!
-//! Nearly every event is filed a fixed time ahead that depends on its kind alone. So the events of a kind are in order
-//! as they are filed. Each kind has a line to which events are appended, and the next tick is the earliest of the
-//! lines' first ticks. In that tick, the lines are handled one after another, as far as their events were filed before
-//! those of other lines. So the handler of a kind is looked up once for many events.
+//! Nearly every event is filed a fixed time ahead that depends on its kind alone. So events of one kind are filed in
+//! order. Each kind has a line to which events are appended, and the next tick is the earliest of the lines' first
+//! ticks. In that tick, the lines are handled one after another, each up to its first event that was filed after an
+//! event of another line. So the handler of a kind is looked up once for many events.
 //!
 //! Suppose that each event of a kind is followed by an event of another kind with the same data, a fixed time later.
 //! Then it is filed once: the second kind is an *echo* of the first, and its line reads the same events some time
@@ -180,7 +180,7 @@ pub(super) struct Calendar<const KINDS: usize> {
     kinds: [usize; MOST],
     /// Number of places whose kinds have this fixed order in each tick, see [`Calendar::order`].
     ordered: u32,
-    /// Of these places, those whose events of tick `tick` are still to come, one bit each.
+    /// One bit for each of these places whose events of tick `tick` are still to come.
     due: u32,
     tick: Tick,
 }
@@ -407,8 +407,8 @@ impl<const KINDS: usize> Calendar<KINDS> {
         self.next(kind, reader)
     }
 
-    /// The object and data of the event [`AHEAD`] events after the next one. If the chunk ends before that, those of
-    /// any event.
+    /// The object and data of the event [`AHEAD`] events after the next one. If the chunk ends before that, any event's
+    /// object and data.
     #[inline(always)]
     pub(super) fn guess(&self, reader: &Reader) -> (u32, u32) {
         let event = &self.pool.events[reader.place + AHEAD];
@@ -549,8 +549,8 @@ mod tests {
         }
     }
 
-    /// Compared with a map: events in order and out of order, and for the present tick; lines of many chunks, and empty
-    /// ones; events of two kinds that are filed together, with and without an echo.
+    /// Comparison with a map. Events are in order, out of order, and for the present tick. Lines have many chunks, or
+    /// none. Events of two kinds are filed together, with and without an echo.
     #[test]
     fn any_filing_comes_out_in_order() {
         for (seed, reaches) in [(1, [1, 3, 70, 2000, 100_000]), (2, [1, 1, 1, 2, 3]), (3, [50, 60, 70, 80, 90])] {

@@ -1,7 +1,7 @@
 //! Heads that ask for virtual channels of several outputs at once, and take whichever they get.
 //!
-//! Such a head stands several times among those that wait for the stage, once for each of its hops. The output that it
-//! has been routed to is one of them; when it has got a channel, it is the one of that channel.
+//! For each of its hops, the head stands once among the heads that wait for the stage. The output that it has been
+//! routed to is one of the hops' outputs. When the head has got a channel, its output is the output of that channel.
 
 use super::control::router_view;
 use crate::engine::bits::for_each_member;
@@ -21,9 +21,9 @@ pub(crate) const ASLEEP: u32 = NONE - 1;
 pub(crate) const AFTER: u8 = MOST_CLASSES as u8;
 
 impl Partition {
-    /// Lets the head of `queue`, of a flit of `size` phits, ask for the free channels of all its hops. Where it
-    /// speculates, which it does if all of them are over one output, it also asks for the crossbar if one of its hops
-    /// has a free channel with room; that is in vain unless each has one. Returns the place of that request, `NONE` if
+    /// Lets the head of `queue`, of a flit of `size` phits, ask for the free channels of all its hops. With
+    /// speculation, which needs all hops over one output, the head also asks for the crossbar if a hop has a free
+    /// channel with room. This request is in vain unless each hop has one. Returns the place of the request, `NONE` if
     /// there is none, and [`ASLEEP`] if no channel is free and the head sleeps until one may be.
     #[cold]
     #[inline(never)]
@@ -76,7 +76,7 @@ impl Partition {
         asked
     }
 
-    /// Of those that have got a channel, notes of which output it is.
+    /// Notes the output of every head that has got a channel.
     #[cold]
     #[inline(never)]
     pub(crate) fn settle_alternatives(&mut self) {

@@ -1,8 +1,8 @@
-//! One tick of the routers in blocks: a few routers are looked at, matched and done with before the next.
+//! One tick of the routers in blocks: a few routers are looked at, matched and finished before the next block.
 //!
-//! What is read of them is then in the first-level cache until they are done with. Nothing but what travels leads from
-//! one router to another, so that the result is that of all at once. Heads that hold a channel are listed apart, where
-//! no others ask for the crossbar.
+//! The state of these routers then stays in the first-level cache until they are finished. Routers affect one another
+//! only by flits, credits and messages on links, so blocks do not change the result. Heads that hold a channel are
+//! listed apart, where no other heads ask for the crossbar.
 
 use crate::fabric::input_queued::options::kernel::Kernel;
 use crate::fabric::input_queued::partition::Partition;
@@ -10,12 +10,12 @@ use crate::fabric::input_queued::state::records::Input;
 use crate::fabric::seams::allocator::Request;
 use std::ops::Range;
 
-/// Queues after which the router that has them is the last of a block: what its routers read and write for the flits of
-/// a tick fits into the first-level cache.
+/// A block ends with the router that brings it to this number of queues. The state that its routers read and write for
+/// the flits of a tick then fits into the first-level cache.
 const BLOCK: u32 = 128;
 
-/// Where the queues of each block of routers end: of `count` in all, in the order of `inputs`, of which every router
-/// has those from its first port to the first of the next.
+/// By block of routers, the queue after its last. There are `count` queues, in the order of `inputs`. A router has the
+/// queues from its first port to the first port of the next router.
 pub(crate) fn blocks(first_port: &[u32], inputs: &[Input], count: u32) -> Vec<u32> {
     let mut blocks = Vec::new();
     for port in first_port.iter().skip(1) {
@@ -29,10 +29,10 @@ pub(crate) fn blocks(first_port: &[u32], inputs: &[Input], count: u32) -> Vec<u3
 }
 
 impl Partition {
-    /// Everything that the routers do in this tick after the arrivals, for a few routers at a time.
+    /// The whole work of the routers in this tick after the arrivals, a few routers at a time.
     #[inline(always)]
     pub(crate) fn step_in_blocks<K: Kernel>(&mut self) {
-        // What one block does makes candidates of the next tick.
+        // Queues that a block adds are candidates of the next tick.
         std::mem::swap(&mut self.candidates, &mut self.present);
         std::mem::swap(&mut self.holders, &mut self.holding);
         let mut requests = std::mem::take(&mut self.requests);
@@ -67,7 +67,7 @@ impl Partition {
         self.present = present;
     }
 
-    /// Looks at those queues among `range` whose heads hold a channel.
+    /// Looks at the queues of `range` whose heads hold a channel.
     #[inline(never)]
     fn look_at_holders<K: Kernel>(&mut self, range: Range<u32>, requests: &mut Vec<Request>) {
         let mut holding = std::mem::take(&mut self.holding);
@@ -75,7 +75,7 @@ impl Partition {
         self.holding = holding;
     }
 
-    /// Allocates what the routers of a block have requested, and carries out what is granted.
+    /// Allocates channels and the crossbar to the requests of a block, and carries out the granted requests.
     #[inline(never)]
     fn finish_block<K: Kernel>(&mut self, requests: &mut Vec<Request>) {
         let mut losers = std::mem::take(&mut self.losers);

@@ -64,7 +64,8 @@ impl Partition {
     }
 
     /// The VC allocation stage of the routers whose heads wait: winners hold their channel and request the crossbar
-    /// from the next tick on. Of those that speculate, the requests that they have made among `requests` get it.
+    /// from the next tick on. If a winner has speculated and its channel has room, its request among `requests` gets
+    /// the channel.
     #[inline(never)]
     pub(crate) fn allocate_channels<K: Kernel>(&mut self, requests: &mut [Request]) {
         let Some(allocator) = &mut self.vc_allocator else { return };
@@ -75,7 +76,7 @@ impl Partition {
         let first_channel = |router: u32| outputs[first_port[router]].vc;
         let mut won = |head: &Waiting, channel: u32| {
             let q = &mut queues[head.queue];
-            // Of one that has asked at several outputs it is said afterwards.
+            // For a head that has asked at several outputs, `settle_alternatives` sets the channel later.
             q.vc = channel.wrapping_sub(outputs[q.output].vc) as u16;
             q.vcs = 0;
             owners[channel] = head.queue;

@@ -1,4 +1,4 @@
-//! What mechanisms learn besides the heads that they decide about: heads and tails, periods, changed occupancies, and
+//! News for mechanisms, besides the heads that they decide about: heads and tails, periods, changed occupancies, and
 //! control messages from neighbours.
 
 use crate::engine::{NONE, Tick};
@@ -11,7 +11,7 @@ use crate::fabric::seams::routing::{Changes, Outgoing, RouterView, Routing, Site
 use crate::packet::MOST_CLASSES;
 use crate::topology::{Hop, Peer};
 
-/// What is read of a router: a macro, because it borrows single fields of the partition.
+/// The view of a router. It is a macro, because it borrows single fields of the partition.
 macro_rules! router_view {
     ($self:ident, $router:expr) => {
         RouterView {
@@ -28,7 +28,7 @@ macro_rules! router_view {
 pub(crate) use router_view;
 
 impl Partition {
-    /// Lets the mechanism do something at `router` of the partition, and carries out what it asks for.
+    /// Runs `visit` with the mechanism at `router` of the partition, and carries out the mechanism's requests.
     #[inline]
     fn visit(&mut self, router: u32, visit: impl FnOnce(&mut dyn Routing, &mut Site<'_>)) {
         let at = router_view!(self, router);
@@ -36,7 +36,7 @@ impl Partition {
         self.carry_out(router);
     }
 
-    /// Does what the mechanism has asked for at `router`: wakes heads and sends messages.
+    /// Carries out the requests of the mechanism at `router`: wakes heads and sends messages.
     #[inline]
     fn carry_out(&mut self, router: u32) {
         while let Some(output) = self.signals.pop_wake() {
@@ -54,7 +54,7 @@ impl Partition {
         }
     }
 
-    /// Everything that mechanisms are told in this tick after its arrivals.
+    /// Gives mechanisms all news of this tick, after its arrivals.
     #[cold]
     #[inline(never)]
     pub(crate) fn control(&mut self) {
@@ -72,7 +72,7 @@ impl Partition {
         }
     }
 
-    /// The mechanism hears of changed occupancies.
+    /// Tells the mechanism of changed occupancies.
     #[inline(never)]
     pub(crate) fn tell_changes(&mut self) {
         let changed = self.signals.take_changes();
@@ -103,8 +103,8 @@ impl Partition {
         self.announce(queue, false);
     }
 
-    /// The tail of the packet that was at the front of `queue` has left it (`tail`), and the packet that is there now,
-    /// if any, has come there.
+    /// The tail of the packet that was at the front of `queue` has left (if `tail`), and the next packet, if any, has
+    /// come to the front.
     #[inline(always)]
     pub(crate) fn announce(&mut self, queue: u32, tail: bool) {
         let q = &self.queues[queue];
@@ -141,7 +141,7 @@ impl Partition {
         self.routing.departs(&at, input.number, lane, hop, &mut self.packets[packet]);
     }
 
-    /// Sends what the mechanism has handed over at `router`.
+    /// Sends the messages that the mechanism has handed over at `router`.
     #[inline(never)]
     fn send_messages(&mut self, router: u32) {
         let mut outgoing = self.signals.take_outgoing();
@@ -162,8 +162,8 @@ impl Partition {
         self.signals.sent(outgoing);
     }
 
-    /// Puts a control message of `phits` phits on the link of output `index`, after what has been granted before;
-    /// returns the tick at which it is on it. Without phits it needs no link.
+    /// Puts a control message of `phits` phits on the link of output `index`, after flits that have been granted
+    /// before. Returns the tick at which the message is on the link. A message without phits needs no link.
     pub(crate) fn put_on_link(&mut self, index: u32, phits: u32) -> Tick {
         self.collector.counters.control.messages += 1;
         if phits == 0 {

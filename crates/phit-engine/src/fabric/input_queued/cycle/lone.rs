@@ -1,9 +1,9 @@
 //! Allocation where every input port has one queue and every output port one virtual channel.
 //!
-//! A head has its input port to itself, so that only outputs choose, the crossbar's and those of the channels; and a
-//! channel is wanted either by the head that holds it or by heads without one, since these do not ask for one that is
-//! held. An output that one head wants grants it both at once. Of several one gets the channel, and one may cross, each
-//! in turn; whoever may cross without the channel has won in vain.
+//! A head has its input port to itself, so only outputs and channels choose. A channel is wanted either by the head
+//! that holds it or by heads without a channel, because no head asks for a channel that another holds. If one head
+//! wants an output, it gets the channel and crosses at once. If several heads want it, one gets the channel, and one
+//! may cross, each in turn. A head that may cross without the channel has won in vain.
 
 use super::speculation::SPECULATIVE;
 use crate::engine::bits::first_from;
@@ -12,7 +12,7 @@ use crate::fabric::input_queued::options::settings::MOST_PORTS;
 use crate::fabric::input_queued::partition::Partition;
 use crate::fabric::seams::allocator::Request;
 
-/// In [`Request::vc`]: the head asks for a channel only. Such a request does not win.
+/// In [`Request::vc`]: the head asks for a channel only, and does not cross.
 pub(crate) const CHANNEL_ONLY: u16 = SPECULATIVE - 1;
 
 impl Partition {
@@ -23,7 +23,7 @@ impl Partition {
         let Some(outputs) = self.allocator.output_turns() else { return };
         let channels = arbiters.channel_turns();
         let (ports, owners, queues) = (&self.tables.outputs, &mut self.tables.owners, &mut self.queues);
-        // Of one router: by output number the inputs that want it, and by input number the place of its request.
+        // For one router: by output number the inputs that want it, and by input number the place of its request.
         let mut wanting = [0u64; MOST_PORTS as usize];
         let mut places = [0u32; MOST_PORTS as usize];
         let mut start = 0;

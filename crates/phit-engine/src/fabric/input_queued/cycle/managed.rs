@@ -1,4 +1,4 @@
-//! What managed queue organisations do to a partition (see [`Manager`]).
+//! The actions of managed queue organisations on a partition (see [`Manager`]).
 
 use crate::engine::{NONE, Tick};
 use crate::fabric::input_queued::options::kernel::{General, Single};
@@ -45,7 +45,7 @@ impl Partition {
         self.management.reviewed(ports);
     }
 
-    /// Of the requests of one input only the one that the manager puts first goes forward.
+    /// Keeps one request of each input: the request that the manager ranks first.
     #[inline(never)]
     pub(crate) fn choose(&mut self, requests: &mut Vec<Request>) {
         let Some(manager) = self.management.manager() else { return };
@@ -53,12 +53,12 @@ impl Partition {
             let packet = self.queues[request.queue].first;
             manager.rank(request.port, request.lane, self.packets[packet].entry)
         };
-        // Most are alone, and often all.
+        // Most requests are alone at their input, and often all are.
         let Some(shared) = requests.windows(2).position(|pair| pair[0].port == pair[1].port) else { return };
         let (mut kept, mut place) = (shared, shared);
         while let Some(first) = requests.get(place) {
             let (port, mut best, mut next) = (first.port, place, place + 1);
-            // Ranks are asked for where there is a choice.
+            // Ranks are read only where there is a choice.
             if requests.get(next).is_some_and(|request| request.port == port) {
                 let mut least = rank(first);
                 while let Some(request) = requests.get(next).filter(|request| request.port == port) {

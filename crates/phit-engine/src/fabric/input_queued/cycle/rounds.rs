@@ -1,9 +1,9 @@
 //! Several rounds of allocation in one tick.
 //!
-//! After a round the ports of those that have won are busy. Whoever has lost asks again in the next one, and so does
-//! every head whose mechanism decides anew because of what has been granted: it sees the credits and the ports as the
-//! round before has left them. What a mechanism looks at once in a tick ([`RouterView::occupancy_before`]) stays; so
-//! heads that are looked at in a later round are looked at again in the next tick.
+//! After a round, the ports of the winners are busy. Losers ask again in the next round. So does every head whose
+//! mechanism decides again because of the grants: it sees the credits and the ports as the round before has left them.
+//! State that a mechanism reads once in a tick ([`RouterView::occupancy_before`]) stays. Heads that are looked at in a
+//! later round are therefore looked at again in the next tick.
 //!
 //! [`RouterView::occupancy_before`]: crate::fabric::seams::routing::RouterView::occupancy_before
 
@@ -19,13 +19,14 @@ pub(crate) fn grants(outputs: usize) -> Table<Granted> {
 }
 
 impl Partition {
-    /// All rounds of this tick after the first, which has left `losers`; those of the last round are left.
+    /// All rounds of this tick after the first, which has left `losers`. Afterwards, `losers` are the losers of the
+    /// last round.
     #[cold]
     #[inline(never)]
     pub(crate) fn further_rounds<K: Kernel>(&mut self, requests: &mut Vec<Request>, losers: &mut Vec<Request>) {
         for round in 1..self.settings.choices.rounds {
             requests.clear();
-            // Whoever can do nothing in this tick any more finds out when it is looked at, or waits.
+            // A head that can do nothing more in this tick waits, or finds out when it is looked at.
             losers.drain(..).for_each(|loser| self.try_again::<K>(&loser));
             while let Some(queue) = self.again.pop() {
                 self.offer::<K>(self.queues[queue].port, queue);

@@ -1,7 +1,7 @@
 //! Speculative requests: a head asks for the crossbar in the cycle in which it asks for a virtual channel.
 //!
-//! Which channel a head gets is known before the crossbar is allocated, but the allocator does not know it: it treats
-//! the head as if it had one, and what it grants to a head without a channel, or whose channel has no room, is lost.
+//! Channels are allocated before the crossbar, but the crossbar's allocator does not know the winners. It treats every
+//! head as if it had a channel. Its grants to heads without a channel, or whose channel has no room, are lost.
 
 use crate::engine::bits::for_each_member;
 use crate::engine::{NONE, Tick};
@@ -10,13 +10,13 @@ use crate::fabric::input_queued::partition::Partition;
 use crate::fabric::input_queued::state::records::Queue;
 use crate::fabric::seams::allocator::Request;
 
-/// In [`Request::vc`]: none. Such a request can win, and that is all.
+/// In [`Request::vc`]: no channel yet. A grant of the request moves nothing.
 pub(crate) const SPECULATIVE: u16 = u16::MAX;
 
 impl Partition {
-    /// Requests the crossbar for the head of `queue`, which asks for a channel, if some of the `free` channels, places
-    /// from the first on, takes a flit of `size` phits, and the output is not busy. The place of the request; `NONE` if
-    /// there is none.
+    /// Requests the crossbar for the head of `queue`, which asks for a channel. It does so if the output is not busy
+    /// and one of the `free` channels, a bit each from the first on, takes a flit of `size` phits. Returns the place of
+    /// the request; `NONE` if there is none.
     #[inline(always)]
     pub(crate) fn speculate<K: Kernel>(
         &mut self,

@@ -7,17 +7,17 @@ use crate::fabric::input_queued::options::kernel::Kernel;
 use crate::fabric::links::Phits;
 use crate::traffic::Generated;
 
-/// A packet that waits, and the place of the one behind it.
+/// A packet that waits, and the place of the next packet in its queue.
 #[derive(Debug, Clone, Copy)]
 struct Waiting {
     cycle: u32,
     next: u32,
     size: u16,
-    /// What the packet says of how often it has been sent again; 0 before it has been sent.
+    /// The packet's mark of how often it has been sent again; 0 before it has been sent.
     mark: u8,
 }
 
-/// The queue of one destination: its first packet, the place of the second and that of the last.
+/// The queue of one destination: its first packet, and the places of its second and its last packet.
 #[derive(Debug, Clone, Copy)]
 struct Queue {
     cycle: u32,
@@ -37,7 +37,7 @@ pub(crate) struct Admittance {
     queues: Vec<Queue>,
     /// Packets behind the first ones of all queues, in lists.
     packets: Vec<Waiting>,
-    /// First of the places that are free.
+    /// The first free place.
     free: u32,
     /// Destinations for which there are packets.
     waiting: Vec<u64>,
@@ -298,7 +298,7 @@ impl Sender for Admittances {
 }
 
 impl Admittances {
-    /// Puts what is to be sent again now and what has been generated before this tick into the admittance queues.
+    /// Puts packets into the admittance queues: packets to be sent again now, and packets generated before this tick.
     fn admit(&mut self, e: u32, at: &mut Site<'_>) {
         let admittance = &mut self.0[e as usize];
         while let Some(again) = at.repeats.as_mut().and_then(|repeats| repeats.due(e, at.now)) {

@@ -14,7 +14,7 @@ use crate::topology::{Known, Routers, Topology};
 use crate::traffic::Generated;
 use std::ops::Range;
 
-/// What decides which injection queue a packet enters: credits, and the rules of router and queue organisation.
+/// The rules for the injection queue that a packet enters: credits, and the rules of router and queue organisation.
 #[derive(Clone, Copy)]
 pub(crate) struct Room<'a> {
     pub settings: &'a Settings,

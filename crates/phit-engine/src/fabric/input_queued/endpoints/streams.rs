@@ -1,7 +1,8 @@
 //! Endpoints whose packets are of several classes: a source queue for each.
 //!
-//! An endpoint sends a flit at a time over the one link to its router, of the class with the highest priority that can
-//! send one; classes of equal priority take turns. Flits of two packets never mix in one injection queue.
+//! An endpoint sends one flit at a time over the one link to its router. The flit is of the class with the highest
+//! priority that can send one; classes of equal priority take turns. Flits of two packets never mix in one injection
+//! queue.
 
 use super::endpoint::Endpoint;
 use super::exchange::Sending;
@@ -23,7 +24,7 @@ struct Stream {
     sending: Sending,
 }
 
-/// What the endpoints of a partition have of each class.
+/// The streams of a partition's endpoints, one of each class.
 #[derive(Debug)]
 pub(crate) struct Streams {
     /// By class; the lowest goes first.
@@ -39,7 +40,7 @@ impl Streams {
         self.ranks.len()
     }
 
-    /// Of endpoint `e`, by class.
+    /// The streams of endpoint `e`, by class.
     fn of(&self, e: u32) -> &[Stream] {
         &self.streams[e as usize * self.classes()..][..self.classes()]
     }

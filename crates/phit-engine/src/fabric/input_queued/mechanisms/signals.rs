@@ -1,4 +1,4 @@
-//! What the routing mechanism has asked for, and what it is told besides the heads that it decides about.
+//! Requests of the routing mechanism, and its news besides the heads that it decides about.
 
 use crate::engine::{Bytes, Tick, tables_of};
 use crate::fabric::input_queued::post::messages::Message;

@@ -1,4 +1,4 @@
-//! What a scenario may not ask of input-queued routers.
+//! Checks that refuse scenarios for which input-queued routers are not made.
 
 use super::params::{
     Admittance, Clock, Connection, CreditRelease, HoldLimit, RouterParams, Sharing, Speculation, Switching,
@@ -70,7 +70,7 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> RouterParams<A> {
         Ok(())
     }
 
-    /// Refuses what the kernel could not simulate as described.
+    /// Refuses a scenario that the kernel could not simulate as described.
     pub(crate) fn check_demands(&self, demands: &Demands<'_>) -> Result<(), ScenarioError> {
         self.retransmission(demands.topology)?;
         self.queues(demands)?;
@@ -352,7 +352,7 @@ impl<A> RouterParams<A> {
         Ok(())
     }
 
-    /// Channels that share a buffer: what they have to themselves, and what reads of it.
+    /// Checks channels that share a buffer: their private parts and limits, and the mechanisms that read occupancies.
     fn sharing(&self, demands: &Demands<'_>, unit: u32) -> Result<(), ScenarioError> {
         let Some(Sharing { private, limit, most }) = self.sharing else { return Ok(()) };
         let topology = demands.topology;
@@ -421,7 +421,7 @@ impl<A> RouterParams<A> {
         Ok(())
     }
 
-    /// What the routing mechanism takes for granted of switching and buffers.
+    /// Checks the assumptions of the routing mechanism about switching and buffers.
     fn assumptions(&self, demands: &Demands<'_>) -> Result<(), ScenarioError> {
         if demands.routing.needs_whole_packets() && self.switching == Switching::Wormhole {
             let expected = format!(

@@ -1,7 +1,7 @@
 //! The router's named options, as the kernel reads them.
 //!
-//! An option is a key of [`RouterParams`] and a field here. Whoever asks for it reads this field: the checks of a
-//! network, the choice of its kernel, and the stages of the cycle.
+//! An option is a key of [`RouterParams`] and a field here. The checks of a network, the choice of its kernel, and the
+//! stages of the cycle all read this field.
 
 use super::pace::Pace;
 use super::params::{
@@ -9,7 +9,7 @@ use super::params::{
     Speculation, VcAllocation, VcEligible, VcPreferred, VcReuse, VcTurns,
 };
 
-/// What the options say.
+/// The values of the options.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Choices {
     /// The steps of routers that rest in some ticks, in which their times are counted then.

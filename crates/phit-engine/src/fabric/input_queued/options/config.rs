@@ -37,12 +37,12 @@ pub(crate) struct Config {
     pub sharing: Option<Sharing>,
 }
 
-/// Phits of a flit where the packet is the flit: more than those of any packet, whose sizes are 16-bit numbers.
+/// Phits of a flit where the packet is the flit. No packet has as many, because packet sizes are 16-bit numbers.
 pub(crate) const WHOLE_PACKET: u32 = u16::MAX as u32 + 1;
 
 impl Config {
-    /// Ticks and phits of `params` for the given links, with buffers divided as `division` says and virtual channels
-    /// shared out among so many networks, the last ones between routers reserved.
+    /// Ticks and phits of `params` for the given links. `division` says how buffers are divided. The virtual channels
+    /// are shared out among `networks` networks, and the last `reserved` channels between routers are reserved.
     pub(crate) fn new<A>(
         params: &RouterParams<A>,
         links: &LinkClasses,
@@ -89,10 +89,10 @@ impl Config {
         cycle_apart && !ideal && self.choices.paths == (1, 1) && !self.choices.credit_at_output
     }
 
-    /// True if the credits of an endpoint that has room for `room` phits in each virtual channel never keep a packet
-    /// of at most `largest` phits waiting: where flits of one phit follow one another a cycle apart, so many are under
-    /// way at most as there are cycles from a grant to the credit's return. What has a virtual channel of its own
-    /// before it asks for the crossbar does not choose among them by credits, either.
+    /// True if the credits of an endpoint never keep a packet of at most `largest` phits waiting. The endpoint has room
+    /// for `room` phits in each virtual channel. Where flits of one phit follow one another a cycle apart, the phits
+    /// under way are no more than the cycles from a grant to the credit's return. Besides, a head must not choose its
+    /// virtual channel by credits: it has one before it asks for the crossbar.
     pub(crate) fn endpoints_never_fill(&self, room: u32, largest: u16, ideal: bool) -> bool {
         let link = &self.links[0];
         let single_phits = self.buffers.flit_size == 1 || largest == 1;
@@ -109,7 +109,7 @@ impl Config {
         !self.links.are_alike() || self.crossbar.is_some_and(|rate| rate != Bandwidth::ONE)
     }
 
-    /// What takes so long at the rate of the links takes so long in the crossbar.
+    /// The time in the crossbar of a transfer that takes `time` at the rate of the links.
     #[inline]
     pub(crate) fn sped_up(&self, time: u64) -> u64 {
         (time * u64::from(Speedup::PARTS)).div_ceil(self.speedup.parts().into())

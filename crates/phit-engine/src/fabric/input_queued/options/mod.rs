@@ -1,4 +1,4 @@
-//! What a scenario asks of the router: its parameters and their checks, and what the kernel makes of them.
+//! The options of a router: a scenario's parameters, their checks, and the settings of the kernel.
 
 pub(crate) mod check;
 pub(crate) mod choices;

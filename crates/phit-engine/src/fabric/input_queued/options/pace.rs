@@ -1,7 +1,7 @@
 //! A crossbar whose frequency is no whole multiple of the links': in which ticks its router does anything.
 //!
-//! A link cycle has as many ticks as the speedup rounded up, and the router takes a step in the first ones of them: in
-//! cycle c, counted from 0, ⌊(c + 1) s⌋ - ⌊c s⌋ steps at a speedup of s.
+//! A link cycle has as many ticks as the speedup, rounded up. The router takes its steps in the first ticks of the
+//! cycle: in cycle c, counted from 0, ⌊(c + 1) s⌋ - ⌊c s⌋ steps at a speedup of s.
 
 use super::params::Speedup;
 use crate::engine::Tick;
@@ -18,7 +18,7 @@ pub(crate) struct Pace {
 const CYCLES: u64 = Speedup::PARTS as u64;
 
 impl Pace {
-    /// Of a crossbar with this speedup, whose router rests in some ticks; `None` if it takes a step in every tick.
+    /// The pace of a crossbar with this speedup; `None` if its router takes a step in every tick.
     pub(crate) fn new(speedup: Speedup) -> Option<Self> {
         let ticks_per_cycle = speedup.rounded_up().into();
         (!speedup.is_whole()).then_some(Self { steps: speedup.parts().into(), ticks_per_cycle })
@@ -37,12 +37,12 @@ impl Pace {
         place < self.before(cycle + 1) - self.before(cycle)
     }
 
-    /// The tick that comes so many `steps` after the first step that is not before `tick`.
+    /// The tick that is `steps` steps after the first step in `tick` or later.
     #[inline]
     pub(crate) fn after(self, tick: Tick, steps: Tick) -> Tick {
         let (cycle, place) = (u64::from(tick) / self.ticks_per_cycle, u64::from(tick) % self.ticks_per_cycle);
         let number = (self.before(cycle) + place).min(self.before(cycle + 1)) + u64::from(steps);
-        // The first cycle before whose end so many steps and this one have been taken.
+        // The first cycle by whose end step `number` has been taken.
         let cycle = ((number + 1) * CYCLES).div_ceil(self.steps) - 1;
         (cycle * self.ticks_per_cycle + number - self.before(cycle)) as Tick
     }

@@ -7,15 +7,15 @@ use crate::fabric::input_queued::post::mail::{Mail, Room, SLICES};
 use std::ops::Range;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-/// Which process has which partitions, and what leads there.
+/// The processes that run a network together, and their partitions.
 pub(crate) struct Carriage {
     team: Team,
-    /// By process: the partition after its last; its first is where those of the process before it end.
+    /// By process: the partition after its last, which is the first of the next process.
     ends: Vec<usize>,
 }
 
 impl Carriage {
-    /// Of these processes, whose partitions end before `ends`.
+    /// For the processes of `team`, whose partitions end before `ends`.
     pub(crate) fn new(team: Team, ends: Vec<usize>) -> Self {
         Self { team, ends }
     }
@@ -56,7 +56,7 @@ impl Carrier<Mail> for Carriage {
 
 /// The mail of an epoch.
 struct Mails<'a> {
-    /// By process: what it is sent.
+    /// By process: the parcels for it.
     parcels: Vec<Vec<Parcel>>,
     /// The partitions of this process.
     own: Range<usize>,
@@ -90,8 +90,8 @@ impl Letters for Mails<'_> {
     }
 }
 
-/// Mail for a partition as it is written: its number; of every slice packets and events, each list after its length;
-/// and the rest, which is rare, after its length in bytes.
+/// Mail for a partition in its written form. It begins with the number of the partition. The packets and events of
+/// every slice follow, each list after its length. The rest, which is rare, comes last, after its length in bytes.
 struct Parcel {
     part: usize,
     mail: Mail,
@@ -133,7 +133,7 @@ impl Parcel {
     }
 }
 
-/// What of a letter has not been written.
+/// The unwritten rest of a letter.
 struct Writer<'a>(&'a mut [u8]);
 
 impl Writer<'_> {
@@ -153,7 +153,7 @@ impl Writer<'_> {
     }
 }
 
-/// What is left of a letter.
+/// The unread rest of a letter.
 struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {

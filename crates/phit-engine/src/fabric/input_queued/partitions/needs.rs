@@ -1,7 +1,7 @@
-//! What a network of input-queued routers takes in memory, told before it is built.
+//! The memory that a network of input-queued routers takes, calculated before it is built.
 //!
-//! The tables of some routers, spread over the network, are made and measured; those of all are so many times as large.
-//! What fills them with time follows from the packets that are in the network at once.
+//! The tables of some routers, spread over the network, are made and measured. From these follows the size of all
+//! tables. Their later contents follow from the packets that are in the network at once.
 
 use super::build::Plan;
 use super::cut::fitting;
@@ -18,18 +18,19 @@ const ONCE: [&str; 4] = ["wheel", "times", "collector", "injection_bounds"];
 /// which its ports are free.
 const EVENTS: f64 = 36.0;
 
-/// Bytes of two looks at the counters of ports and endpoints, before the measurement and after it, and of what the
-/// partitions tell while one is taken.
+/// Bytes of two snapshots of the counters of ports and endpoints, before and after the measurement, and of the
+/// partitions' counts while one is taken.
 const LOOKS: f64 = 24.0;
 
-/// Bytes of the place of a router's counters while a look is taken.
+/// Bytes of the place of a router's counters while a snapshot is taken.
 const LOOK_OF_A_ROUTER: f64 = 24.0;
 
-/// The part that allocators lose: tables that grow are an eighth larger than what is in them, and copied as they grow.
+/// Factor for the loss of allocators: growing tables are an eighth larger than their contents, and are copied as they
+/// grow.
 const SLACK: f64 = 1.1;
 
 impl Plan<'_> {
-    /// Bytes by what takes them.
+    /// Bytes by part of the network.
     pub(crate) fn needs(&self, load: &Load) -> BTreeMap<&'static str, f64> {
         let topology = &*self.topology;
         let routers = topology.routers();
@@ -37,7 +38,7 @@ impl Plan<'_> {
         let bytes = |routers: &mut dyn Iterator<Item = u32>| routers.map(|router| self.bytes_of(router) as f64).sum();
         let (sampled, ports): (f64, f64) =
             (bytes(&mut some.iter().copied()), some.iter().map(|&router| f64::from(topology.ports(router))).sum());
-        // Routers may differ: those of more are counted than tables are made of.
+        // Routers may differ, so the tables of more routers are counted than made.
         let counted = spread(SAMPLED * 64, routers);
         let all: f64 = bytes(&mut counted.iter().copied());
         let all = all * f64::from(routers) / counted.len().max(1) as f64;

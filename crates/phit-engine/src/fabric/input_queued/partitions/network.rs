@@ -20,7 +20,7 @@ use std::ops::Range;
 
 /// A network of input-queued routers, or this process's share of one.
 pub struct InputQueued {
-    /// All of the network, or those of this process.
+    /// All partitions of the network, or this process's partitions.
     partitions: Vec<Partition>,
     /// By partition of the network.
     inboxes: Inboxes<Mail>,
@@ -32,7 +32,7 @@ pub struct InputQueued {
     executes: bool,
     /// Others draw traffic beside it.
     beside: bool,
-    /// What leads to other processes, if the network is shared out.
+    /// The connection to other processes, if the network is shared out.
     carriage: Option<Carriage>,
 }
 
@@ -43,7 +43,7 @@ impl InputQueued {
         Self::of(plan, cut, threads, None)
     }
 
-    /// This process's share of the network that `team` runs together; nothing if it cannot be cut into so many.
+    /// This process's share of the network that `team` runs together; `None` if it cannot be cut into enough shares.
     pub(crate) fn share_of(plan: &Plan<'_>, options: Options, team: &Team) -> Option<Self> {
         let (threads, count) = (options.threads.max(1), team.count());
         let cut = Cut::new(plan, threads * count, options.partitions.map(|parts| parts.max(count)));
@@ -68,14 +68,14 @@ impl InputQueued {
         }
     }
 
-    /// True if something is on its way between partitions.
+    /// True if mail is on its way between partitions.
     fn has_mail(&self) -> bool {
         let mut mail = self.partitions.iter().any(Partition::expects);
         self.inboxes.for_each(|_, _| mail = true);
         mail
     }
 
-    /// Goes on to the next tick in which something happens, without a turn of every partition for each epoch: hosts may
+    /// Skips to the next tick in which something happens, without a turn of every partition for each epoch: hosts may
     /// calculate for long.
     fn skip_idle(&mut self, end: Tick) {
         let next = match self.has_mail() {
@@ -93,12 +93,12 @@ impl InputQueued {
         self.now = next;
     }
 
-    /// The partitions and what is on its way between them, for checks of their state.
+    /// The partitions and the mail between them, for checks of their state.
     pub fn parts(&self) -> (&[Partition], &Inboxes<Mail>) {
         (&self.partitions, &self.inboxes)
     }
 
-    /// Queues that wait for one another in a circle and can never move again.
+    /// Queues that wait for one another in a cycle and can never move again.
     pub(crate) fn circle(&self) -> Option<Vec<Waiting>> {
         find_cycle(&self.partitions, self.carriage.as_ref().map(Carriage::team))
     }
@@ -107,7 +107,7 @@ impl InputQueued {
         self.partitions.iter().filter_map(|partition| Some(partition.hosted.as_ref()?.executor()))
     }
 
-    /// When which partition runs.
+    /// The schedule of the partitions.
     #[cfg(test)]
     pub(crate) fn schedule(&self) -> &Schedule {
         &self.schedule

@@ -60,7 +60,7 @@ impl Plan<'_> {
                     Peer::Router { router: next, port: into } => {
                         (layout.partition_of(next), layout.queues(next, into), link.buffer as i32)
                     }
-                    // What stands before it, because another link has broken, is lost.
+                    // A packet may be sent here when other links break, and is lost.
                     Peer::None if self.loses(router, number) => (BROKEN, NONE, UNLIMITED),
                     // Without credits nothing is ever granted to it.
                     Peer::None => (SINK, NONE, 0),
@@ -130,7 +130,8 @@ impl Plan<'_> {
         endpoints
     }
 
-    /// Of each input port, whether a wire of its own leads back to its sender: see [`Management::take_way_back`].
+    /// By input port: `Tick::MAX` if a wire of its own leads back to its sender, else 0; see
+    /// [`Management::take_way_back`].
     pub(crate) fn ways_back(&self, routers: &Routers, inputs: &[Input], layout: &Layout<'_>) -> Vec<Tick> {
         let way_back = |input: &Input| {
             let router = routers.number(input.router);

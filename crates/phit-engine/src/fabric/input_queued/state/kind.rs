@@ -1,5 +1,5 @@
-//! What an event does: the list of the wheel in which it stands. Kinds that have no list of their own are told apart by
-//! the top bits of the target, as all are in mail.
+//! Kinds of events. The kind is the list of the wheel in which the event stands. Rare kinds share a list, and the top
+//! bits of the target tell them apart. In mail, these bits tell all kinds apart.
 
 use crate::engine::{Event, Tick, Wheel};
 

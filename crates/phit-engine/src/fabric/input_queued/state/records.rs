@@ -48,7 +48,7 @@ pub(crate) struct Progress {
 }
 
 impl Default for Progress {
-    /// That of a packet of one flit that may be allocated at once.
+    /// The progress of a packet of one flit that may be allocated at once.
     fn default() -> Self {
         Self { eligible: 0, arrived: 1, sent: 0 }
     }
@@ -89,7 +89,7 @@ pub(crate) const SINK: u32 = u32::MAX;
 /// Credits of an output that consumes whatever comes.
 pub(crate) const UNLIMITED: i32 = i32::MAX / 2;
 
-/// In [`Output::far_partition`]: a link that has broken during the run; what is sent over it is lost.
+/// In [`Output::far_partition`]: a link that has broken during the run. Flits sent over it are lost.
 pub(crate) const BROKEN: u32 = u32::MAX - 1;
 
 /// In [`Progress::sent`]: the first packet has been granted but its tail is still leaving.

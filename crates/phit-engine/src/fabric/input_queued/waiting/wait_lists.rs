@@ -2,8 +2,8 @@
 //!
 //! For ports with few queues, a word of ports and a word of queues say who waits for an output (see
 //! [`crate::engine::bits`]), and an unnecessary wake-up costs little. With many queues, most of them would be woken in
-//! vain, again and again. Here every waiting queue stands in the list of one resource: the crossbar between its input
-//! and its output port, the room behind an output, or the credits of a channel. The queue is looked at when the
+//! vain, again and again. Here every waiting queue stands in the list of one resource. This is the crossbar between its
+//! input and its output port, the room behind an output, or the credits of a channel. The queue is looked at when the
 //! resource is there.
 //!
 //! Most queues wait for the crossbar. The queues of an input that wait for one output are a set, with a bit for each

@@ -1,7 +1,6 @@
-//! Where single packets are, tick by tick, and what they wait for.
+//! The places of single packets, tick by tick, and the obstacles that they wait for.
 //!
-//! A [`Follower`] looks at the network between two ticks and changes nothing: what it follows goes its way as if nobody
-//! looked.
+//! A [`Follower`] looks at the network between two ticks and changes nothing: packets move as if nobody looked.
 
 use super::stuck::obstacle;
 use crate::engine::{NONE, Tick};
@@ -11,7 +10,7 @@ use crate::fabric::input_queued::state::records::{Progress, Queue, TAIL_PENDING}
 use serde::Serialize;
 use std::collections::HashMap;
 
-/// What keeps a head in its queue during a tick.
+/// The reason why a head stays in its queue during a tick.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wait {
     /// Packets before it in the queue.
@@ -29,7 +28,7 @@ pub enum Wait {
 }
 
 impl Wait {
-    /// All of them, with the names that results have for them.
+    /// All reasons, with their names in results.
     pub const ALL: [(Self, &str); 6] = [
         (Self::Behind, "behind"),
         (Self::Routing, "routing"),
@@ -61,7 +60,7 @@ pub struct Visit {
     pub waited: [Tick; Wait::ALL.len()],
     /// Its head was granted the crossbar.
     pub left: Option<Tick>,
-    /// Its tail was.
+    /// Its tail was granted the crossbar.
     pub tail: Option<Tick>,
     /// Output port that it took or is to take, if one has been chosen.
     pub output: Option<u16>,
@@ -107,7 +106,7 @@ pub struct Ended {
     pub end: Tick,
 }
 
-/// What tells a packet of the arena from the one that had its place before.
+/// The identity of a packet in the arena: it differs from packets that had the place before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Known {
     source: u32,
@@ -123,10 +122,10 @@ pub struct Follower {
     known: Vec<Option<Known>>,
     /// Packets that endpoints have sent, by endpoint.
     sent: HashMap<u32, u32>,
-    /// Packets to follow, by source and number, as far as they have not been sent.
+    /// Packets to follow that have not been sent, by source and number.
     wanted: Vec<(u32, u32)>,
     underway: Vec<Underway>,
-    /// What has been followed to its end.
+    /// Journeys that have ended.
     done: Vec<Journey>,
 }
 
@@ -136,12 +135,12 @@ impl Follower {
         Self { wanted, ..Self::default() }
     }
 
-    /// True if everything has been followed to its end.
+    /// True if all packets have been followed to their ends.
     pub fn is_done(&self) -> bool {
         self.has_begun() && self.underway.is_empty()
     }
 
-    /// True if everything has been sent.
+    /// True if all packets have been sent.
     pub fn has_begun(&self) -> bool {
         self.wanted.is_empty()
     }
@@ -151,7 +150,7 @@ impl Follower {
         self.sent.get(&endpoint).copied().unwrap_or(0)
     }
 
-    /// What has been followed, in the order of generation.
+    /// All journeys, in the order of generation.
     pub fn finish(self) -> Vec<Journey> {
         let mut found = self.done;
         found.extend(self.underway.into_iter().map(|underway| underway.journey));
@@ -159,8 +158,8 @@ impl Follower {
         found
     }
 
-    /// Looks at a network between two ticks, and returns the packets that have ended their ways since the last look. To
-    /// be called after every tick in which anything happens.
+    /// Looks at a network between two ticks, and returns the packets that have ended their ways since the last look. It
+    /// must be called after every tick in which anything happens.
     pub fn look(&mut self, partition: &Partition) -> Vec<Ended> {
         let now = partition.now - 1;
         let mut ended = Vec::new();
@@ -212,21 +211,21 @@ impl Follower {
 struct Underway {
     index: u32,
     journey: Journey,
-    /// Queues in which parts of it stand, with their visits.
+    /// Queues in which parts of the packet stand, with their visits.
     standing: Vec<(u32, usize)>,
-    /// The queue to which its head is on its way, and when it comes there.
+    /// The queue to which its head is on its way, and the tick of its arrival.
     coming: Option<(u32, Tick)>,
     /// Its tail is on its way to its endpoint.
     leaving: bool,
 }
 
-/// Where a packet goes that has left a queue.
+/// The next place of a packet that has left a queue.
 enum Onward {
-    /// To this queue, where it comes in that tick.
+    /// This queue, where it arrives in this tick.
     Queue(u32, Tick),
-    /// To its endpoint, in this virtual channel.
+    /// Its endpoint, in this virtual channel.
     Endpoint(u16),
-    /// Over a link that has broken.
+    /// None: its link has broken.
     Nowhere,
 }
 
@@ -253,7 +252,7 @@ impl Underway {
                 Some(Onward::Queue(queue, at)) if partition.queues[queue].port == port => {
                     new.coming = Some((queue, at))
                 }
-                // It may have come to its first queue and left it, all in this tick.
+                // The packet may have come to its first queue and left it, all in this tick.
                 _ => {
                     let lane = endpoint.queues + u32::from(endpoint.lane);
                     new.enter(partition, find(partition, port, index).unwrap_or(lane), now);
@@ -280,7 +279,7 @@ impl Underway {
         });
     }
 
-    /// Notes what has become of it in tick `now`.
+    /// Notes the moves of the packet in tick `now`.
     fn update(&mut self, partition: &Partition, now: Tick) {
         if let Some((queue, at)) = self.coming.filter(|(_, at)| *at <= now) {
             self.coming = None;
@@ -289,12 +288,12 @@ impl Underway {
         for (queue, visit) in std::mem::take(&mut self.standing) {
             let (port, newest) = (partition.queues[queue].port, visit + 1 == self.journey.visits.len());
             let seen = &mut self.journey.visits[visit];
-            // A queue organisation may have moved it to another queue of the port.
+            // A queue organisation may have moved the packet to another queue of the port.
             let Some(queue) = find(partition, port, self.index) else {
                 seen.tail = Some(now);
                 let head = seen.left.is_none();
                 seen.left.get_or_insert(now);
-                // The head of what goes to an endpoint is nowhere before the tail has left.
+                // The head of a packet on its way to an endpoint stands nowhere before the tail has left.
                 if head || newest && self.coming.is_none() {
                     self.go_on(partition, visit);
                 }
@@ -321,7 +320,7 @@ impl Underway {
         }
     }
 
-    /// Its head, or all of it, has left the queue of a visit.
+    /// The head, or the whole packet, has left the queue of a visit.
     fn go_on(&mut self, partition: &Partition, visit: usize) {
         let seen = &mut self.journey.visits[visit];
         match onward(partition, self.index) {
@@ -351,7 +350,7 @@ fn find(partition: &Partition, port: u32, index: u32) -> Option<u32> {
     })
 }
 
-/// Where a packet goes that is between two queues, or between the last and its endpoint.
+/// The next place of a packet that is between two queues, or between its last queue and its endpoint.
 fn onward(partition: &Partition, index: u32) -> Option<Onward> {
     let mut found = None;
     partition.post.for_each(partition.now, |at, list, event| {
@@ -366,7 +365,7 @@ fn onward(partition: &Partition, index: u32) -> Option<Onward> {
     found
 }
 
-/// What the head at the front of a queue has waited for in tick `now`.
+/// The reason why the head at the front of a queue has waited in tick `now`.
 fn why(partition: &Partition, queue: u32, q: &Queue, now: Tick) -> Wait {
     if partition.management.may_hold(queue) {
         return Wait::Held;

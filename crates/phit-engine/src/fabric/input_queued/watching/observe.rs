@@ -1,4 +1,4 @@
-//! What probes see of a partition.
+//! The view of a partition that probes get.
 
 use crate::engine::NONE;
 use crate::fabric::input_queued::partition::Partition;
@@ -64,7 +64,7 @@ impl Observation for Partition {
         if first == NONE {
             return 0;
         }
-        // Of the last packet some flits may not have come yet, and of the first some may have gone.
+        // Some flits of the last packet may not have come yet, and some of the first may have gone.
         let (last, arrived) = (&self.packets[last], self.progress(number).arrived);
         let coming = u32::from(last.size) - self.config.phits_of(last.size, arrived.min(last.flits));
         let gone = self.config.phits_of(self.packets[first].size, self.sent_flits(number));

@@ -1,4 +1,4 @@
-//! What partitions have counted of links and endpoints.
+//! The counts of partitions about links and endpoints.
 
 use crate::fabric::input_queued::endpoints::endpoint::Endpoint;
 use crate::fabric::input_queued::partition::Partition;
@@ -6,13 +6,13 @@ use crate::measure::{Rate, Share, Snapshot};
 use crate::packet::MOST_CLASSES;
 use std::collections::BTreeMap;
 
-/// What the links of a partition have carried, in parts of a phit.
+/// The data that the links of a partition have carried, in parts of a phit.
 struct Carried {
     /// By output.
     outputs: Vec<u64>,
     /// By endpoint, from there into its router.
     endpoints: Vec<u64>,
-    /// Of control messages, by class.
+    /// Control messages, by class.
     control: [u64; MOST_CLASSES],
 }
 
@@ -92,7 +92,7 @@ impl Snapshot {
 }
 
 impl Share {
-    /// What is in these partitions.
+    /// The routers and endpoints of these partitions.
     pub(crate) fn of(partitions: &[Partition]) -> Self {
         let mut routers: Vec<u32> = partitions.iter().flat_map(|partition| partition.routers.iter()).collect();
         let endpoints = partitions.iter().flat_map(|partition| partition.endpoints.iter());

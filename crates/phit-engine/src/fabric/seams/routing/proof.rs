@@ -110,7 +110,7 @@ impl Legs {
 pub enum Channels {
     /// The channels that the topology gives each leg.
     OfLegs,
-    /// The channels that the topology gives each leg, except in one case of Dragonflies: a packet whose first leg ended
+    /// The channels that the topology gives each leg, with one exception in Dragonflies. A packet whose first leg ended
     /// with a global hop uses local channel 1 next (`second_half = "next"` of Valiant routing).
     Next,
     /// The channels of progressive adaptive routing in a Dragonfly (`par`). The first hop of a packet that may still

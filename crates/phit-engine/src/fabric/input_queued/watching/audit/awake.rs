@@ -106,7 +106,7 @@ pub(super) fn awake(partition: &Partition, pending: &Pending) -> Result<(), Stri
     Ok(())
 }
 
-/// What each queue waits for that stands in a list; nothing may stand in two.
+/// The resource that each listed queue waits for. No queue may stand in two lists.
 fn listed(partition: &Partition) -> Result<HashMap<u32, Waits>, String> {
     let mut listed = HashMap::new();
     let mut twice = None;

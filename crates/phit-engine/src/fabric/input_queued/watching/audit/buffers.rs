@@ -12,7 +12,7 @@ fn sending_channel(sender: &Partition, input: &Input) -> u32 {
     credited(sender, input.upstream, 0).0
 }
 
-/// The packets of a queue in order, or what is wrong with its list.
+/// The packets of a queue in order, or an error if its list is broken.
 pub(super) fn members(partition: &Partition, queue: &Queue) -> Result<Vec<u32>, String> {
     let mut list = Vec::new();
     if queue.first == NONE {
@@ -34,7 +34,7 @@ pub(super) fn members(partition: &Partition, queue: &Queue) -> Result<Vec<u32>, 
     }
 }
 
-/// What stands in a queue and what is on its way to it.
+/// The phits in a queue, and the phits on their way to it.
 struct Load {
     /// Phits in the queue.
     inside: u64,
@@ -110,7 +110,7 @@ pub(super) fn buffers(partitions: &[Partition], pending: &[Pending], here: &Part
                 continue;
             }
             let sender = &partitions[input.upstream_partition as usize];
-            // What is lost on a broken link keeps its credits.
+            // Flits lost on a broken link keep their credits.
             if sender.tables.outputs.get(input.upstream as usize).is_some_and(|output| output.far_partition == BROKEN) {
                 continue;
             }
@@ -158,7 +158,7 @@ pub(super) fn buffers(partitions: &[Partition], pending: &[Pending], here: &Part
 
 /// Every packet of the arena is in a queue or on its way to a queue or an endpoint.
 pub(super) fn packets(partition: &Partition, pending: &Pending) -> Result<(), String> {
-    // Of one of which a part is lost, the parts are in several places.
+    // A packet that has lost a part may stand in several places.
     let parted = |packet: u32| partition.severed.has_parts(packet);
     let mut seen: HashSet<u32> = HashSet::new();
     let travels_twice = pending.travelling.iter().any(|&packet| !seen.insert(packet) && !parted(packet));

@@ -20,8 +20,8 @@ pub(super) fn answered(partitions: &[Partition], inboxes: &Inboxes<Mail>, held_p
         sum.1 += repeats.map_or(0, |repeats| repeats.unsent());
     }
     inboxes.for_each(|_, mail| sum.1 += (mail.again.len() + mail.ended.len()) as u64);
-    // A packet whose flits are in several partitions is in the arena of each, and one that has been lost stays in one
-    // until all of its parts have been thrown away.
+    // A packet whose flits are in several partitions is in the arena of each. A lost packet stays in an arena until all
+    // of its parts have been thrown away.
     let whole = partitions.iter().all(|partition| partition.settings.single);
     let exact = whole || partitions.len() == 1 && partitions[0].repeats.is_none();
     match sum.0 == sum.1 || !exact {
@@ -30,10 +30,10 @@ pub(super) fn answered(partitions: &[Partition], inboxes: &Inboxes<Mail>, held_p
     }
 }
 
-/// Of the room for requests at an endpoint, what is free, what comes free, what requests take that have been sent
-/// there, and what those take that it keeps come to all of it.
+/// Checks the room for requests at each endpoint. Its parts add up: free room, room that comes free, room of requests
+/// that have been sent there, and room of requests that it keeps.
 pub(super) fn kept(partition: &Partition, pending: &Pending) -> Result<(), String> {
-    // Of a packet of several flits a part may have been sent.
+    // A packet of several flits may have been sent in part.
     let Some(exchange) = partition.sending.exchange().filter(|_| partition.settings.single) else { return Ok(()) };
     let Some(room) = partition.traffic.requests().and_then(|requests| requests.room) else { return Ok(()) };
     // Requests that have left the network and have not been delivered, by endpoint.

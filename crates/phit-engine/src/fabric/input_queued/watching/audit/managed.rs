@@ -1,12 +1,12 @@
-//! Queue organisations with a manager: what it keeps, at one port and at both ends of a link.
+//! Queue organisations with a manager: its records, at one port and at both ends of a link.
 
 use super::buffers::members;
 use crate::engine::NONE;
 use crate::fabric::input_queued::partition::Partition;
 use std::collections::BTreeMap;
 
-/// When no message is on its way, both ends of a link know the same of the flows that are isolated behind it: virtual
-/// channel and line, destinations, and whether they are held back.
+/// When no message is on its way, both ends of a link have equal records of the flows that are isolated behind it:
+/// virtual channel and line, destinations, and whether they are held back.
 pub(super) fn agreement(partitions: &[Partition]) -> Result<(), String> {
     type Known = BTreeMap<(u8, u8), (Vec<u32>, bool)>;
     let known = |partition: &Partition, port: u32, input: bool| -> Known {
@@ -39,7 +39,7 @@ pub(super) fn agreement(partitions: &[Partition]) -> Result<(), String> {
     Ok(())
 }
 
-/// What the manager of a queue organisation keeps agrees with the queues.
+/// The records of the manager agree with the queues.
 pub(super) fn managed(partition: &Partition) -> Result<(), String> {
     let Some(manager) = partition.management.manager() else { return Ok(()) };
     for (port, input) in partition.inputs.iter().enumerate() {

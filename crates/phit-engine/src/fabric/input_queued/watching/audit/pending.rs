@@ -1,4 +1,4 @@
-//! What is on its way: the events that have been filed and not handled.
+//! Everything that is on its way: the events that have been filed and not handled.
 
 use crate::engine::{NONE, Tick};
 use crate::fabric::input_queued::partition::Partition;
@@ -6,21 +6,21 @@ use crate::fabric::input_queued::state::kind::{self, unpack_credit};
 use crate::packet::Packet;
 use std::collections::HashMap;
 
-/// What is on its way to a queue.
+/// A flit or a notice on its way to a queue.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Coming {
     /// The head of a packet.
     Head(Packet),
     /// Another flit.
     Flit,
-    /// Word that no more comes of a packet.
+    /// The notice that no more of a packet comes.
     End,
 }
 
 /// The events of one partition that have been filed, in its wheel or its mail, and not handled.
 #[derive(Default)]
 pub(super) struct Pending {
-    /// What is on its way to each queue, with its tick.
+    /// The flits and notices on their way to each queue, with their ticks.
     pub(super) arrivals: HashMap<u32, Vec<(Tick, Coming)>>,
     /// Phits of credit on their way to each channel.
     pub(super) credits: HashMap<u32, u64>,
@@ -28,9 +28,9 @@ pub(super) struct Pending {
     pub(super) credit_times: HashMap<u32, Vec<Tick>>,
     /// Packets in the arena that are on their way to a queue or an endpoint.
     pub(super) travelling: Vec<u32>,
-    /// Phits of packets that have left the network but for their delivery.
+    /// Phits of packets that have left the network and are not yet delivered or counted as lost.
     pub(super) delivering: u64,
-    /// Those of them that are delivered.
+    /// The packets among them that will be delivered.
     pub(super) ejected: Vec<u32>,
     /// Ticks of all other events, by kind and target.
     pub(super) wakes: HashMap<(u32, u32), Vec<Tick>>,

@@ -4,7 +4,7 @@ use super::pending::Pending;
 use crate::engine::Tick;
 use crate::fabric::input_queued::partition::Partition;
 
-/// Of an endpoint's buffer, the credits for it and those on their way back add up to its size.
+/// The credits for an endpoint's buffer and its credits on their way back add up to its size.
 pub(super) fn ejections(partition: &Partition, pending: &Pending) -> Result<(), String> {
     let Some(capacity) = partition.config.links[0].ejection_buffer else { return Ok(()) };
     for output in partition.tables.outputs.iter().filter(|output| output.class == 0) {
@@ -51,7 +51,7 @@ pub(super) fn turns(partition: &Partition, pending: &Pending) -> Result<(), Stri
     Ok(())
 }
 
-/// Output buffers hold what was put into them.
+/// The count of every output buffer is the sum of its flits.
 pub(super) fn outputs(partition: &Partition) -> Result<(), String> {
     let buffers = &partition.tables.buffers;
     let Some(capacity) = partition.config.buffers.output_buffer.filter(|_| !buffers.by_time()) else {
