@@ -10,7 +10,7 @@ import pytest
 from phit.peers.comparison import Verdict
 from phit.studies.validation import fluid
 from phit.studies.validation.run import cases, only_fluid
-from phit.workloads import Fidelity, fidelity
+from phit.workloads import Fidelity, fidelity, left_out, on_fluid
 
 from .conftest import Cli, Write
 
@@ -104,3 +104,44 @@ def test_the_command(cli: Cli, write: Write) -> None:
     status, _, err = cli("fidelity", write({**SCENARIO, "router": {"kind": "ideal"}}))
     assert status == 2
     assert 'router.kind = "ideal": expected "input_queued" or "fluid"' in err
+
+
+ROUTERS: dict[str, Any] = {
+    **SCENARIO,
+    "router": {**SCENARIO["router"], "latency": 3, "speedup": 2},
+    "queueing": "virtual_channels",
+    "measure": {"links": True, "probes": [{"kind": "ports", "every": 100}]},
+}
+
+
+def test_exact_routers_run_as_flows(cli: Cli, write: Write) -> None:
+    """The same links and latency: the numbers are those of the fluid scenario that a person would write."""
+    links = SCENARIO["router"]["links"]
+    by_hand = phit.run({**SCENARIO, "router": {"kind": "fluid", "latency": 3, "links": links}})
+    assert phit.run(on_fluid(ROUTERS))["completion"] == by_hand["completion"]
+    assert on_fluid(on_fluid(ROUTERS)) == on_fluid(ROUTERS)
+    assert left_out(ROUTERS) == ["router.speedup", "queueing", "measure.probes"]
+    assert left_out(on_fluid(ROUTERS)) == []
+    file = write(ROUTERS)
+    status, _, err = cli("run", file, "--fluid")
+    assert status == 0
+    assert "and of this scenario router.speedup, queueing, measure.probes; its error here: phit fidelity" in err
+    status, out, _ = cli("run", file, "--fluid", "--json")
+    assert status == 0
+    assert json.loads(out)["completion"] == by_hand["completion"]
+
+
+def test_what_cannot_be_flows_is_refused(cli: Cli, write: Write) -> None:
+    status, _, err = cli("run", write(ROUTERS), "--set", "router.kind=fluid")
+    assert status == 2
+    assert "`phit run --fluid` leaves out what only exact routers have: router.speedup" in err
+    status, _, err = cli("run", write({**SCENARIO, "router": {"kind": "ideal"}}), "--fluid")
+    assert status == 2
+    assert 'router.kind = "ideal": expected "input_queued" or "fluid"' in err
+    status, _, err = cli("run", write({"topology": SCENARIO["topology"], "traffic": {"load": 0.1}}), "--fluid")
+    assert status == 2
+    assert "has no [workload]; --fluid runs programs" in err
+    sweep = {**SCENARIO, "sweep": {"product": {"seed": [1, 2]}}}
+    status, _, err = cli("run", write(sweep), "--fluid")
+    assert status == 2
+    assert "--fluid runs one scenario" in err

@@ -3,7 +3,17 @@
 Its code is in `phit.running.workloads` and `phit.running.fidelity`.
 """
 
-from phit.running.fidelity import Cause, Fidelity, fidelity
+from phit.running.fidelity import Cause, Fidelity, fidelity, left_out, on_fluid
 from phit.running.workloads import contention, contention_by_phase, interference, without_contention
 
-__all__ = ["Cause", "Fidelity", "contention", "contention_by_phase", "fidelity", "interference", "without_contention"]
+__all__ = [
+    "Cause",
+    "Fidelity",
+    "contention",
+    "contention_by_phase",
+    "fidelity",
+    "interference",
+    "left_out",
+    "on_fluid",
+    "without_contention",
+]

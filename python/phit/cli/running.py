@@ -26,7 +26,7 @@ from phit.document.experiment import Experiment
 from phit.document.loading import load
 from phit.document.paths import apply_settings, get_path, set_path
 from phit.drawing.hints import PAGE, hints, watched
-from phit.running.fidelity import Fidelity
+from phit.running.fidelity import FLUID, KEPT, Fidelity, left_out, on_fluid
 from phit.running.fidelity import fidelity as both_networks
 from phit.running.letters import FLAG
 from phit.running.reporters import run_progress
@@ -76,6 +76,9 @@ def run(
         bool,
         typer.Option(FLAG, help="Simulate it with all processes of an MPI job: mpirun -n 4 phit run FILE --mpi."),
     ] = False,
+    fluid: Annotated[
+        bool, typer.Option("--fluid", help="Run the workload on the fluid network, in place of exact routers.")
+    ] = False,
     force: Force = False,
     simulator: From = None,
     trust: Trust = False,  # noqa: ARG001
@@ -83,6 +86,9 @@ def run(
     """Simulate one scenario."""
     job = _job() if together else None
     document = apply_settings(document_of(file, simulator), settings)
+    without = _fluid_only(file, document) if fluid else []
+    if fluid:
+        document = on_fluid(document)
     if "workload" not in document:
         if against is not None:
             raise InputError(f"{file}: has no [workload]; --against compares when programs end")
@@ -106,7 +112,7 @@ def run(
         from phit.drawing import perfetto as traces
 
         document = traces.asked(document)
-    with interruptible(), _left(as_json=as_json), TemporaryDirectory() as temporary:
+    with interruptible(), _left(as_json=as_json), _keys_of_routers(document), TemporaryDirectory() as temporary:
         if folder is None and page is None:
             # Hints are collected for people only; collecting them changes no number.
             with run_progress() as progress:
@@ -133,7 +139,8 @@ def run(
         _show_result(result)
         _show_hints(result)
         if get_path(document, "router.kind") == "fluid":
-            note(f"the fluid network leaves out buffers and packets; its error here: phit fidelity {file}")
+            others = f", and of this scenario {', '.join(without)}" if without else ""
+            note(f"the fluid network leaves out buffers and packets{others}; its error here: phit fidelity {file}")
         if ideal is not None:
             _show_cost(result, ideal)
     if job is not None and job.costs:
@@ -148,6 +155,30 @@ def run(
         note(f"wrote {page}")
     if folder is not None:
         note(f"results in {folder}")
+
+
+def _fluid_only(file: Path, document: Document) -> list[str]:
+    """The keys of a scenario that a run with `--fluid` leaves out."""
+    if "sweep" in document:
+        raise InputError(f"{file}: has a [sweep], so it is an experiment of several points; --fluid runs one scenario")
+    if "workload" not in document:
+        raise InputError(f"{file}: has no [workload]; --fluid runs programs, whose messages are flows")
+    return left_out(document)
+
+
+@contextmanager
+def _keys_of_routers(document: Document) -> Iterator[None]:
+    """If a fluid network is refused, a note names the keys of exact routers that it was given."""
+    try:
+        yield
+    except phit.ScenarioError:
+        router = document.get("router")
+        if isinstance(router, dict) and router.get("kind") == "fluid":
+            other = [f"router.{key}" for key in router if key not in (*KEPT, *FLUID)]
+            if other:
+                words = 'without router.kind = "fluid", `phit run --fluid` leaves out what only exact routers have'
+                note(f"{words}: {', '.join(other)}")
+        raise
 
 
 def _job() -> "Job":

@@ -18,6 +18,7 @@ from phit.base.errors import InputError
 from phit.document import Document, Source
 from phit.document.completing import complete
 from phit.document.loading import load
+from phit.document.paths import get_path
 from phit.document.sections import APART
 
 if TYPE_CHECKING:
@@ -27,6 +28,12 @@ if TYPE_CHECKING:
 
 FLUID = ("sharing", "sources", "head_of_line")
 """Keys of the fluid router that routers do not have."""
+
+KEPT = ("kind", "latency", "links")
+"""Keys of routers that the fluid network has, too."""
+
+WITHOUT = ("queueing", "measure.probes")
+"""What only routers can have, besides keys of `router`."""
 
 RANKS = 64
 """Ranks of a sample, at most, where the program can have fewer."""
@@ -173,21 +180,59 @@ def fidelity(scenario: Source, *, threads: int = 1, whole: bool = False, causes:
     return Fidelity(fluid, words, found["exact"], found["fluid"], tried)
 
 
+def on_fluid(scenario: Source) -> Document:
+    """The workload's scenario on the fluid network, with the same links and routers of the same latency.
+
+    The scenario may be of exact routers, or of the fluid network already.
+
+    Raises:
+        InputError: the scenario has a router that is neither of the two.
+        ScenarioError: the scenario cannot be simulated.
+    """
+    document = load(scenario)
+    if get_path(document, "router.kind") == "fluid":
+        return document
+    return _flows(complete({key: value for key, value in document.items() if key not in APART}))
+
+
+def left_out(scenario: Source) -> list[str]:
+    """The keys that a scenario sets and `on_fluid` leaves out, as dotted paths."""
+    document = load(scenario)
+    router = document.get("router", {})
+    if not isinstance(router, dict) or router.get("kind") == "fluid":
+        return []
+    keys = [f"router.{key}" for key in router if key not in KEPT]
+    return keys + [key for key in WITHOUT if get_path(document, key) is not None]
+
+
+def _flows(full: Document) -> Document:
+    """`on_fluid`, of a complete scenario."""
+    router = full["router"]
+    kind = _kind(full)
+    fluid = copy.deepcopy(full)
+    if kind == "input_queued":
+        fluid["router"] = {"kind": "fluid", "latency": router["latency"], "links": copy.deepcopy(router["links"])}
+    elif kind != "fluid":
+        raise InputError(f'router.kind = "{kind}": expected "input_queued" or "fluid"', "router.kind")
+    fluid["queueing"] = {"kind": "virtual_channels"}
+    fluid.get("measure", {}).pop("probes", None)
+    return fluid
+
+
+def _kind(full: Document) -> str:
+    """The kind of router of a complete scenario."""
+    router = full["router"]
+    kind: str = router.get("kind", "packet_node" if "node" in router else "input_queued")
+    return kind
+
+
 def both(full: Document) -> tuple[Document, Document]:
     """A complete scenario on exact routers and on the fluid network, with what a comparison asks for."""
-    router = full["router"]
-    kind = router.get("kind", "packet_node" if "node" in router else "input_queued")
-    exact, fluid = copy.deepcopy(full), copy.deepcopy(full)
-    if kind == "fluid":
-        exact["router"] = {key: value for key, value in router.items() if key not in (*FLUID, "kind")}
-    elif kind == "input_queued":
-        fluid["router"] = {"kind": "fluid", "latency": router["latency"], "links": router["links"]}
-    else:
-        expected = 'expected "input_queued" or "fluid", whose difference is measured'
-        raise InputError(f'router.kind = "{kind}": {expected}', "router.kind")
+    fluid, exact = _flows(full), copy.deepcopy(full)
+    if _kind(full) == "fluid":
+        exact["router"] = {key: value for key, value in full["router"].items() if key not in (*FLUID, "kind")}
     for document in (exact, fluid):
         document["measure"] = {"messages": True, "phases": True}
-    fluid["queueing"] = {"kind": "virtual_channels"}
     return exact, fluid
 
 
