@@ -5,9 +5,9 @@ use crate::fabric::links::LinkTable;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A router with queues at its outputs. It receives a packet as a whole, puts it into the queue of the packet's next
-/// output, and keeps it there until the next router has answered that it accepts it. A router without room refuses a
-/// packet, and the packet is sent again. With credits, the packet waits instead. Links carry packets and answers.
+/// A router with queues at its outputs. It receives a packet as a whole and puts it into the queue of the packet's next
+/// output. The packet stays there until the next router has accepted it. A router without room refuses a packet, and
+/// the packet is sent again. With credits, the packet waits instead. Links carry packets and answers.
 ///
 /// With this table, a run uses the packet-level node instead of the input-queued router. It uses only the links of
 /// `[router]`: bandwidth, latency, virtual channels, and `buffer`, the size of an output queue (class `endpoint`: of
@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct NodeParams {
-    /// What happens to a packet for which a router has no room. If left out, `"answers"`.
+    /// The treatment of a packet for which a router has no room. If left out, `"answers"`.
     #[serde(skip_serializing_if = "Acceptance::is_default")]
     pub acceptance: Acceptance,
     /// Size of an answer, or of a credit, in phits; at least 1.
@@ -38,7 +38,7 @@ pub struct NodeParams {
     pub injection_room: InjectionRoom,
 }
 
-/// What happens to a packet for which a router has no room.
+/// The treatment of a packet for which a router has no room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
@@ -81,8 +81,8 @@ impl Default for NodeParams {
     }
 }
 
-/// Packet-level nodes: routers with queues at the outputs, which accept or refuse packets as a whole. Of the links they
-/// use bandwidth, latency, virtual channels, and `buffer`, the size of an output queue.
+/// Packet-level nodes: routers with queues at the outputs, which accept or refuse packets as a whole. Nodes use these
+/// parameters of links: bandwidth, latency, virtual channels, and `buffer`, the size of an output queue.
 ///
 /// ```toml
 /// [topology]

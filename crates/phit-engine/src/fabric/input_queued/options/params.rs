@@ -41,13 +41,14 @@ pub enum CreditChannel {
     OnePerCycle,
 }
 
-/// What a packet keeps busy that crosses before its tail has arrived.
+/// The ports that a packet keeps busy if it crosses before its tail has arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CutThrough {
     /// Its input and its output, until its last phit has arrived (textbook).
     Both,
-    /// Its input until then, its output only for the time that its phits need at the crossbar's speed (FOGSim).
+    /// Its input until its last phit has arrived, its output only for the time that its phits need at the crossbar's
+    /// speed (FOGSim).
     Input,
 }
 
@@ -121,7 +122,7 @@ impl<'de> Deserialize<'de> for Speedup {
             fn visit_f64<E: serde::de::Error>(self, v: f64) -> Result<Speedup, E> {
                 let parts = (v * f64::from(Speedup::PARTS)).round();
                 let (least, most) = (f64::from(Speedup::PARTS), f64::from(Speedup::LARGEST * Speedup::PARTS));
-                // Decimals are no binary fractions: what is meant is the number that is written alike.
+                // A decimal is rarely a binary fraction: `v` stands for the thousandth that is written like it.
                 match (least..=most).contains(&parts) && parts / f64::from(Speedup::PARTS) == v {
                     true => Ok(Speedup(parts as u32)),
                     false => Err(E::invalid_value(serde::de::Unexpected::Float(v), &self)),
@@ -141,15 +142,16 @@ impl JsonSchema for Speedup {
     }
 }
 
-/// How often the router allocates, and what a speedup does.
+/// How often the router allocates, and the effect of a speedup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Clock {
     /// One allocation per link cycle; the speedup shortens each transfer through the crossbar, to no less than one
     /// cycle (FOGSim).
     Link,
-    /// `speedup` allocations per link cycle, each stage of the router taking one of these shorter cycles (BookSim). At
-    /// a fraction s they come at once one after another, ⌊(c + 1) s⌋ - ⌊c s⌋ of them in link cycle c, counted from 0.
+    /// `speedup` allocations per link cycle, each stage of the router taking one of these shorter cycles (BookSim).
+    /// With a fractional speedup s, link cycle c, counted from 0, has ⌊(c + 1) s⌋ - ⌊c s⌋ of them, directly one after
+    /// another.
     Crossbar,
 }
 
@@ -157,9 +159,9 @@ pub enum Clock {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Inputs {
-    /// As fast as the crossbar: the speedup is one of inputs and outputs.
+    /// As fast as the crossbar: the speedup applies to inputs and outputs.
     Crossbar,
-    /// One phit per link cycle: the speedup is one of outputs alone, each of which takes flits of up to `speedup`
+    /// One phit per link cycle: the speedup applies to outputs alone, each of which takes flits of up to `speedup`
     /// inputs in a cycle.
     Link,
 }
@@ -179,14 +181,14 @@ pub enum VcAllocation {
     Speculative,
 }
 
-/// Where the requests of heads that have no output virtual channel yet stand among others.
+/// How requests of heads that have no output virtual channel yet rank among others.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Speculation {
-    /// After those that have one, at outputs, and at inputs that choose among outputs.
+    /// After requests of heads that have one, at outputs, and at inputs that choose among outputs.
     #[default]
     After,
-    /// Among them.
+    /// Like requests of heads that have one.
     Alike,
 }
 
@@ -200,7 +202,7 @@ impl Speculation {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Connection {
-    /// For a flit; every flit asks anew.
+    /// For a flit; every flit asks again.
     #[default]
     Flit,
     /// Until the packet's tail has crossed, or its next flit is not there or has no credit: nobody else gets the two
@@ -214,7 +216,7 @@ impl Connection {
     }
 }
 
-/// When a virtual channel that a packet has held is given to the next.
+/// When a virtual channel that a packet has held is given to the next packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum VcReuse {
@@ -232,14 +234,14 @@ impl VcReuse {
     }
 }
 
-/// Which of the virtual channels that nobody holds a head may ask for in a stage of their own.
+/// The free virtual channels that a head may ask for in a stage of their own.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum VcEligible {
-    /// All: one that it gets may have no room yet, for packets before it have not left its buffer.
+    /// All: a channel may still have no room, because earlier packets have not left its buffer.
     #[default]
     Free,
-    /// Those with room for a flit (BookSim's `vc_busy_when_full`).
+    /// Only channels with room for a flit (BookSim's `vc_busy_when_full`).
     WithRoom,
 }
 
@@ -249,14 +251,14 @@ impl VcEligible {
     }
 }
 
-/// Which of several virtual channels a head would rather have.
+/// Which of several virtual channels a head prefers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum VcPreferred {
-    /// The one whose turn it is.
+    /// The channel whose turn it is.
     #[default]
     Any,
-    /// One whose buffer is empty, and all of whose credits are back (BookSim's `vc_prioritize_empty`).
+    /// A channel whose buffer is empty and whose credits are all back (BookSim's `vc_prioritize_empty`).
     Empty,
 }
 
@@ -270,7 +272,7 @@ impl VcPreferred {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum VcTurns {
-    /// Port by port: all queues of one, then those of the next.
+    /// Port by port: all queues of a port, then all queues of the next port.
     #[default]
     Ports,
     /// Queue by queue: the first of every port, then the second of every port (BookSim's `vc_shuffle_requests`).
@@ -287,7 +289,7 @@ impl VcTurns {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HoldLimit {
-    /// All that the others leave (BookSim's `buffer_policy = shared`).
+    /// All phits that the others leave (BookSim's `buffer_policy = shared`).
     #[default]
     None,
     /// `most` phits (BookSim's `limited`).
@@ -303,11 +305,11 @@ pub enum HoldLimit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Sharing {
-    /// Phits of it that each virtual channel has to itself: at least a flit.
+    /// Phits of the memory that each virtual channel has to itself: at least a flit.
     #[schemars(range(min = 1))]
     #[schemars(extend("x-unit" = "phits"))]
     pub private: u32,
-    /// How much of it one virtual channel may hold.
+    /// How much of the memory one virtual channel may hold.
     pub limit: HoldLimit,
     /// The most phits that one virtual channel may hold, with `limit = "fixed"`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -335,9 +337,9 @@ const MOST_ROUNDS: u32 = 64;
 pub enum InjectionQueue {
     /// By destination: queue `destination * queues / endpoints` (FOGSim).
     Destination,
-    /// In turn, the first with room (BookSim).
+    /// In turn, the first queue with room (BookSim).
     RoundRobin,
-    /// The one with most room, the lowest-numbered of equals.
+    /// The queue with most room, the lowest-numbered of equals.
     LeastOccupied,
 }
 
@@ -374,13 +376,14 @@ pub enum Redecision {
 #[serde(deny_unknown_fields, default, bound(deserialize = "A: Deserialize<'de> + Default"))]
 #[schemars(rename = "RouterParams", bound = "A: JsonSchema + Serialize + Default")]
 pub struct RouterParams<A> {
-    /// Router cycles from the grant of the crossbar to the output (buffer). 0: a flit may be on the link in the cycle
-    /// in which it is granted; links between routers then take a cycle at least.
+    /// Router cycles from the grant of the crossbar to the output (buffer). With 0, a flit may be on the link in the
+    /// cycle in which it is granted; links between routers then take at least a cycle.
     #[schemars(range(max = LONGEST))]
     #[schemars(extend("x-unit" = "router cycles"))]
     pub latency: u32,
-    /// Router cycles that a head spends at the front of its queue before it may first be allocated (its routing
-    /// computation; the VC allocation stage, if any, comes after it). 0: in the cycle it arrives.
+    /// Router cycles that a head spends at the front of its queue before it may first be allocated. They are its
+    /// routing computation; the VC allocation stage, if any, comes after it. With 0, a head may be allocated in the
+    /// cycle it arrives.
     #[schemars(range(max = LONGEST))]
     #[schemars(extend("x-unit" = "router cycles"))]
     pub allocation_delay: u32,
@@ -393,15 +396,15 @@ pub struct RouterParams<A> {
     pub crossbar_bandwidth: Option<Bandwidth>,
     /// Whether the speedup shortens transfers or adds allocation rounds.
     pub clock: Clock,
-    /// What the speedup is one of.
+    /// Whether the speedup applies to inputs and outputs, or to outputs alone.
     pub inputs: Inputs,
-    /// Paths from each input port into the crossbar: queue q has path q modulo so many, and flits of one input that
+    /// Paths from each input port into the crossbar. With n paths, queue q has path q modulo n. Flits of one input that
     /// have different paths cross at once (Dally and Towles, section 17.2).
     #[serde(skip_serializing_if = "is_one")]
     #[schemars(range(min = 1, max = 64))]
     pub input_speedup: u32,
-    /// Paths from the crossbar into each output port: input i has path i modulo so many, and flits on different paths
-    /// come to one output at once. The link behind it is as fast as ever.
+    /// Paths from the crossbar into each output port. With n paths, input i has path i modulo n. Flits on different
+    /// paths come to one output at once. The link behind the output keeps its rate.
     #[serde(skip_serializing_if = "is_one")]
     #[schemars(range(min = 1, max = 64))]
     pub output_speedup: u32,
@@ -413,21 +416,22 @@ pub struct RouterParams<A> {
     pub flit_size: u32,
     /// When heads obtain output virtual channels.
     pub vc_allocation: VcAllocation,
-    /// How virtual channels are allocated in a stage of their own: every head asks for the free ones among those that
-    /// it may take, as an input of this allocator whose outputs are channels. Left out: each channel chooses among the
-    /// heads and each head among its channels, in turn, as iSLIP does, or with `separable_input_first` first each head.
+    /// How virtual channels are allocated in a stage of their own. In this allocator, heads are inputs and channels are
+    /// outputs: every head asks for the free ones among the channels that it may take. If left out, each channel
+    /// chooses among the heads and each head among its channels, in turn, as iSLIP does. With `separable_input_first`,
+    /// each head chooses first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vc_allocator: Option<A>,
     /// Which free virtual channels heads ask for (in a stage of their own).
     #[serde(skip_serializing_if = "VcEligible::is_free")]
     pub vc_eligible: VcEligible,
-    /// Which of these they prefer (with a `vc_allocator` that puts requests before others).
+    /// Which of these channels heads prefer (with a `vc_allocator` that puts requests before others).
     #[serde(skip_serializing_if = "VcPreferred::is_any")]
     pub vc_preferred: VcPreferred,
-    /// In which order they have their turn (in a stage of their own).
+    /// In which order heads have their turn at a virtual channel (in a stage of their own).
     #[serde(skip_serializing_if = "VcTurns::is_ports")]
     pub vc_turns: VcTurns,
-    /// Where requests stand that are made without a channel (with `vc_allocation = "speculative"`).
+    /// How requests without a channel rank among others (with `vc_allocation = "speculative"`).
     #[serde(skip_serializing_if = "Speculation::is_after")]
     pub speculation: Speculation,
     /// When a virtual channel is given to the next packet (wormhole switching only).
@@ -435,10 +439,10 @@ pub struct RouterParams<A> {
     pub vc_reuse: VcReuse,
     /// How the crossbar is allocated.
     pub allocator: A,
-    /// Rounds of allocation in a router cycle. In each, whoever has been granted nothing may ask again for outputs that
-    /// have granted nothing: queues that their input did not propose before, and heads that decide anew, with what the
-    /// rounds before have taken (FOGSim's `ArbiterIterations`). Where the packet is the flit, and channels come with
-    /// the crossbar.
+    /// Rounds of allocation in a router cycle (FOGSim's `ArbiterIterations`). In each, inputs that have been granted
+    /// nothing may ask again for outputs that have granted nothing. They ask for queues that they did not propose
+    /// before, and for heads that decide again, with the resources that earlier rounds have left. More than 1 needs
+    /// packets that move as a whole, and channels that come with the crossbar.
     #[serde(skip_serializing_if = "is_one")]
     #[schemars(range(min = 1, max = MOST_ROUNDS))]
     pub allocation_rounds: u32,
@@ -446,7 +450,8 @@ pub struct RouterParams<A> {
     #[serde(skip_serializing_if = "Connection::is_for_a_flit")]
     pub connection: Connection,
     /// Phits in the output buffer of each port, shared by its virtual channels and reserved at the grant. Credits for
-    /// the next input buffer are taken at the grant too, so it is never blocked; `"infinite"` is limited by them alone.
+    /// the next input buffer are taken at the grant too, so the output buffer is never blocked. `"infinite"` is limited
+    /// by credits alone.
     #[schemars(extend("maximum" = LARGEST_OUTPUT_BUFFER))]
     #[schemars(extend("x-unit" = "phits"))]
     pub output_buffer: Phits,
@@ -459,15 +464,15 @@ pub struct RouterParams<A> {
     #[schemars(range(max = LONGEST))]
     #[schemars(extend("x-unit" = "cycles"))]
     pub credit_delay: u32,
-    /// What a packet that crosses before its tail has arrived keeps busy.
+    /// The ports that a packet keeps busy if it crosses before its tail has arrived.
     pub cut_through: CutThrough,
     /// Transit traffic goes before injected traffic at every output.
     pub transit_priority: bool,
     /// Which injection queue a packet takes, unless the queue organisation says so.
     pub injection_queue: InjectionQueue,
-    /// In which queues the packets of an endpoint wait before that.
+    /// In which queues the packets of an endpoint wait for room in its injection queues.
     pub admittance: Admittance,
-    /// Phits of each of these queues, with `per_destination`: a packet that finds no room is dropped at its source, as
+    /// Phits of each of these queues, with `per_destination`. A packet that finds no room is dropped at its source, as
     /// if it had not been generated. `"infinite"`: no limit.
     #[schemars(extend("x-unit" = "phits"))]
     pub admittance_room: Phits,
