@@ -396,9 +396,8 @@ mod tests {
 
     proptest! {
         /// Packets may overtake one another in any way, and each is still counted for its own message. Messages of one
-        /// source and tag arrive in the order of sending, each as soon as it and all earlier ones are complete. With a
-        /// few or with many under way.
-        /// few on their way at once, or many.
+        /// source and tag arrive in the order of sending, each as soon as it and all earlier ones are complete. There
+        /// are few or many messages under way.
         #[test]
         fn messages_arrive_in_order(
             sent in prop::collection::vec((0..3u32, 0..2u32, 1..4u32), 1..40),

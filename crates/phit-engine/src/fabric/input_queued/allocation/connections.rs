@@ -59,7 +59,7 @@ impl Connections {
 
     /// Takes out of `requests` the flits that need not ask, and requests for ports that are connected otherwise.
     /// Returns both; [`Self::put_back`] gives the lists back. A connection whose packet has no flit here ends, unless
-    /// its two paths are `busy` yet.
+    /// its two paths are still `busy`.
     pub(crate) fn sort_out(
         &mut self,
         requests: &mut Vec<Request>,

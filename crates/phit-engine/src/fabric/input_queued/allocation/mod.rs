@@ -1,4 +1,4 @@
-//! Who is given a virtual channel, a path through the crossbar or a connection.
+//! The allocation of virtual channels, of paths through the crossbar and of connections.
 
 pub(crate) mod connections;
 pub(crate) mod paths;

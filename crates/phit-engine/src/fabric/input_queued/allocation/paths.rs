@@ -70,7 +70,8 @@ impl Paths {
         self.output_busy[to]
     }
 
-    /// The paths of `grant` are taken until `occupied` and `held`; the first ticks at which its ports have a free one.
+    /// Takes the paths of `grant` until `occupied` and `held`. Returns the first ticks at which its two ports have a
+    /// free path.
     pub(crate) fn take(&mut self, grant: &Request, occupied: Tick, held: Tick) -> (Tick, Tick) {
         let (from, to) = (self.from(grant.port, grant.lane.into()), self.to(grant.output, grant.input));
         self.input_busy[from] = occupied;

@@ -36,7 +36,7 @@ const _: () = assert!(size_of::<Waiting>() == 40);
 /// An allocator to which queues are inputs and channels outputs.
 pub(crate) struct Asked {
     allocator: Box<dyn Allocator>,
-    /// Queues of a router, and its channels: each router has as many numbers for both.
+    /// Numbers of queues, and of channels, that each router has.
     width: u32,
     requests: Vec<Request>,
     grants: Vec<u32>,
@@ -176,11 +176,11 @@ impl Arbiters {
         &mut self.grant
     }
 
-    /// Matches the heads of all routers, which stand side by side, with channels; calls `won(head, channel)` for every
-    /// pair, and `lost(head)` for every head that gets none. `first_channel` tells the first of a router.
+    /// Matches the heads of all routers, which stand side by side, with channels. Calls `won(head, channel)` for every
+    /// pair, and `lost(head)` for every head that gets none. `first_channel` returns the first channel of a router.
     ///
-    /// A head asks for channels of one output only: one that has its output to itself gets the first free channel in
-    /// its turn, whatever becomes of the others.
+    /// A head asks for channels of one output only. A head that has its output to itself gets the first free channel in
+    /// its turn, whatever the other heads get.
     #[inline(always)]
     pub(crate) fn allocate(
         &mut self,

@@ -12,7 +12,7 @@ use crate::fabric::seams::allocator::Request;
 use crate::packet::MOST_CLASSES;
 
 impl Partition {
-    /// True if `channel` of an output of `class`, which no packet holds, may be given to one.
+    /// True if `channel` of an output of `class`, which no packet holds, may be given to a packet.
     pub(crate) fn reusable(&self, channel: u32, class: u8) -> bool {
         reusable(&self.settings, self.pools.as_deref(), &self.tables.channels, channel, class)
     }
@@ -29,15 +29,15 @@ impl Partition {
         turn as u16
     }
 
-    /// Which of `count` channels from `first` on nobody holds: a set of their places.
+    /// The free ones among `count` channels from `first` on: a bit for the place of each.
     #[inline(always)]
     pub(crate) fn free_channels(&self, first: u32, count: u16) -> u64 {
         let free = |place: u32| u64::from(self.tables.owners[first + place] == NONE) << place;
         (0..count.into()).map(free).fold(0, |all, one| all | one)
     }
 
-    /// Which of `count` channels from `first` on, of an output of `class`, a head of `size` phits may ask for: their
-    /// places.
+    /// The channels that a head of `size` phits may ask for, among `count` channels from `first` on of an output of
+    /// `class`: a bit for the place of each.
     pub(crate) fn askable(&self, first: u32, count: u16, (class, size): (u8, u32)) -> u64 {
         let mut free = self.free_channels(first, count);
         if self.settings.choices.reuse_when_empty {
@@ -49,14 +49,15 @@ impl Partition {
         free
     }
 
-    /// Which of `count` channels from `first` on, of an output of `class`, may be given to a packet: their places.
+    /// The channels that may be given to a packet, among `count` channels from `first` on of an output of `class`: a
+    /// bit for the place of each.
     #[cold]
     fn reusable_channels(&self, first: u32, count: u16, class: u8) -> u64 {
         let empty = |place: u32| u64::from(self.reusable(first + place, class)) << place;
         (0..count.into()).map(empty).fold(0, |all, one| all | one)
     }
 
-    /// Which of `count` channels from `first` on have room for `size` phits: their places.
+    /// The channels with room for `size` phits, among `count` channels from `first` on: a bit for the place of each.
     #[cold]
     fn channels_with_room(&self, first: u32, count: u16, size: u32) -> u64 {
         let room = |place: u32| u64::from(self.tables.channels[first + place].credits >= size as i32) << place;

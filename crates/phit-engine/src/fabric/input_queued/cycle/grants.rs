@@ -8,7 +8,8 @@ use crate::fabric::input_queued::state::records::Output;
 use crate::fabric::seams::allocator::Request;
 
 impl Partition {
-    /// Under an ideal allocator everybody wins, but room for one is not room for all: in turn, as far as it goes.
+    /// An ideal allocator grants all requests, but there may not be room for all. Requests cross in turn, as far as
+    /// there is room.
     #[cold]
     #[inline(never)]
     pub(crate) fn grant_in_turn<K: Kernel>(&mut self, requests: &mut [Request]) {
@@ -23,7 +24,8 @@ impl Partition {
         }
     }
 
-    /// Allocates paths. Several flits may be granted for one output, and there may not be room for all: in turn.
+    /// Allocates paths. Several flits may be granted for one output, but there may not be room for all. They cross in
+    /// turn, as far as there is room.
     #[cold]
     #[inline(never)]
     pub(crate) fn grant_paths<K: Kernel>(&mut self, requests: &mut [Request]) {
@@ -43,7 +45,7 @@ impl Partition {
         }
     }
 
-    /// True if the earlier grants of this tick have left room for `grant`, and its channel to it.
+    /// True if the earlier grants of this tick have left `grant` its channel and enough room.
     #[cold]
     #[inline(never)]
     pub(crate) fn still_fits(&mut self, grant: &Request) -> bool {
@@ -87,7 +89,7 @@ impl Partition {
         }
     }
 
-    /// A flit has been granted: its ports stay connected if the next of its packet is there.
+    /// A flit has been granted: its ports stay connected if the packet's next flit is there.
     #[cold]
     pub(crate) fn connect(&mut self, grant: &Request, tail: bool) {
         let Some(connections) = &mut self.connections else { return };

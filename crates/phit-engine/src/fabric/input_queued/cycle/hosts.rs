@@ -1,4 +1,4 @@
-//! Endpoints that execute a program: what happens in a tick, and when.
+//! Endpoints that execute a program: their work in a tick, and the ticks in which they work.
 
 use crate::engine::Tick;
 use crate::fabric::executor::Word;
@@ -9,7 +9,7 @@ use crate::fabric::input_queued::partition::Partition;
 use crate::fabric::input_queued::state::kind;
 
 impl Partition {
-    /// Does what hosts have to do in this tick, when all of its packets have been delivered.
+    /// Does the work of hosts in this tick, after all packets of the tick have been delivered.
     #[cold]
     #[inline(never)]
     pub(crate) fn execute(&mut self) {
@@ -46,7 +46,7 @@ impl Partition {
         hosted.delivered(packet, now, &self.config.links, &mut self.collector.counters.programs);
     }
 
-    /// Takes in what hosts of other partitions have to say.
+    /// Takes in the messages of other partitions' hosts.
     pub(crate) fn hear_hosts(&mut self, announced: Vec<Announced>, words: Vec<Word>) {
         let Some(hosted) = &mut self.hosted else { return };
         hosted.expect(announced);
@@ -71,7 +71,7 @@ impl Partition {
         }
     }
 
-    /// True if nothing is left to do for hosts, and no packet is on its way for one.
+    /// True if hosts have nothing left to do, and no packet is on its way to a host.
     pub(crate) fn at_rest(&self) -> bool {
         let Some(hosted) = &self.hosted else { return true };
         if hosted.has_traffic() {

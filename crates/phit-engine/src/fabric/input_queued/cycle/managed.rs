@@ -101,7 +101,7 @@ impl Partition {
         }
     }
 
-    /// Notes it, where progress is kept.
+    /// Notes that the last packet of `queue` has arrived completely, where progress is kept.
     fn whole_packet_is_last_in(&mut self, queue: u32) {
         if let Some(progress) = self.progress.get_mut(queue as usize) {
             progress.arrived = 1;
@@ -117,11 +117,11 @@ impl Partition {
         }
     }
 
-    /// Sends a message to whatever sends into input `port`.
+    /// Sends a message to the sender into input `port`.
     pub(crate) fn notify(&mut self, port: u32, payload: Payload, phits: u32) {
         let input = &self.inputs[port];
         let (target, far) = (input.upstream, input.upstream_partition);
-        // Where no link goes that way, there is a wire as for credits, as wide as the link.
+        // Where no link leads to the sender, there is a wire as for credits, as wide as the link.
         let time = self.link_time(port, phits.max(1));
         let leaves = match self.management.take_way_back(port, self.now, time) {
             None => self.put_on_link(port, phits.max(1)),

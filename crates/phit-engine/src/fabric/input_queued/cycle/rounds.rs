@@ -40,7 +40,7 @@ impl Partition {
         self.tables.round = 0;
     }
 
-    /// The number of this round: with one in a tick, the tick.
+    /// The number of this round. With one round in a tick, this is the tick.
     #[inline(always)]
     pub(crate) fn turn<K: Kernel>(&self) -> Tick {
         match K::EXTRAS && self.settings.choices.rounds > 1 {

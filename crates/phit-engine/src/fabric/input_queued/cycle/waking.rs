@@ -1,4 +1,4 @@
-//! When heads that are decided about again fall asleep, and what wakes them (`waiting/watchers.rs`).
+//! The sleep of heads that are decided about again, and their wake-up (`waiting/watchers.rs`).
 
 use crate::engine::{NONE, Tick};
 use crate::fabric::input_queued::options::kernel::Kernel;
@@ -87,8 +87,8 @@ impl Partition {
         }
     }
 
-    /// The changes to which time and credits count where changes are not told apart: all, but heads that ask for
-    /// channels of several outputs wait for a free one.
+    /// The changes that time or credits bring about, where changes are not told apart. These are all changes, unless
+    /// heads ask for channels of several outputs: then they wait for a free channel.
     #[inline(always)]
     fn all_but_free<K: Kernel>(&self) -> Changes {
         let rules = self.settings.choices.reuse_when_empty || self.settings.choices.full_is_taken;
@@ -98,21 +98,21 @@ impl Partition {
         }
     }
 
-    /// The head of `queue`, of input `port`, sleeps until `output` has room. If that lacks time alone, its wake-up has
-    /// been filed.
+    /// The head of `queue`, of input `port`, sleeps until `output` has room. If only time has to pass for that, its
+    /// wake-up has been filed.
     #[inline(always)]
     pub(crate) fn watch_for_room(&mut self, port: u32, queue: u32, output: u32) {
         let (_, lane) = self.fall_asleep(port, queue);
         self.watchers.enter(lane, Changes::ROOM, ANY, &mut self.tables.outputs[output], output);
     }
 
-    /// Phits of the smallest flit that somebody may wait with, as far as the kernel knows.
+    /// Phits of the smallest flit that a head may wait with, as far as the kernel knows.
     #[inline(always)]
     fn least<K: Kernel>(&self) -> u32 {
         if K::SIZED || self.settings.alike { self.settings.size } else { 1 }
     }
 
-    /// `output` may have room, or has become free: those who wait for that are looked at.
+    /// `output` may have room, or has become free: heads that wait for such a change are looked at.
     #[inline(never)]
     pub(crate) fn call_watchers<K: Kernel>(&mut self, output: u32) {
         if !self.watchers.is_exact() {
@@ -180,13 +180,14 @@ impl Partition {
         }
     }
 
-    /// `output` is about to be granted: those who wait for more to be in it are looked at again.
+    /// `output` is about to be granted: heads that wait for its occupancy to rise are looked at again.
     #[inline(always)]
     pub(crate) fn grant_before_watchers<K: Kernel>(&mut self, output: u32) {
         self.rouse_watchers::<K>(output, if self.watchers.is_exact() { Changes::RISE } else { Changes::ALL });
     }
 
-    /// `output` has been granted: those who wait for room are looked at when it is free again, if time alone makes it.
+    /// `output` has been granted. If only time has to pass until it has room, heads that wait for room are looked at
+    /// when it is free again.
     #[inline(always)]
     pub(crate) fn call_watchers_when_free<K: Kernel>(&mut self, output: u32) {
         let &Output { waiters, busy, vc, vcs, .. } = &self.tables.outputs[output];

@@ -35,7 +35,7 @@ const EMPTY: Queue = Queue { cycle: 0, next: NONE, last: NONE, phits: 0, size: 0
 pub(crate) struct Admittance {
     /// By destination.
     queues: Vec<Queue>,
-    /// Packets behind the first ones of all queues, in lists.
+    /// Packets after the first of each queue, in lists.
     packets: Vec<Waiting>,
     /// The first free place.
     free: u32,
@@ -102,8 +102,9 @@ impl Admittance {
         }
     }
 
-    /// Puts a packet that is sent again, and says so by `mark`, before all for its destination that have not been sent,
-    /// and behind those that are sent again, too. Its source has room for it, since it has kept it.
+    /// Puts a packet that is sent again, with its `mark`, into the queue of its destination. It goes before all packets
+    /// that have not been sent, and behind packets that are sent again, too. There is always room for it: the source
+    /// has kept the packet.
     fn admit_again(&mut self, packet: Generated, mark: u8) {
         let Generated { cycle, destination, size } = packet;
         let to = destination as usize;
@@ -122,7 +123,7 @@ impl Admittance {
             self.queues[to] = Queue { cycle, size, mark, phits, next: place, last };
             return;
         }
-        // The last of those that are sent again, if it is not the first.
+        // The last packet that is sent again, if it is not the first.
         let (mut before, mut next) = (NONE, queue.next);
         while next != NONE && self.packets[next as usize].mark != 0 {
             (before, next) = (next, self.packets[next as usize].next);
@@ -177,8 +178,8 @@ impl Admittance {
         self.waiting.iter().all(|word| *word == 0)
     }
 
-    /// The first packet, from the destination whose turn it is on and around, that is not held back and that has a
-    /// `place` to go to, and that.
+    /// The first packet that is not held back and has a `place` to go to, and this place. Destinations are tried in
+    /// cyclic order, from the destination whose turn it is.
     fn choose<T>(&self, place: impl Fn(Generated) -> Option<T>) -> Option<(Generated, T)> {
         let words = self.waiting.len();
         let (first, bit) = (self.turn as usize / 64, self.turn % 64);

@@ -22,7 +22,7 @@ pub(crate) struct Room<'a> {
     pub channels: &'a Table<OutputVc>,
     pub pools: Option<&'a Pools>,
     pub queueing: &'a dyn Queueing,
-    /// First destination of each injection queue but the first, where the destination decides.
+    /// First destination of each injection queue except the first, where the destination decides.
     pub bounds: &'a [u32],
     pub topology: &'a dyn Topology,
     pub known: &'a Known,

@@ -27,11 +27,11 @@ struct Stream {
 /// The streams of a partition's endpoints, one of each class.
 #[derive(Debug)]
 pub(crate) struct Streams {
-    /// By class; the lowest goes first.
+    /// By class: its rank. The lowest rank goes first.
     ranks: Vec<u8>,
-    /// By endpoint of the partition, and class.
+    /// By endpoint of the partition and class: its stream.
     streams: Vec<Stream>,
-    /// By endpoint: the class of which it has sent a flit last.
+    /// By endpoint: the class of its latest flit.
     last: Vec<u8>,
 }
 
@@ -50,12 +50,12 @@ impl Streams {
         &mut self.streams[place]
     }
 
-    /// All of one class, by endpoint.
+    /// All streams of one class, by endpoint.
     fn of_class(&self, class: usize) -> impl Iterator<Item = &Stream> {
         self.streams.iter().skip(class).step_by(self.classes())
     }
 
-    /// By what an allocator puts the packet before others: the lowest goes first.
+    /// The rank of a packet for allocators: the lowest goes first.
     pub(crate) fn rank(&self, packet: &Packet) -> Tick {
         self.ranks[usize::from(packet.class())].into()
     }
@@ -78,8 +78,7 @@ impl Sender for Streams {
 
     fn next<K: Kernel>(&mut self, e: u32, at: &mut Site<'_>) -> Next {
         let (own, last) = (self.of(e), usize::from(self.last[e as usize]));
-        // Where the crossbar is held for a packet, so is the link: until it is through, only higher classes come
-        // between.
+        // A packet that holds the crossbar also holds the link: until it is through, only higher classes come between.
         let held = at.settings.choices.connects_packets && own[last].sending.sent > 0;
         let turns = (0..own.len()).map(|turn| (last + turn + usize::from(!held)) % own.len());
         let (mut next, mut blocked) = (None::<Tick>, false);

@@ -1,4 +1,4 @@
-//! When probes look.
+//! The ticks in which probes look.
 
 use crate::engine::Tick;
 use crate::fabric::seams::probe::{Observation, Probes};
@@ -8,7 +8,7 @@ use crate::measure::Records;
 #[derive(Clone)]
 pub(crate) struct Probing {
     probes: Probes,
-    /// The last tick of all if none looks ever.
+    /// The tick of the next look; the last tick of all if there is none.
     next: Tick,
 }
 
@@ -24,7 +24,7 @@ impl Probing {
         self.next
     }
 
-    /// Lets the probes look that look in tick `now`.
+    /// Lets the probes look whose time is tick `now`.
     pub(crate) fn look(&self, at: &dyn Observation, now: Tick, records: &mut Records) {
         self.probes.look(at, now, records);
     }

@@ -25,7 +25,7 @@ pub(crate) struct Signals {
 }
 
 impl Signals {
-    /// Nothing yet, of a mechanism that has periods (`periodic`) and is told of changes at `routers` routers.
+    /// No signals yet. The mechanism has periods (`periodic`), and is told of changes at `routers` routers.
     pub(crate) fn new(periodic: bool, routers: usize) -> Self {
         Self {
             next_period: if periodic { 0 } else { Tick::MAX },

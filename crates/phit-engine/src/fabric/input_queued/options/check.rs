@@ -89,8 +89,8 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> RouterParams<A> {
         self.assumptions(demands)
     }
 
-    /// Several rounds of allocation in a cycle: packets that move as a whole, and one path between a port and the
-    /// crossbar.
+    /// Checks several rounds of allocation in a cycle: they need packets that move as a whole, and one path between a
+    /// port and the crossbar.
     fn rounds(&self) -> Result<(), ScenarioError> {
         let expected = match () {
             () if self.allocation_rounds == 1 => return Ok(()),
@@ -107,7 +107,8 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> RouterParams<A> {
         Err(ScenarioError::new("router.allocation_rounds", self.allocation_rounds, expected))
     }
 
-    /// No more than one packet that comes to an output in a tick, where its room is counted on.
+    /// Checks that at most one packet comes to an output in a tick, if the routing mechanism counts on the room that it
+    /// finds.
     fn room(&self, demands: &Demands<'_>) -> Result<(), ScenarioError> {
         if !demands.routing.counts_on_room() {
             return Ok(());
@@ -129,7 +130,8 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> RouterParams<A> {
         }
     }
 
-    /// Heads that ask for virtual channels of several outputs: an allocator that they can ask.
+    /// Checks heads that ask for virtual channels of several outputs: they need an allocator that accepts such
+    /// requests.
     fn alternatives(&self, demands: &Demands<'_>) -> Result<(), ScenarioError> {
         if !demands.routing.alternatives() {
             return Ok(());
@@ -162,7 +164,7 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> RouterParams<A> {
         }
     }
 
-    /// Rules of a stage in which virtual channels are allocated, which there must be.
+    /// Checks the rules of a stage that allocates virtual channels: they need such a stage.
     fn stage(&self) -> Result<(), ScenarioError> {
         let (room, empty) = (self.vc_eligible == VcEligible::WithRoom, self.vc_preferred == VcPreferred::Empty);
         let ruled = [
@@ -183,7 +185,7 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> RouterParams<A> {
         Ok(())
     }
 
-    /// From one router to the next, and back to the sender, everything takes a cycle at least.
+    /// Checks that everything takes at least a cycle from one router to the next, and back to the sender.
     fn passes_at_once(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
         if self.latency > 0 {
             return Ok(());
@@ -202,7 +204,7 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> RouterParams<A> {
         }
     }
 
-    /// An allocator for channels that can number the queues of a router, and its channels.
+    /// Checks that an allocator for channels can number the queues of a router, and its channels.
     fn allocators(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
         if self.vc_allocator.is_none() {
             return Ok(());
@@ -222,7 +224,8 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> RouterParams<A> {
     }
 }
 
-/// Queues chosen by the hop after next: hops that are told ahead, and a virtual channel for every output at least.
+/// Checks queues chosen by the hop after next. They need hops that are told ahead, and at least one virtual channel for
+/// every output.
 fn looks_ahead(demands: &Demands<'_>, vcs: &[u16]) -> Result<(), ScenarioError> {
     let Demands { topology, routing, queueing_kind: kind, .. } = *demands;
     if !routing.told_ahead() {
@@ -251,7 +254,7 @@ fn looks_ahead(demands: &Demands<'_>, vcs: &[u16]) -> Result<(), ScenarioError> 
 }
 
 impl<A> RouterParams<A> {
-    /// Sources that send packets again hear of a loss no sooner than anybody could.
+    /// Checks that sources learn of a loss no sooner than the news could have travelled.
     fn retransmission(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
         let Some(Retransmit { timeout, .. }) = topology.faulty().and_then(Faulty::retransmit) else { return Ok(()) };
         let ticks = if self.clock == Clock::Link { 1 } else { self.speedup.rounded_up() };
@@ -264,7 +267,7 @@ impl<A> RouterParams<A> {
         }
     }
 
-    /// Queues that the kernel can number, and whatever the queue organisation asks for.
+    /// Checks queues: the kernel must be able to number them, and the queue organisation has conditions of its own.
     fn queues(&self, demands: &Demands<'_>) -> Result<(), ScenarioError> {
         let topology = demands.topology;
         let (params, links) =
@@ -313,7 +316,8 @@ impl<A> RouterParams<A> {
         self.admittance_room(demands)
     }
 
-    /// Source queues that take any packet, and of a program every one: it waits for each of its messages.
+    /// Checks the room of admittance queues: they must have room for any packet. With a program, which waits for each
+    /// of its messages, they must not drop packets.
     fn admittance_room(&self, demands: &Demands<'_>) -> Result<(), ScenarioError> {
         let Phits::Finite(room) = self.admittance_room else { return Ok(()) };
         let expected = match () {
@@ -332,8 +336,8 @@ impl<A> RouterParams<A> {
         Err(ScenarioError::new("router.admittance_room", room, expected))
     }
 
-    /// Several paths between a port and the crossbar: queues that they can be dealt out among, and ports that the
-    /// allocator can number, to which every path is one.
+    /// Checks several paths between a port and the crossbar. They need queues that can be dealt out among them. The
+    /// allocator, to which every path is a port, must be able to number them.
     fn paths(&self, topology: &dyn Topology, division: &Division) -> Result<(), ScenarioError> {
         let most = self.input_speedup.max(self.output_speedup);
         if most == 1 {

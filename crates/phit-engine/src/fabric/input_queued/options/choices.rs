@@ -12,11 +12,11 @@ use super::params::{
 /// The values of the options.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Choices {
-    /// The steps of routers that rest in some ticks, in which their times are counted then.
+    /// The steps of routers that rest in some ticks, if they do: their times are then counted in steps.
     pub pace: Option<Pace>,
     /// Virtual channels are allocated in a stage of their own.
     pub vc_stage: bool,
-    /// Heads ask for the crossbar in that stage already, if so after others or not.
+    /// Heads ask for the crossbar in that stage already: after other requests, or like them.
     pub speculation: Option<Speculation>,
     /// The crossbar connects an input with an output for a packet, see
     /// [`crate::fabric::input_queued::allocation::connections`].
@@ -27,7 +27,7 @@ pub(crate) struct Choices {
     pub full_is_taken: bool,
     /// Heads prefer virtual channels whose buffers are empty.
     pub prefers_empty: bool,
-    /// In the order of virtual channels' arbiters the heads of one queue number stand side by side.
+    /// In the order of virtual channels' arbiters, heads of equal queue numbers stand side by side.
     pub turns_by_queue: bool,
     /// Credits are sent when the flit leaves the output buffer.
     pub credit_at_output: bool,
@@ -74,26 +74,26 @@ impl Choices {
         }
     }
 
-    /// True if they ask for something that only the kernels with [`Kernel::EXTRAS`] do. All choices are listed, so that
-    /// a new one is not forgotten here.
+    /// True if the options need a kernel with [`Kernel::EXTRAS`]. All choices are listed, so that a new one is not
+    /// forgotten here.
     ///
     /// [`Kernel::EXTRAS`]: super::kernel::Kernel::EXTRAS
     pub(crate) fn are_rare(&self) -> bool {
         let Self {
-            // All kernels make these as they go.
+            // All kernels support these choices.
             credit_at_output: _,
             cut_through_holds_output: _,
             prefers_empty: _,
             transit_priority: _,
             injection_queue: _,
-            // Settings of their own follow from these.
+            // These choices have settings of their own.
             vc_stage: _,
             speculation: _,
             turns_by_queue: _,
             credits_take_turns: _,
             paths: _,
             redecide_every_cycle: _,
-            // Only the kernels with extras make these.
+            // Only kernels with extras support these choices.
             inputs_at_link_rate,
             reuse_when_empty,
             rounds,

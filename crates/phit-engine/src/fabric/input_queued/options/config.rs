@@ -11,15 +11,15 @@ use crate::fabric::seams::routing::Buffers;
 /// The kernel's settings.
 #[derive(Debug, Clone)]
 pub(crate) struct Config {
-    /// Grant to output.
+    /// Ticks from the grant to the output; steps where routers rest in some ticks.
     pub latency: Tick,
-    /// Front of the queue to first allocation.
+    /// Ticks from the front of the queue to the first allocation; steps where routers rest in some ticks.
     pub allocation_delay: Tick,
     /// Crossbar frequency over link frequency.
     pub speedup: Speedup,
     /// The crossbar's own rate, in phits per cycle, if it does not follow the links.
     pub crossbar: Option<Bandwidth>,
-    /// Arrival of a credit to its use.
+    /// Ticks from the arrival of a credit to its use.
     pub credit_delay: Tick,
     /// The named options.
     pub choices: Choices,

@@ -1,4 +1,4 @@
-//! A crossbar whose frequency is no whole multiple of the links': in which ticks its router does anything.
+//! A crossbar whose frequency is no whole multiple of the links': the ticks in which its router works.
 //!
 //! A link cycle has as many ticks as the speedup, rounded up. The router takes its steps in the first ticks of the
 //! cycle: in cycle c, counted from 0, ⌊(c + 1) s⌋ - ⌊c s⌋ steps at a speedup of s.
@@ -63,7 +63,7 @@ mod tests {
                 // In between, the next step is the first.
                 (pair[0] + 1..=pair[1]).for_each(|tick| assert_eq!(pace.after(tick, 0), pair[1], "{parts}"));
             }
-            // In a thousand cycles there are as many as the speedup says, and one in the first tick of each.
+            // A thousand cycles have as many steps as the speedup says, and each has a step in its first tick.
             let cycle = parts.div_ceil(1000);
             assert_eq!((0..1000 * cycle).filter(|&tick| pace.acts_in(tick)).count() as u32, parts);
             assert!((0..1000).all(|number| pace.acts_in(number * cycle)), "{parts}");

@@ -57,7 +57,7 @@ impl Plan<'_> {
         }
         *needs.entry("looks").or_default() +=
             LOOKS * (ports * times + endpoints) + LOOK_OF_A_ROUTER * f64::from(routers);
-        // By router: where it is, and where its ports and queues are while the network is built.
+        // By router: its place, and the places of its ports and queues while the network is built.
         *needs.entry("layout").or_default() += f64::from(routers) * 8.0;
         needs
     }

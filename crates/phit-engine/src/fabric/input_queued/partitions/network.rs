@@ -22,7 +22,7 @@ use std::ops::Range;
 pub struct InputQueued {
     /// All partitions of the network, or this process's partitions.
     partitions: Vec<Partition>,
-    /// By partition of the network.
+    /// By partition of the network: its incoming mail.
     inboxes: Inboxes<Mail>,
     schedule: Schedule,
     threads: Threads,
@@ -30,7 +30,7 @@ pub struct InputQueued {
     longest_wait: Tick,
     /// Endpoints execute a program.
     executes: bool,
-    /// Others draw traffic beside it.
+    /// Endpoints also draw traffic beside the program.
     beside: bool,
     /// The connection to other processes, if the network is shared out.
     carriage: Option<Carriage>,

@@ -62,7 +62,7 @@ impl Plan<'_> {
                     }
                     // A packet may be sent here when other links break, and is lost.
                     Peer::None if self.loses(router, number) => (BROKEN, NONE, UNLIMITED),
-                    // Without credits nothing is ever granted to it.
+                    // Without credits nothing is ever granted to this output.
                     Peer::None => (SINK, NONE, 0),
                 };
                 all.outputs.push(Output {
@@ -92,8 +92,8 @@ impl Plan<'_> {
         all
     }
 
-    /// `lanes` channels of which those have `credits` into whose queues packets come: where queues share a buffer, the
-    /// first.
+    /// `lanes` channels. A channel has `credits` if packets come into its queue: where queues share a buffer, only into
+    /// the first.
     fn channels(&self, lanes: u16, credits: i32) -> impl Iterator<Item = OutputVc> + use<> {
         let division = self.division;
         let enters = move |lane: u16| !division.shared || u32::from(lane) % division.queues == 0;

@@ -36,7 +36,7 @@ impl PostOffice {
         self.slices = Slices::new(epoch);
     }
 
-    /// True if `partition` is the one whose post office this is.
+    /// True if this post office belongs to `partition`.
     #[inline(always)]
     pub(crate) fn is_own(&self, partition: u32) -> bool {
         partition == self.own
@@ -68,7 +68,7 @@ impl PostOffice {
         if brief {
             slice.briefs.push(Brief::of(packet, at, queue), &mut self.outbox.room.briefs);
         } else {
-            // How it stands in its queue means nothing on its way.
+            // Its place in the queue means nothing on its way.
             let sent = Packet { entry: at, next: queue, ..*packet };
             slice.heads.push(sent, &mut self.outbox.room.heads);
         }

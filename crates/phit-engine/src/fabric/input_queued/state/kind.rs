@@ -39,13 +39,13 @@ const SHIFT: u32 = 28;
 /// Largest index.
 const MASK: u32 = (1 << SHIFT) - 1;
 
-/// The list of the wheel for events of a kind: the last is for all that are rare.
+/// The list of the wheel for events of a kind. The last list has all rare kinds.
 #[inline(always)]
 pub(crate) const fn list(kind: u32) -> u32 {
     if kind < RARE { kind } else { RARE }
 }
 
-/// The list of those kinds that have none of their own.
+/// The list of the rare kinds.
 pub(crate) const RARE: u32 = crate::engine::LISTS - 1;
 
 /// Files an event for tick `at` in the wheel of a partition that has handled everything up to tick `now`.

@@ -13,7 +13,7 @@ pub(crate) struct Outage {
     pub neighbour: u32,
     /// By channel, phits that have been lost.
     pub lost: Vec<i32>,
-    /// By channel, the credits that it had more than it has now, or fewer.
+    /// By channel: its credits before the outage less its credits now, where they have been replaced.
     pub aside: Vec<i32>,
 }
 
@@ -57,7 +57,7 @@ impl Outages {
         self.endpoints.iter().any(|(silent, _)| *silent == e)
     }
 
-    /// Endpoint `e` works again; the first packet that it has not generated, if it did not work.
+    /// Endpoint `e` works again. Returns the first packet that it has not generated, if it was broken.
     pub(crate) fn speak(&mut self, e: u32) -> Option<Option<Generated>> {
         let place = self.endpoints.iter().position(|(silent, _)| *silent == e)?;
         Some(self.endpoints.swap_remove(place).1)

@@ -23,11 +23,11 @@ use crate::fabric::input_queued::state::records::{Input, Output, Queue};
 use crate::fabric::seams::allocator::Request;
 use crate::packet::Packet;
 
-/// Who sleeps at the outputs of a partition, and whose turn it is.
+/// The heads that sleep at the outputs of a partition, and the outputs whose turn it is.
 ///
 /// The heads that sleep at one output are a set: a bit for each queue of its router, in the order of queues. Before
-/// these stand the bits of the virtual channels that they may take. Outputs at which nobody sleeps have no set.
-/// [`Output::waiters`] has the bits of the input ports of those who sleep, and perhaps of others who have slept there.
+/// these stand the bits of the virtual channels that they may take. Outputs without sleeping heads have no set.
+/// [`Output::waiters`] has the bits of the input ports of sleeping heads, and perhaps of heads that have slept there.
 #[derive(Debug, Default)]
 pub(crate) struct AtOutputs {
     /// By output port, the place of its set in `sets`; `NONE` if nobody sleeps there.
@@ -146,7 +146,7 @@ impl AtOutputs {
         None
     }
 
-    /// Adds up those who sleep at `output`.
+    /// Adds the heads that sleep at `output` to the union of sets.
     #[inline(always)]
     fn add_all(&mut self, output: u32) {
         let place = self.places[output];
@@ -290,8 +290,8 @@ impl Partition {
         self.scratch.contended.sort();
     }
 
-    /// The turn of the outputs `due` of one router. `awake`: the requests of this and of later routers, of heads that
-    /// do not sleep.
+    /// The turn of the outputs `due` of one router. `awake`: the requests of heads that do not sleep, of this and of
+    /// later routers.
     #[inline(always)]
     fn serve_router<K: Kernel>(&mut self, due: &[u32], awake: &mut &[Request], served: &mut Vec<Request>) {
         let mut open = std::mem::take(&mut self.at_outputs.open);
@@ -344,8 +344,8 @@ impl Partition {
         self.at_outputs.open = open;
     }
 
-    /// True if `output` can take something in this tick, as far as that is known of all who sleep there. If only time
-    /// has to pass, its next turn is filed.
+    /// True if some head that sleeps at `output` might go in this tick, by the state of the output alone. If only time
+    /// has to pass, the output's next turn is filed.
     #[inline(always)]
     fn is_open<K: Kernel>(&mut self, output: u32) -> bool {
         let &Output { waiters, busy, vc, vcs, .. } = &self.tables.outputs[output];
@@ -423,7 +423,8 @@ impl Partition {
         chosen != NONE
     }
 
-    /// The turn of several outputs of `router`, all whose sleepers have been added up: everybody who can go requests.
+    /// The turn of several outputs of `router`, whose sleeping heads have been added up: every head that can go
+    /// requests.
     #[inline(always)]
     fn serve_all<K: Kernel>(&mut self, router: u32, served: &mut Vec<Request>) {
         let first = self.inputs[self.tables.first_port[router]].queues;
@@ -438,8 +439,8 @@ impl Partition {
         }
     }
 
-    /// The head of `queue`, which sleeps at `output`, requests it if it can go. Where its input port is busy, it is the
-    /// output's turn again when that is free.
+    /// The head of `queue`, which sleeps at `output`, requests it if it can go. If its input port is busy, the output
+    /// has another turn when the port is free.
     #[inline(always)]
     fn request_asleep<K: Kernel>(&mut self, requests: &mut Vec<Request>, queue: u32, port: u32, output: u32) -> bool {
         let input = &self.inputs[port];

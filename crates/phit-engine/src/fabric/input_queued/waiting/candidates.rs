@@ -35,7 +35,7 @@ impl Candidates {
         self.summary[word / 64] |= 1 << (word % 64);
     }
 
-    /// Adds those numbers from `first` on whose bits are set.
+    /// Adds the numbers from `first` on whose bits are set.
     #[inline]
     pub(crate) fn insert_all(&mut self, first: u32, bits: u64) {
         let (word, shift) = (first / 64, first % 64);
@@ -58,8 +58,8 @@ impl Candidates {
         self.words.get(index as usize / 64).is_some_and(|word| word >> (index % 64) & 1 == 1)
     }
 
-    /// Takes those members out that are in `range`, in ascending order. Where all have been taken out so, in parts,
-    /// they are forgotten with [`Self::forget`].
+    /// Takes out the members in `range`, in ascending order. When all members have been taken out in parts,
+    /// [`Self::forget`] makes the set empty.
     #[inline(always)]
     pub(crate) fn drain_range(&mut self, range: Range<u32>, mut member: impl FnMut(u32)) {
         let (first, last) = (range.start / 64, (range.end - 1) / 64);

@@ -1,4 +1,4 @@
-//! Who waits for what, and who is looked at next.
+//! The waiting queues, and the queues that are looked at next.
 
 pub(crate) mod at_outputs;
 pub(crate) mod candidates;

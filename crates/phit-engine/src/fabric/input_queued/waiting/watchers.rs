@@ -1,8 +1,8 @@
-//! Heads that are decided about again, and what each of them waits for.
+//! Heads that are decided about again, and the changes that each of them waits for.
 //!
-//! A mechanism that decides again says of a blocked head which changes of which outputs could let it go
-//! ([`Changes`]). The head sleeps until one of these takes place. Each output keeps a set of sleeping heads for every
-//! kind of change, and wakes the heads of that set alone:
+//! A mechanism that decides again names the changes of outputs that could unblock a head ([`Changes`]). The head sleeps
+//! until one of them takes place. Each output keeps a set of sleeping heads for every kind of change, and wakes the
+//! heads of that set alone:
 //!
 //! * **Room**: the output is free, its buffer has room, and the virtual channel has credits. Every channel has a set.
 //! * **Free**: the output is free and its buffer has room, whatever the credits.
@@ -20,7 +20,7 @@ use std::ops::Range;
 const KINDS: u32 = Changes::ALL.bits().count_ones() - 1;
 const _: () = assert!(Changes::ROOM.bits() == 1);
 
-/// Who sleeps in a partition, and which changes wake them.
+/// The sleeping heads of a partition, and the changes that wake them.
 ///
 /// [`Output::waiters`] has the bits of the kinds of changes for which the output has heads in its sets.
 #[derive(Debug, Default)]
@@ -28,7 +28,7 @@ pub(crate) struct Watchers {
     /// By output port: a word of the virtual channels whose credits count as falls, then `words` words for each kind of
     /// change. These have a bit for each queue of the router, in the order of queues.
     sets: Table<u64>,
-    /// By virtual channel: the set of those who wait for room in it.
+    /// By virtual channel: the set of heads that wait for room in it.
     room: Table<u64>,
     /// By router: the queues that sleep.
     asleep: Table<u64>,

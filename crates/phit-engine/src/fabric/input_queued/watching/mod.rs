@@ -1,4 +1,4 @@
-//! Looks at a network between two ticks that change nothing: probes, snapshots, audits, deadlocks.
+//! Views of a network between two ticks, which change nothing: probes, snapshots, audits, deadlocks.
 
 pub(crate) mod audit;
 pub(crate) mod follow;

@@ -8,7 +8,7 @@ use crate::topology::{Peer, Routers, Topology};
 use phit_workload::Ranks;
 use std::sync::Arc;
 
-/// Which partition holds which routers, and where their ports and queues are in it.
+/// The partitions of routers, and the places of ports and queues in them.
 pub(crate) struct Layout<'a> {
     pub(crate) parts: &'a [Routers],
     /// By router: its partition.
@@ -22,11 +22,11 @@ pub(crate) struct Layout<'a> {
     /// By port of the network: the router and the port whose output leads to it. Empty if the output of every port
     /// leads to the port whose output leads back.
     pub(crate) upstreams: Vec<Option<(u32, u16)>>,
-    /// By partition: how large its tables are.
+    /// By partition: the sizes of its tables.
     pub(crate) sizes: Vec<Sizes>,
     /// The ranks of the partitions, if the endpoints execute a program.
     pub(crate) hosts: Option<Hosts>,
-    /// By endpoint its partition, where it must be known.
+    /// By endpoint: its partition, where it must be known.
     pub(crate) homes_of_endpoints: Arc<[u32]>,
     /// True if only the sizes of tables count, and indices mean nothing.
     pub(crate) sample: bool,
@@ -43,13 +43,13 @@ pub(crate) struct Sizes {
     pub(crate) endpoints: u32,
 }
 
-/// Which partition holds which ranks of a program, and what their hosts share.
+/// The partitions of a program's ranks, and the tables that their hosts share.
 pub(crate) struct Hosts {
     /// The ranks of each partition.
     pub(crate) parts: Vec<Ranks>,
     /// By rank: its partition.
     pub(crate) homes: Arc<[u32]>,
-    /// By slot.
+    /// By slot: its seat.
     pub(crate) seats: Arc<[Seat]>,
     /// By endpoint: the number of its slot in its partition; `NO_SLOT` if it has none.
     pub(crate) slots: Arc<[u32]>,

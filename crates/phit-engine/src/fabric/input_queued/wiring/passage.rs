@@ -1,4 +1,4 @@
-//! When a granted flit is where: on the crossbar, in the output buffer, on the link.
+//! The times of a granted flit: on the crossbar, in the output buffer, on the link.
 
 use crate::engine::Tick;
 use crate::fabric::input_queued::options::kernel::Kernel;
@@ -6,21 +6,21 @@ use crate::fabric::input_queued::options::pace::Pace;
 use crate::fabric::input_queued::options::settings::{Settings, Times};
 use std::hint::select_unpredictable;
 
-/// When a granted flit is where.
+/// The times of a granted flit.
 pub(crate) struct Passage {
-    /// Its input may send the next from then on.
+    /// From this tick on, its input may send the next flit.
     pub(crate) occupied: Tick,
-    /// The crossbar side of its output is free from then on.
+    /// From this tick on, the crossbar side of its output is free.
     pub(crate) held: Tick,
-    /// It has left the input buffer.
+    /// The flit has left the input buffer.
     pub(crate) left: Tick,
-    /// It starts on the link.
+    /// The flit starts on the link.
     pub(crate) start: Tick,
-    /// Or even so much before, in parts of a tick, of which there are 65536.
+    /// Parts of a tick by which the flit starts before `start`; a tick has 65536.
     pub(crate) early: u16,
-    /// The link is free from then on.
+    /// From this tick on, the link is free.
     pub(crate) free: Tick,
-    /// The link has taken all of it.
+    /// The link has taken all phits.
     pub(crate) end: Tick,
     /// Class of that link.
     pub(crate) class: usize,
@@ -48,7 +48,7 @@ impl Passage {
             false => (later(now + needed, arrived), later(now + needed, arrived)),
         };
         let serialisation = times.serialisation[class];
-        // Its last phit leaves no earlier than it has come through.
+        // Its last phit does not leave before it has come through.
         let enters = later(now + serialisation, through) - serialisation + latency;
         let earliest = later(enters, free);
         let start = settings.starts.align(earliest);

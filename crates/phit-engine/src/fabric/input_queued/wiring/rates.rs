@@ -192,31 +192,31 @@ impl PortRates {
         self.fast[usize::from(self.leaving[port])]
     }
 
-    /// Endpoint `e`, whose link is free from tick `free` on, sends a flit in tick `now`; returns when that is on the
-    /// link.
+    /// Endpoint `e`, whose link is free from tick `free` on, sends a flit in tick `now`. Returns the flit's times on
+    /// the link.
     pub(crate) fn send(&mut self, e: u32, (now, free): (Tick, Tick), phits: u32, starts: Cycles) -> Sent {
         let start = at(now) + if free == now { Parts::from(self.senders[e]) } else { 0 };
         let end = start + self.time(self.injecting[e], phits).max(self.least);
-        // Phits of a cycle each come in cycles.
+        // At one phit per cycle, phits come in whole cycles.
         let end = if self.is_one(self.injecting[e]) { at(starts.align(up(end))) } else { end };
         let (free, part) = split(end);
         self.senders[e] = part;
         Sent { start: up(start), early: early(start), free, end: up(end) }
     }
 
-    /// The link behind `port`, which becomes free within tick `free`, is to be taken for whole ticks: returns the first
-    /// of which it is wholly free.
+    /// Takes the link behind `port`, which becomes free within tick `free`, for whole ticks. Returns the first tick in
+    /// which it is wholly free.
     pub(crate) fn whole_ticks(&mut self, port: u32, free: Tick) -> Tick {
         let part = std::mem::take(&mut self.links[port]);
         up(at(free) + Parts::from(part))
     }
 
-    /// True if a rate is a phit in each cycle: what moves at it moves in whole ticks, as where all links are alike.
+    /// True if a rate is a phit in each cycle. Transfers at this rate take whole ticks, as where all links are alike.
     fn is_one(&self, rate: u8) -> bool {
         self.rates[usize::from(rate)] == Bandwidth::ONE
     }
 
-    /// When a flit of `size` phits that has been granted is where. `whole`: its ports have one path each.
+    /// The passage of a granted flit of `size` phits. `whole`: its ports have one path each.
     pub(crate) fn pass(
         &mut self,
         config: &Config,
@@ -230,7 +230,7 @@ impl PortRates {
         let begins = taken(input_free, self.inputs[input]).max(taken(output_free, self.outputs[output]));
         let arrived = at(entry) + self.time(came, size);
         let serialisation = self.time(goes, size);
-        // Whatever an endpoint injects at, the port has the rate of its link.
+        // The port has the rate of its link, whatever the rate at which an endpoint injects.
         let own = self.leaving[input];
         let (slowest, is_one) = match self.crossbar {
             None if self.time(own, size) < serialisation => (self.time(own, size), self.is_one(own)),

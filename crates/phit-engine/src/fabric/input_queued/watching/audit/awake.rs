@@ -1,4 +1,4 @@
-//! Lost wake-ups: who could move is ready, or something will make it so in time.
+//! Lost wake-ups: every head that could move is ready, or an event will make it ready in time.
 
 use super::name;
 use super::pending::Pending;
@@ -11,7 +11,7 @@ use crate::fabric::input_queued::state::records::{Progress, Queue, TAIL_PENDING}
 use crate::fabric::input_queued::waiting::wait_lists::Waits;
 use std::collections::HashMap;
 
-/// Every queue whose front could move is ready, or something will make it so in time.
+/// Every queue whose front could move is ready, or an event will make it ready in time.
 pub(super) fn awake(partition: &Partition, pending: &Pending) -> Result<(), String> {
     let now = partition.now;
     let listed = listed(partition)?;
@@ -119,7 +119,7 @@ fn listed(partition: &Partition) -> Result<HashMap<u32, Waits>, String> {
     twice.map_or(Ok(listed), Err)
 }
 
-/// A queue in the list of `what` cannot move yet, and will be woken when that has changed.
+/// A queue in the list of `what` cannot move yet, and will be woken when it can.
 fn in_list(partition: &Partition, pending: &Pending, queue: &Queue, what: Waits) -> Result<(), &'static str> {
     let now = partition.now;
     let size = u32::from(partition.packets[queue.first].size);
@@ -167,7 +167,7 @@ fn in_list(partition: &Partition, pending: &Pending, queue: &Queue, what: Waits)
     }
 }
 
-/// True if those who wait for `output` are woken in tick `now`, which has not begun.
+/// True if the heads that wait for `output` are woken in tick `now`, which has not begun.
 fn woken(partition: &Partition, pending: &Pending, output: u32, now: Tick) -> bool {
     let record = &partition.tables.outputs[output];
     partition.at_outputs.due.contains(output)

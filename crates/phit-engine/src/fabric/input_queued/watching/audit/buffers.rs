@@ -40,8 +40,7 @@ struct Load {
     inside: u64,
     /// Phits on the link before it.
     coming: u64,
-    /// Flits of the last packet on the link or in the queue that are still to be sent upstream: how many have been
-    /// sent, if any are missing.
+    /// Flits sent so far of the last packet on the link or in the queue, if some are still to be sent upstream.
     unfinished: Option<u16>,
 }
 
@@ -85,8 +84,8 @@ impl Load {
     }
 }
 
-/// Checks queues against their senders' credits. Returns the phits in queues and on links, and those that have been
-/// ejected of packets not delivered yet.
+/// Checks queues against their senders' credits. Returns the phits in queues and on links, and the ejected phits of
+/// packets that are not delivered yet.
 pub(super) fn buffers(partitions: &[Partition], pending: &[Pending], here: &Partition) -> Result<u64, String> {
     let config = &*here.config;
     let mut held = 0;
@@ -192,7 +191,7 @@ fn tail_behind(partition: &Partition, packet: u32, index: u32) -> bool {
     (0..partition.queues.len() as u32).any(sending)
 }
 
-/// Virtual channels are held by those whose packets are in them.
+/// Every held channel is used by the packet at the front of its holder, and every packet under way holds its channel.
 pub(super) fn channels(partition: &Partition) -> Result<(), String> {
     let count = partition.tables.outputs.iter().map(|output| output.vcs as usize).sum::<usize>();
     for index in 0..count {

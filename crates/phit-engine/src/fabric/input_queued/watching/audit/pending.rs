@@ -24,7 +24,7 @@ pub(super) struct Pending {
     pub(super) arrivals: HashMap<u32, Vec<(Tick, Coming)>>,
     /// Phits of credit on their way to each channel.
     pub(super) credits: HashMap<u32, u64>,
-    /// When credits come to each sender, an output port or an endpoint.
+    /// Ticks in which credits come to each sender, an output port or an endpoint.
     pub(super) credit_times: HashMap<u32, Vec<Tick>>,
     /// Packets in the arena that are on their way to a queue or an endpoint.
     pub(super) travelling: Vec<u32>,
@@ -79,7 +79,7 @@ impl Pending {
     }
 }
 
-/// The channel for which a credit is, and its phits.
+/// The channel and the phits of a credit.
 pub(super) fn credited(sender: &Partition, target: u32, data: u32) -> (u32, u64) {
     let (vc, phits) = unpack_credit(data);
     let ports = sender.tables.outputs.len() as u32;

@@ -32,7 +32,7 @@ pub(super) fn ejections(partition: &Partition, pending: &Pending) -> Result<(), 
     Ok(())
 }
 
-/// No sender gets two credits in one cycle where each waits for its turn.
+/// No sender gets two credits in one cycle, if credits wait for their turn.
 pub(super) fn turns(partition: &Partition, pending: &Pending) -> Result<(), String> {
     let cycle = partition.config.links.ticks_per_cycle;
     // An endpoint's credits go out as its flits come in.
