@@ -198,3 +198,16 @@ def test_ranges_of_quantities() -> None:
     }
     loads = [point.scenario["traffic"]["load"] for point in Experiment.read(document).points()]
     assert loads == pytest.approx([phits * loads[0] for phits in (1, 2, 3, 4)])
+
+
+def test_the_length_of_a_run_sets_no_cycle() -> None:
+    """All else counts cycles, by default or in rates, so a cycle of "5 us" would be a guess."""
+    document = {"topology": {"kind": "single", "endpoints": 2}, "traffic": {"load": 0.1}, "measure": {"cycles": "5 us"}}
+    words = 'measure.cycles = "5 us": the length of the run says nothing about that of a cycle'
+    with pytest.raises(phit.PhitError, match=re.escape(words)):
+        phit.complete(document)
+    rates = {"router": {"links": {"endpoint": {"bandwidth": "100 Gb/s"}}}}
+    with pytest.raises(phit.PhitError, match=re.escape(words)):
+        phit.complete({**document, **rates})
+    timed = {"units": {"cycle": "10 ns"}}
+    assert phit.complete({**document, **timed})["measure"]["cycles"] == 500

@@ -16,7 +16,7 @@ mod student;
 pub(crate) mod warmup;
 
 pub use crate::bandwidth::Rate;
-pub(crate) use collector::{Collector, Division, Loads, Window};
+pub(crate) use collector::{Collector, Division, Loads, Offered, Window};
 pub use confidence::Interval;
 pub(crate) use confidence::{BATCHES, LEAST_BATCHES};
 pub use declare::{Observable, Total};

@@ -412,9 +412,10 @@ impl Simulation {
     /// True if, after `cycles` measured cycles, the intervals of mean latency and accepted load are as narrow as
     /// `measure.until` asks for.
     fn precise(&self, until: &Until, cycles: u32) -> bool {
-        let ticks = cycles * self.blueprint.links.ticks_per_cycle;
+        let window = &self.blueprint.window;
         let batches = self.merged().counters.batches;
-        [batches.latency(ticks, until.confidence), batches.load(ticks, until.confidence)]
+        let latency = batches.latency(cycles * window.ticks_per_cycle, until.confidence);
+        [latency, batches.load(window, cycles, until.confidence)]
             .iter()
             .all(|estimate| estimate.interval.is_ok_and(|interval| interval.relative() <= until.half_width))
     }

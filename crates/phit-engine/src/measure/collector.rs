@@ -1,6 +1,8 @@
 //! The counters of one partition, and the measured window in which they count.
 
-use super::quantities::{Counters, Counts, Delivery};
+use super::confidence::{Batch, Estimate, estimate};
+use super::quantities::{Counters, Counts, Delivery, SATURATED_BELOW};
+use super::student::t_quantile;
 use crate::engine::{Tick, bytes_of};
 use crate::packet::Packet;
 use serde::{Deserialize, Serialize};
@@ -34,6 +36,18 @@ impl Loads {
     }
 }
 
+/// Degrees of freedom with which Student's t distribution is nearly the normal distribution.
+const LARGE: usize = 1000;
+
+/// The phits that all endpoints together generate in a long time, per cycle.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Offered {
+    /// Mean.
+    pub mean: f64,
+    /// Variance.
+    pub variance: f64,
+}
+
 /// Which packets are recorded, and how.
 #[derive(Debug, Clone)]
 pub struct Window {
@@ -41,6 +55,8 @@ pub struct Window {
     pub ticks_per_cycle: Tick,
     /// The unit of loads.
     pub load: Loads,
+    /// What the sources generate; `None` if replies or a list of messages decide.
+    pub offered: Option<Offered>,
     /// True: packets generated in the window, whenever they are delivered; false: packets delivered in it.
     pub by_generation: bool,
     /// How the window is divided into batches, and the batches into parts.
@@ -63,6 +79,28 @@ impl Window {
     /// The load, as results state it, of one phit that all endpoints together accept in each tick.
     pub fn load_of_a_tick(&self) -> f64 {
         f64::from(self.ticks_per_cycle) / self.load.of_all()
+    }
+
+    /// Half the width of the interval in which the offered load of `cycles` cycles lies by chance.
+    pub(super) fn offered_by_chance(&self, cycles: u32, confidence: f64) -> f64 {
+        let Some(Offered { variance, .. }) = self.offered else { return 0.0 };
+        let quantile = t_quantile(confidence, LARGE).unwrap_or(0.0);
+        quantile * (variance / f64::from(cycles)).sqrt() / self.load.of_all()
+    }
+
+    /// The estimate of the accepted load, from the phits and ticks of batches of `cycles` cycles.
+    ///
+    /// Near saturation a network delivers more evenly than its sources generate, so batches differ little. But in the
+    /// long run a network that sustains its load accepts what is generated. So its interval is at least as wide as that
+    /// of the offered load.
+    pub(super) fn accepted(&self, batches: &[Batch], cycles: u32, confidence: f64) -> Estimate {
+        let mut found = estimate(batches, confidence).scaled(self.load_of_a_tick());
+        if let (Ok(interval), Some(offered)) = (&mut found.interval, self.offered)
+            && interval.mean * self.load.of_all() >= SATURATED_BELOW * offered.mean
+        {
+            interval.half_width = interval.half_width.max(self.offered_by_chance(cycles, confidence));
+        }
+        found
     }
 }
 

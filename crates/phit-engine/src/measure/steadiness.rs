@@ -28,8 +28,8 @@ impl Reading<'_> {
 
     /// The estimate of the accepted load.
     fn load_estimate(&self) -> &Estimate {
-        let estimate = || self.counters.batches.load(self.ticks(), self.confidence);
-        self.estimates.load.get_or_init(|| estimate().scaled(self.window.load_of_a_tick()))
+        let estimate = || self.counters.batches.load(self.window, self.cycles, self.confidence);
+        self.estimates.load.get_or_init(estimate)
     }
 
     /// Whether the run shows a steady state; `None` for a program, which has no steady state.
@@ -57,20 +57,25 @@ impl Reading<'_> {
     /// The interval of the accepted load and its number of batches, or the reason why there is none.
     ///
     /// A saturated network accepts a steady load. Below saturation the sources' backlog must not grow: otherwise the
-    /// accepted load is less than it will become.
+    /// accepted load is less than it will become. A network that sustains its load accepts the mean offered load in the
+    /// long run. The accepted load of a run differs from that mean for two reasons: chance in what was offered, and the
+    /// growth of the backlog, which was measured. So the interval is at least as wide as the sum of both.
     pub(super) fn load_interval(&self) -> Result<(Interval, usize), Missing> {
         if let Some(how) = self.changing {
             return Err(Missing::Changing(how));
         }
         let found = self.load_estimate();
-        let interval = found.interval?;
+        let mut interval = found.interval?;
         if !self.saturated() {
             if let Steady::No(why) = &self.latency_estimate().steady {
                 return Err(*why);
             }
-            if (self.offered_load() - self.accepted_load()).abs() > interval.half_width {
+            let growth = (self.offered_load() - self.accepted_load()).abs();
+            if growth > interval.half_width {
                 return Err(Missing::Backlog);
             }
+            let chance = self.window.offered_by_chance(self.cycles, self.confidence);
+            interval.half_width = interval.half_width.max(chance + growth);
         }
         Ok((interval, found.batches))
     }

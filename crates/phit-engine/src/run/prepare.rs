@@ -4,7 +4,7 @@ use crate::engine::Tick;
 use crate::error::ScenarioError;
 use crate::fabric::seams::probe::Probes;
 use crate::fabric::{Bandwidth, Blueprint, LinkClasses, MOST_FLITS, MOST_PARTS};
-use crate::measure::{BATCHES, Division, Loads, Window};
+use crate::measure::{BATCHES, Division, Loads, Offered, Window};
 use crate::needs::{self, Needs};
 use crate::proof::{Proof, tables};
 use crate::routing::detours;
@@ -69,6 +69,7 @@ pub(super) fn blueprint(scenario: &Scenario, memory: Option<u64>) -> Result<(Blu
     let weights = links.rates(&*topology, 1).weights(scenario.traffic.load_unit, topology.endpoints());
     let window = Window {
         load: Loads::new(topology.endpoints(), weights),
+        offered: traffic.offered(topology.endpoints()).map(|(mean, variance)| Offered { mean, variance }),
         ticks_per_cycle: cycle,
         by_generation: measure.count == Count::Generated,
         division: match workload {

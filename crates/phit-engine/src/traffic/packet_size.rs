@@ -15,6 +15,8 @@ pub trait Sizes: Send + Sync + Debug {
     fn draw(&self, rng: &mut Rng) -> u16;
     /// Mean size in phits.
     fn mean(&self) -> f64;
+    /// Variance of the size in phits^2.
+    fn variance(&self) -> f64;
     /// Smallest and largest size in phits.
     fn range(&self) -> (u16, u16);
     /// The size of every packet, if it is not drawn.
@@ -121,6 +123,9 @@ impl Sizes for Fixed {
     fn mean(&self) -> f64 {
         f64::from(self.phits)
     }
+    fn variance(&self) -> f64 {
+        0.0
+    }
     fn range(&self) -> (u16, u16) {
         (self.phits, self.phits)
     }
@@ -182,6 +187,10 @@ impl Sizes for Chosen {
     fn mean(&self) -> f64 {
         self.occurring().map(|(size, share)| f64::from(size) * share).sum()
     }
+    fn variance(&self) -> f64 {
+        let mean = self.mean();
+        self.occurring().map(|(size, share)| (f64::from(size) - mean).powi(2) * share).sum()
+    }
     fn range(&self) -> (u16, u16) {
         self.occurring().fold((u16::MAX, 0), |(min, max), (size, _)| (min.min(size), max.max(size)))
     }
@@ -224,6 +233,10 @@ impl Sizes for Uniform {
     fn mean(&self) -> f64 {
         (f64::from(self.min) + f64::from(self.max)) / 2.0
     }
+    fn variance(&self) -> f64 {
+        let count = f64::from(self.max - self.min) + 1.0;
+        (count * count - 1.0) / 12.0
+    }
     fn range(&self) -> (u16, u16) {
         (self.min, self.max)
     }
@@ -259,6 +272,9 @@ mod tests {
             // is five of them.
             let bound = f64::from(range.1 - range.0) / 3.0 / 316.0 * 5.0;
             assert!((average - mean).abs() <= bound, "{value}: {average}");
+            // The variance's relative standard error is at most sqrt(2 / 100000): 1 / 224.
+            let spread = drawn.iter().map(|&s| (f64::from(s) - mean).powi(2)).sum::<f64>() / 1e5;
+            assert!((spread - sizes.variance()).abs() <= sizes.variance() * 5.0 / 224.0, "{value}: {spread}");
         }
     }
 

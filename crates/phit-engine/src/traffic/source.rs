@@ -467,6 +467,28 @@ impl Traffic {
         phase.map_or(0.0, |phase| phase.load) * self.plane.as_ref().map_or(1.0, Plane::share)
     }
 
+    /// Mean and variance of the phits that `endpoints` endpoints together generate in a long time, per cycle. `None` if
+    /// the load changes, or if replies or a list of messages decide what is generated.
+    pub fn offered(&self, endpoints: u32) -> Option<(f64, f64)> {
+        if let Some(Classes { traffic, .. }) = &self.classes {
+            return traffic.iter().try_fold((0.0, 0.0), |(mean, variance), class| {
+                let own = class.offered(endpoints)?;
+                Some((mean + own.0, variance + own.1))
+            });
+        }
+        let ([phase], None, None, None) = (&self.loads[..], &self.trace, &self.requests, &self.plane) else {
+            return None;
+        };
+        let packets = f64::from(self.messages.map_or(1, |(packets, _)| packets));
+        // Phits of an event of the process: of a packet, or of a message.
+        let (phits, spread) = (packets * self.sizes.mean(), packets * self.sizes.variance());
+        let (mean, variance) = (0..endpoints).fold((0.0, 0.0), |(mean, variance), endpoint| {
+            let (events, varying) = self.process(phase, endpoint).moments();
+            (mean + events * phits, variance + varying * phits * phits + events * spread)
+        });
+        Some((mean, variance))
+    }
+
     /// The first cycle in which the latest packet of `source` can be sent, with serial injection into several planes.
     pub fn begins(&self, source: &Source) -> Option<u32> {
         let message = source.message.as_deref().filter(|_| self.is_serial())?;
@@ -579,6 +601,28 @@ mod tests {
         for (cycle, load) in expected {
             assert_eq!(traffic.expected_load(cycle), load);
         }
+    }
+
+    #[test]
+    fn offered_phits_have_their_mean_and_variance() {
+        let of = |value| build(value, 1.0).unwrap().offered(12);
+        let near = |value: Value, mean: f64, variance: f64| {
+            let found = of(value.clone()).unwrap();
+            assert!((found.0 - mean).abs() + (found.1 - variance).abs() < 1e-12, "{value}: {found:?}");
+        };
+        // In each cycle an endpoint of twelve generates a packet of 4 phits with probability 1/10.
+        near(json!({ "load": 0.4, "packet_size": 4 }), 4.8, 12.0 * 16.0 * 0.09);
+        // A message of 5 such packets with probability 1/50.
+        near(json!({ "load": 0.4, "packet_size": 4, "message": { "packets": 5 } }), 4.8, 12.0 * 400.0 * 0.0196);
+        // Packets of 1 or 3 phits with probability 1/10: the mean of the squares is 5.
+        let sizes = json!({ "kind": "choice", "sizes": [1, 3] });
+        near(json!({ "load": 0.2, "packet_size": sizes }), 2.4, 12.0 * (0.5 - 0.04));
+        // Numbers of a period vary, if at all, by one packet. Sizes still vary by 1.
+        near(json!({ "load": 0.2, "packet_size": sizes, "process": "periodic" }), 2.4, 1.2);
+        let classes = json!([{ "name": "a" }, { "name": "b", "packet_size": 2 }]);
+        near(json!({ "load": 0.4, "packet_size": 4, "classes": classes }), 4.8, 12.0 * (16.0 * 0.0475 + 4.0 * 0.09));
+        assert_eq!(of(json!({ "trace": [[0, 0, 1, 8]], "packet_size": 8 })), None);
+        assert_eq!(of(json!({ "load": 0.4, "changes": [{ "cycle": 5, "load": 0.3 }] })), None);
     }
 
     #[test]

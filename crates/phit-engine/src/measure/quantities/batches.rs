@@ -81,11 +81,12 @@ impl Batches {
         estimate(&batches, confidence)
     }
 
-    /// The phits that all endpoints accept in a tick, estimated from the first `ticks` of the window.
-    pub(crate) fn load(&self, ticks: Tick, confidence: f64) -> Estimate {
+    /// The accepted load, estimated from the first `cycles` of the window.
+    pub(crate) fn load(&self, window: &Window, cycles: u32, confidence: f64) -> Estimate {
+        let ticks = cycles * window.ticks_per_cycle;
         let batches: Vec<Batch> =
             self.complete(ticks).map(|(bin, width)| Batch { sum: bin.phits, count: width.into() }).collect();
-        estimate(&batches, confidence)
+        window.accepted(&batches, cycles, confidence)
     }
 
     /// The complete bins within the first `ticks`, and the ticks of each. Empty bins at the end of the window are not

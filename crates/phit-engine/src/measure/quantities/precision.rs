@@ -152,8 +152,11 @@ impl Precisions {
         let of = |mean: &Mean| {
             let aim = (mean.aim)(asked)?;
             let bins = division.complete(ticks).map(|(place, width)| (mean.batch)(&bin(place), width.into()));
-            let unit = if mean.name == "accepted_load" { window.load_of_a_tick() } else { 1.0 };
-            let estimate = estimate(&bins.collect::<Vec<Batch>>(), confidence).scaled(unit);
+            let bins = bins.collect::<Vec<Batch>>();
+            let estimate = match mean.name {
+                "accepted_load" => window.accepted(&bins, cycles, confidence),
+                _ => estimate(&bins, confidence),
+            };
             Some(Reached { name: mean.name, aim, estimate })
         };
         MEANS.iter().filter_map(of).collect()

@@ -18,6 +18,7 @@ fn window(by_generation: bool) -> Window {
     Window {
         ticks_per_cycle: 2,
         load: Loads::new(2, Vec::new()),
+        offered: None,
         by_generation,
         division: Division { batch: 50, parts: 4 },
         histogram: true,

@@ -53,6 +53,15 @@ impl Kinds {
     }
 }
 
+/// The first time of a document whose quantities are, besides rates, only lengths of the run.
+fn only_lengths_of_the_run(found: &[Found]) -> Option<&Found> {
+    let mut scales =
+        found.iter().filter(|it| it.quantity.value.over > 0 && (it.counts.in_cycles() || it.counts == Counts::Phits));
+    let first = scales.next()?;
+    let of_run = |it: &Found| it.path.starts_with("/measure/");
+    (of_run(first) && scales.all(of_run)).then_some(first)
+}
+
 impl Scales {
     /// Chooses the scales that `[units]` leaves open.
     ///
@@ -73,6 +82,12 @@ impl Scales {
                  [router.links.endpoint] bandwidth = \"{example}\""
             );
             return Err(ScenarioError::missing("router.links.endpoint.bandwidth", expected));
+        }
+        if let (None, Some(time)) = (cycle, only_lengths_of_the_run(found)) {
+            let expected = "the length of the run says nothing about that of a cycle: expected a number of cycles, or \
+                            write, for example, [units] cycle = \"1 ns\"";
+            let said = shown(time.quantity.value, time.quantity.kind);
+            return Err(ScenarioError::new(dotted(&time.path), format!("\"{said}\""), expected));
         }
         let whole = |number: u64| Fraction::new(number.into(), 1).unwrap_or(Fraction::ONE);
         let text = |path: &str| document.pointer(path).and_then(Value::as_str);

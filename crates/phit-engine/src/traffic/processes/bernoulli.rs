@@ -18,13 +18,16 @@ pub struct Bernoulli {}
 
 impl ProcessParams for Bernoulli {
     fn build(&self, load: f64, mean_size: f64) -> Result<Box<dyn Process>, String> {
-        Ok(Box::new(Independent { gap: Geometric::new(load / mean_size) }))
+        let chance = load / mean_size;
+        Ok(Box::new(Independent { chance, gap: Geometric::new(chance) }))
     }
 }
 
 /// Draws the geometric number of cycles without a packet, instead of one random number per cycle.
 #[derive(Debug)]
 struct Independent {
+    /// Probability of a packet in a cycle.
+    chance: f64,
     gap: Geometric,
 }
 
@@ -32,6 +35,10 @@ impl Process for Independent {
     fn start(&self, start: u64, _: &mut Rng) -> ProcessState {
         // Cycles are independent, so there is nothing to remember.
         ProcessState { cycle: start, mark: NEVER }
+    }
+
+    fn moments(&self) -> (f64, f64) {
+        (self.chance, self.chance * (1.0 - self.chance))
     }
 
     fn independent(&self) -> Option<Geometric> {

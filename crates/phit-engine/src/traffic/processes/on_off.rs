@@ -60,8 +60,14 @@ impl ProcessParams for OnOff {
                  cycle"
             ));
         }
-        let packet = Geometric::new(peak / mean_size);
-        Ok(Box::new(TwoStates { duty, packet, stop: Geometric::new(stop), go: Geometric::new(go) }))
+        let chance = peak / mean_size;
+        let packet = Geometric::new(chance);
+        // Cycles k apart have the covariance chance^2 duty (1 - duty) (1 - stop - go)^k.
+        let memory = 1.0 - stop - go.min(1.0);
+        let lasting = if duty < 1.0 { 2.0 * memory / (1.0 - memory) } else { 0.0 };
+        let variance = duty * chance * (1.0 - duty * chance) + chance * chance * duty * (1.0 - duty) * lasting;
+        let moments = (duty * chance, variance);
+        Ok(Box::new(TwoStates { duty, packet, stop: Geometric::new(stop), go: Geometric::new(go), moments }))
     }
 
     fn build_in(&self, one: f64, load: f64, mean_size: f64) -> Result<Box<dyn Process>, String> {
@@ -79,6 +85,8 @@ struct TwoStates {
     stop: Geometric,
     /// Cycles of a pause beyond the first.
     go: Geometric,
+    /// Mean and variance of the number of packets in a long time, per cycle.
+    moments: (f64, f64),
 }
 
 impl TwoStates {
@@ -103,6 +111,10 @@ impl Process for TwoStates {
         } else {
             self.burst_after(start, rng)
         }
+    }
+
+    fn moments(&self) -> (f64, f64) {
+        self.moments
     }
 
     fn next(&self, state: &mut ProcessState, rng: &mut Rng) -> u64 {

@@ -70,6 +70,11 @@ impl Process for EachPeriod {
         ProcessState { cycle: start.saturating_add(whole), mark: part }
     }
 
+    fn moments(&self) -> (f64, f64) {
+        // The numbers of packets in two equal times differ by one at most, however long the times are.
+        (1.0 / self.period, 0.0)
+    }
+
     fn next(&self, state: &mut ProcessState, _: &mut Rng) -> u64 {
         let cycle = state.cycle;
         let (whole, part) = fixed_point(self.period);
