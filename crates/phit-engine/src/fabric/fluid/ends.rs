@@ -17,6 +17,11 @@ impl Ends {
         self.heap.first().copied()
     }
 
+    /// Removes all.
+    pub(super) fn clear(&mut self) {
+        self.heap.drain(..).for_each(|(_, number)| self.places[number as usize] = NOWHERE);
+    }
+
     /// Sets the time of `number`, or removes it.
     pub(super) fn set(&mut self, number: u32, time: Option<f64>) {
         if self.places.len() <= number as usize {

@@ -70,6 +70,8 @@ pub(super) struct Link {
     asked: f64,
     /// Its flows, and which of their hops it is.
     pub flows: Vec<(u32, u32)>,
+    /// Changes whenever its flows do, and is never 0 then.
+    pub version: u32,
 }
 
 impl Link {
@@ -244,6 +246,7 @@ impl Flows {
             let link = &mut self.links[hop.link as usize];
             flow.places.push(link.flows.len() as u32);
             link.flows.push((number, place));
+            link.version = link.version.wrapping_add(1).max(1);
             link.asked += most * hop.share;
             if self.levels.is_none() && (link.limits() || self.rule.coupled) {
                 self.changed.push(hop.link);
@@ -280,6 +283,7 @@ impl Flows {
                 self.changed.push(hop.link);
             }
             link.flows.swap_remove(at as usize);
+            link.version = link.version.wrapping_add(1).max(1);
             link.asked = if link.flows.is_empty() { 0.0 } else { link.asked - most * hop.share };
             if let Some(&(moved, its)) = link.flows.get(at as usize) {
                 self.flows[moved as usize].places[its as usize] = at;

@@ -1,6 +1,7 @@
 //! The rules by which flows share links.
 
 use super::Sharing;
+use super::ends::Ends;
 use super::flows::{FIRST, Flow, Given, Key, Link, Part};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -23,6 +24,8 @@ pub(super) struct Finder {
     done: Vec<bool>,
     levels: BinaryHeap<Reverse<(Key, u32)>>,
     shares: Shares,
+    /// By link.
+    trees: Vec<Tree>,
 }
 
 /// What flows may have of links, by place and hop.
@@ -36,21 +39,211 @@ struct Shares {
     least: Vec<f64>,
     /// By place: no rate above this.
     most: Vec<f64>,
-    items: Vec<Item>,
-    stale: Vec<u32>,
-    is_stale: Vec<bool>,
+    /// Flows whose least offer must be found again, by place.
+    unsure: Marked,
+    /// Links whose offers must be found again,
+    stale: Marked,
+    /// and those for which it must be found again when they are full.
+    untimed: Marked,
+    /// When links are full, by their place in the part, and then when flows have all that they can have alone.
+    times: Ends,
+    /// By link: its place in the part.
+    spots: Vec<u32>,
+    /// Flows without a rate.
+    open: usize,
+}
+
+/// A list of numbers, each at most once.
+#[derive(Debug, Default)]
+struct Marked {
+    list: Vec<u32>,
+    is_in: Vec<bool>,
+}
+
+impl Marked {
+    /// Empties the list, and makes room for numbers below `count`.
+    fn clear(&mut self, count: usize) {
+        self.list.drain(..).for_each(|number| self.is_in[number as usize] = false);
+        self.is_in.resize(count.max(self.is_in.len()), false);
+    }
+
+    fn add(&mut self, number: u32) {
+        if !std::mem::replace(&mut self.is_in[number as usize], true) {
+            self.list.push(number);
+        }
+    }
+
+    fn pop(&mut self) -> Option<u32> {
+        let number = self.list.pop()?;
+        self.is_in[number as usize] = false;
+        Some(number)
+    }
 }
 
 /// A flow at a link, seen from a link before it.
 #[derive(Debug, Clone, Copy)]
 struct Item {
-    place: u32,
+    flow: u32,
     /// Its hop at the link.
     hop: u32,
     /// Its hop at the link before; [`FIRST`] if there is none.
     at: u32,
-    /// That link.
-    link: u32,
+}
+
+/// The inputs of a link, the inputs before each of them, and so on back to the endpoints.
+#[derive(Debug, Default)]
+struct Tree {
+    /// The version of the link's flows.
+    version: u32,
+    /// Each node is followed by all that comes through it; the first one is the link itself.
+    nodes: Vec<Node>,
+}
+
+/// An input, or a flow from its endpoint.
+#[derive(Debug, Clone, Copy)]
+struct Node {
+    /// The node after all that comes through it.
+    end: u32,
+    /// Flows that come through it.
+    leaves: u32,
+    /// The flow, and its hop at the link; [`FIRST`] for an input.
+    flow: u32,
+    hop: u32,
+    /// Its share at the link.
+    share: f64,
+    /// The rate that has been given to its flows.
+    taken: f64,
+    /// How many of its flows have no rate.
+    open: u32,
+    /// True if its flows without a rate take the least that is left to them.
+    is_least: bool,
+    /// The rate that it is offered.
+    amount: f64,
+}
+
+impl Node {
+    /// The share of its flows that have no rate.
+    fn open_share(&self) -> f64 {
+        f64::from(self.open) / f64::from(self.leaves)
+    }
+}
+
+impl Tree {
+    /// Makes it for the flows of a link.
+    fn make(&mut self, link: &Link, flows: &[Flow]) {
+        self.version = link.version;
+        self.nodes.clear();
+        let before = |&(flow, hop): &(u32, u32)| Item { flow, hop, at: flows[flow as usize].hops[hop as usize].before };
+        let mut items: Vec<Item> = link.flows.iter().map(before).collect();
+        self.add(flows, &mut items);
+    }
+
+    /// Adds the node through which `items` come. Several of them come through different inputs, or through one.
+    fn add(&mut self, flows: &[Flow], items: &mut [Item]) {
+        let place = self.nodes.len();
+        let (mut flow, mut hop, mut share) = (FIRST, FIRST, 0.0);
+        if let [item] = items {
+            (flow, hop, share) = (item.flow, item.hop, flows[item.flow as usize].hops[item.hop as usize].share);
+        }
+        let (end, leaves) = (place as u32 + 1, items.len() as u32);
+        self.nodes.push(Node { end, leaves, flow, hop, share, taken: 0.0, open: 0, is_least: false, amount: 0.0 });
+        if items.len() < 2 {
+            return;
+        }
+        let hops = |item: &Item| &flows[item.flow as usize].hops;
+        // Flows from endpoints are inputs of their own.
+        let input = |item: &Item| match item.at {
+            FIRST => (true, item.flow),
+            at => (false, hops(item)[at as usize].link),
+        };
+        while items.iter().all(|item| input(item) == input(&items[0])) {
+            items.iter_mut().for_each(|item| item.at = hops(item)[item.at as usize].before);
+        }
+        items.sort_unstable_by_key(|item| (input(item), item.flow));
+        for group in items.chunk_by_mut(|a, b| input(a) == input(b)) {
+            if group[0].at != FIRST {
+                group.iter_mut().for_each(|item| item.at = hops(item)[item.at as usize].before);
+            }
+            self.add(flows, group);
+        }
+        self.nodes[place].end = self.nodes.len() as u32;
+    }
+
+    /// Divides `amount` equally among the inputs, and each input's share among the inputs before it. An input whose
+    /// flows have other limits takes no more than they do. `given` is the rate of a flow that has one.
+    fn divide(&mut self, amount: f64, given: impl Fn(u32) -> Option<f64>) {
+        for place in (0..self.nodes.len()).rev() {
+            let node = self.nodes[place];
+            let (taken, open) = if node.flow == FIRST {
+                let sum = |(taken, open): (f64, u32), child: usize| {
+                    (taken + self.nodes[child].taken, open + self.nodes[child].open)
+                };
+                self.children(place).fold((0.0, 0), sum)
+            } else {
+                given(node.flow).map_or((0.0, 1), |rate| (rate * node.share, 0))
+            };
+            let node = &mut self.nodes[place];
+            (node.taken, node.open) = (taken, open);
+        }
+        if let Some(root) = self.nodes.first_mut() {
+            root.amount = amount;
+        }
+        for place in 0..self.nodes.len() {
+            if self.nodes[place].flow == FIRST && self.nodes[place].open > 0 {
+                let level = self.level(place);
+                let mut child = place + 1;
+                while child < self.nodes[place].end as usize {
+                    let node = &mut self.nodes[child];
+                    node.amount = (level - node.taken).max(level * node.open_share());
+                    child = node.end as usize;
+                }
+            }
+        }
+    }
+
+    /// The places of the inputs of a node.
+    fn children(&self, place: usize) -> impl Iterator<Item = usize> {
+        let end = self.nodes[place].end as usize;
+        let inside = move |child: &usize| *child < end;
+        std::iter::successors(Some(place + 1).filter(inside), move |&child| {
+            Some(self.nodes[child].end as usize).filter(inside)
+        })
+    }
+
+    /// The share of each input of a node at which those with flows that have no rate take its amount together. An input
+    /// takes what its share leaves, and at least its flows' part of the share.
+    fn level(&mut self, place: usize) -> f64 {
+        let end = self.nodes[place].end as usize;
+        let mut child = place + 1;
+        while child < end {
+            let node = &mut self.nodes[child];
+            node.is_least = node.open == 0;
+            child = node.end as usize;
+        }
+        loop {
+            let (mut over, mut under) = (self.nodes[place].amount, 0.0);
+            for child in self.children(place) {
+                let node = &self.nodes[child];
+                match node.is_least {
+                    false => (over, under) = (over + node.taken, under + 1.0),
+                    true => under += node.open_share(),
+                }
+            }
+            let level = over / under;
+            let mut changed = false;
+            let mut child = place + 1;
+            while child < end {
+                let node = &mut self.nodes[child];
+                if !node.is_least && level - node.taken < level * node.open_share() {
+                    (node.is_least, changed) = (true, true);
+                }
+                child = node.end as usize;
+            }
+            if !changed {
+                return level;
+            }
+        }
+    }
 }
 
 impl Finder {
@@ -63,6 +256,7 @@ impl Finder {
             done: Vec::new(),
             levels: BinaryHeap::new(),
             shares: Shares::default(),
+            trees: Vec::new(),
         }
     }
 
@@ -156,39 +350,51 @@ impl Finder {
         self.begin(links, flows, part);
         let mut shares = std::mem::take(&mut self.shares);
         shares.begin(links, flows, part);
-        let mut open = part.flows.len();
-        while open > 0 {
+        let spots = part.links.len() as u32;
+        let mut reached = Vec::new();
+        while shares.open > 0 {
             while let Some(link) = shares.stale.pop() {
-                shares.is_stale[link as usize] = false;
                 self.offer(links, flows, part, &mut shares, sharing, link);
             }
-            let mut time = f64::INFINITY;
-            for (place, &number) in part.flows.iter().enumerate() {
-                if self.done[place] {
-                    continue;
-                }
-                let hops = &flows[number as usize].hops;
-                let first = shares.first[place] as usize;
+            while let Some(place) = shares.unsure.pop() {
+                let hops = &flows[part.flows[place as usize] as usize].hops;
+                let first = shares.first[place as usize] as usize;
                 let offers = &shares.offers[first..first + hops.len()];
-                let least = offers.iter().copied().fold(shares.most[place], f64::min);
-                shares.least[place] = least;
-                time = time.min(shares.most[place] / least);
+                let least = offers.iter().copied().fold(shares.most[place as usize], f64::min);
+                if !self.done[place as usize] {
+                    shares.times.set(spots + place, Some(shares.most[place as usize] / least));
+                    if shares.least[place as usize] == least {
+                        continue;
+                    }
+                    shares.least[place as usize] = least;
+                    hops.iter().filter(|hop| part.has(hop.link)).for_each(|hop| shares.untimed.add(hop.link));
+                }
             }
-            let full_at = |finder: &Self, shares: &Shares, link: u32| {
+            while let Some(link) = shares.untimed.pop() {
                 let of = |&(flow, hop): &(u32, u32)| {
-                    let place = finder.places[flow as usize] as usize;
+                    let place = self.places[flow as usize] as usize;
                     let share = flows[flow as usize].hops[hop as usize].share;
-                    if finder.done[place] { 0.0 } else { share * shares.least[place] }
+                    if self.done[place] { 0.0 } else { share * shares.least[place] }
                 };
                 let asked: f64 = links[link as usize].flows.iter().map(of).sum();
-                if asked > 0.0 { finder.left[link as usize] / asked } else { f64::INFINITY }
-            };
-            let times: Vec<f64> = part.links.iter().map(|&link| full_at(self, &shares, link)).collect();
-            time = times.iter().copied().fold(time, f64::min);
+                let time = (asked > 0.0).then(|| self.left[link as usize] / asked);
+                shares.times.set(shares.spots[link as usize], time);
+            }
+            let Some((time, _)) = shares.times.first() else { break };
             let limit = time * (1.0 + TOGETHER);
+            reached.clear();
+            while let Some((at, number)) = shares.times.first()
+                && at <= limit
+            {
+                shares.times.set(number, None);
+                reached.push(number);
+            }
+            reached.sort_unstable();
+            let full = reached.partition_point(|&number| number < spots);
             let mut given = Vec::new();
-            for (&link, _) in part.links.iter().zip(&times).filter(|(_, at)| **at <= limit) {
-                for &(flow, hop) in &links[link as usize].flows {
+            for &spot in &reached[..full] {
+                shares.untimed.add(part.links[spot as usize]);
+                for &(flow, hop) in &links[part.links[spot as usize] as usize].flows {
                     let place = self.places[flow as usize] as usize;
                     if !self.done[place] {
                         self.done[place] = true;
@@ -196,18 +402,20 @@ impl Finder {
                     }
                 }
             }
-            for place in 0..part.flows.len() {
-                if !self.done[place] && shares.most[place] <= limit * shares.least[place] {
+            for place in reached[full..].iter().map(|&number| (number - spots) as usize) {
+                if !self.done[place] {
                     self.done[place] = true;
                     given.push((place, shares.most[place], None));
                 }
             }
-            open -= given.len();
+            shares.open -= given.len();
             for &(place, rate, _) in &given {
+                shares.times.set(spots + place as u32, None);
                 let flow = &flows[part.flows[place] as usize];
                 self.give(flow, part, place, Given { rate, link: None });
                 for hop in flow.hops.iter().filter(|hop| part.has(hop.link)) {
-                    shares.spoil(hop.link);
+                    shares.stale.add(hop.link);
+                    shares.untimed.add(hop.link);
                 }
             }
             if coupled {
@@ -243,6 +451,7 @@ impl Finder {
                         let offer = shares.offers[shares.first[there] as usize + hop as usize];
                         let offer = offer.min(flows[other as usize].most);
                         shares.most[there] = shares.most[there].min(rate * offer / own);
+                        shares.unsure.add(there as u32);
                     }
                 }
             }
@@ -251,111 +460,41 @@ impl Finder {
     }
 
     /// Offers the rate that is left of a link to those of its flows that have no rate.
-    fn offer(&self, links: &[Link], flows: &[Flow], part: &Part, shares: &mut Shares, sharing: Sharing, number: u32) {
+    fn offer(
+        &mut self,
+        links: &[Link],
+        flows: &[Flow],
+        part: &Part,
+        shares: &mut Shares,
+        sharing: Sharing,
+        number: u32,
+    ) {
         let link = &links[number as usize];
         let left = self.left[number as usize];
         if self.open[number as usize] == 0 {
             return;
         }
+        let Self { trees, done, places, weight, .. } = self;
         if sharing == Sharing::MaxMin {
-            let level = left / self.weight[number as usize];
+            let level = left / weight[number as usize];
             for &(flow, hop) in &link.flows {
-                let first = shares.first[self.places[flow as usize] as usize];
-                shares.offers[(first + hop) as usize] = level;
+                shares.set(places[flow as usize], hop, level);
             }
             return;
         }
-        let mut items = std::mem::take(&mut shares.items);
-        items.clear();
-        for &(flow, hop) in &link.flows {
-            let place = self.places[flow as usize];
-            items.push(Item { place, hop, at: flows[flow as usize].hops[hop as usize].before, link: 0 });
+        if trees.len() <= number as usize {
+            trees.resize_with(links.len(), Tree::default);
         }
-        self.divide(flows, part, shares, &mut items, left);
-        shares.items = items;
-    }
-
-    /// Divides `amount` equally among the inputs of a link from which `items` come, and each input's share among the
-    /// inputs before it. An input whose flows have other limits takes no more than they do.
-    fn divide(&self, flows: &[Flow], part: &Part, shares: &mut Shares, items: &mut [Item], amount: f64) {
-        let hops = |item: &Item| &flows[part.flows[item.place as usize] as usize].hops;
-        let mut groups;
-        loop {
-            for item in items.iter_mut() {
-                // Flows from one endpoint are inputs of their own.
-                item.link = match item.at {
-                    FIRST => u32::MAX - item.place,
-                    at => hops(item)[at as usize].link,
-                };
-            }
-            items.sort_unstable_by_key(|item| (item.link, item.place, item.hop));
-            groups = items.chunk_by(|a, b| a.link == b.link).map(<[Item]>::len).collect::<Vec<_>>();
-            if groups.len() > 1 || items.iter().all(|item| item.at == FIRST) {
-                break;
-            }
-            for item in items.iter_mut() {
-                item.at = hops(item)[item.at as usize].before;
-            }
+        let tree = &mut trees[number as usize];
+        if tree.version != link.version {
+            tree.make(link, flows);
         }
-        // By group: the rate that has been given to its flows, and the share of its flows that have none.
-        let mut start = 0;
-        let inputs: Vec<(f64, f64)> = groups
-            .iter()
-            .map(|len| {
-                let group = &items[start..start + len];
-                start += len;
-                let done = |item: &&Item| self.done[item.place as usize];
-                let taken = |item: &Item| part.given[item.place as usize].rate * hops(item)[item.hop as usize].share;
-                let open = group.len() - group.iter().filter(done).count();
-                (group.iter().filter(done).map(taken).sum(), open as f64 / group.len() as f64)
-            })
-            .collect();
-        let level = level(&inputs, amount);
-        let mut rest = items;
-        for (len, (taken, open)) in groups.into_iter().zip(inputs) {
-            let (group, others) = rest.split_at_mut(len);
-            rest = others;
-            if open == 0.0 {
-                continue;
-            }
-            let amount = (level - taken).max(level * open);
-            match group {
-                [Item { place, hop, at: FIRST, .. }] => {
-                    let share = flows[part.flows[*place as usize] as usize].hops[*hop as usize].share;
-                    shares.offers[(shares.first[*place as usize] + *hop) as usize] = amount / share;
-                }
-                group => {
-                    for item in group.iter_mut() {
-                        item.at = hops(item)[item.at as usize].before;
-                    }
-                    self.divide(flows, part, shares, group, amount);
-                }
-            }
-        }
-    }
-}
-
-/// The share of each input at which those with flows that have no rate take `amount` together. An input has (rates
-/// given, share of flows without a rate), and takes what its share leaves; at least its flows' part of the share.
-fn level(inputs: &[(f64, f64)], amount: f64) -> f64 {
-    let mut plain: Vec<bool> = inputs.iter().map(|(_, open)| *open > 0.0).collect();
-    loop {
-        let (mut over, mut under) = (amount, 0.0);
-        for (&(taken, open), &plain) in inputs.iter().zip(&plain) {
-            match plain {
-                true => (over, under) = (over + taken, under + 1.0),
-                false => under += open,
-            }
-        }
-        let level = over / under;
-        let mut changed = false;
-        for (&(taken, open), plain) in inputs.iter().zip(&mut plain) {
-            if *plain && level - taken < level * open {
-                (*plain, changed) = (false, true);
-            }
-        }
-        if !changed {
-            return level;
+        tree.divide(left, |flow| {
+            let place = places[flow as usize] as usize;
+            done[place].then(|| part.given[place].rate)
+        });
+        for node in tree.nodes.iter().filter(|node| node.flow != FIRST && node.open > 0) {
+            shares.set(places[node.flow as usize], node.hop, node.amount / node.share);
         }
     }
 }
@@ -366,24 +505,33 @@ impl Shares {
         self.offers.clear();
         self.least.clear();
         self.most.clear();
-        for &number in &part.flows {
+        self.open = part.flows.len();
+        self.times.clear();
+        self.spots.resize(links.len(), 0);
+        (0..).zip(&part.links).for_each(|(spot, &link)| self.spots[link as usize] = spot);
+        self.unsure.clear(part.flows.len());
+        self.stale.clear(links.len());
+        self.untimed.clear(links.len());
+        for (place, &number) in (0..).zip(&part.flows) {
             let flow = &flows[number as usize];
             self.first.push(self.offers.len() as u32);
             self.offers.resize(self.offers.len() + flow.hops.len(), f64::INFINITY);
             self.least.push(flow.most);
             self.most.push(flow.most);
+            self.unsure.add(place);
         }
-        self.is_stale.resize(links.len(), false);
-        self.stale.drain(..).for_each(|link| self.is_stale[link as usize] = false);
-        part.links.iter().for_each(|&link| self.spoil(link));
+        for &link in &part.links {
+            self.stale.add(link);
+            self.untimed.add(link);
+        }
     }
 
-    /// The offers of a link must be found again.
-    fn spoil(&mut self, link: u32) {
-        let stale = &mut self.is_stale[link as usize];
-        if !*stale {
-            *stale = true;
-            self.stale.push(link);
+    /// A link offers a flow another rate.
+    fn set(&mut self, place: u32, hop: u32, offer: f64) {
+        let known = &mut self.offers[(self.first[place as usize] + hop) as usize];
+        if *known != offer {
+            *known = offer;
+            self.unsure.add(place);
         }
     }
 }
