@@ -129,6 +129,10 @@ wheel-aarch64: $(STAMPS)/packages ## Build the wheel for 64-bit ARM on another p
 test-wheel: $(STAMPS)/packages ## Install the wheel of dist/ where there is no Rust, and run scenarios with it
 	PHIT_WHEEL=1 $(PYTEST) tests/test_wheel.py
 
+.PHONY: fidelity
+fidelity: $(STAMPS)/build ## Measure the error of the fluid network, some minutes; writes docs/fluid-fidelity.md
+	$(BIN)/python -m phit.studies.validation.fidelity_matrix
+
 validate: $(STAMPS)/build ## Compare with FOGSim and BookSim, some minutes; writes docs/validation.md
 	$(BIN)/phit validate
 

@@ -8,6 +8,7 @@ from typing import Any
 import phit
 import pytest
 from phit.peers.comparison import Verdict
+from phit.studies.validation import fidelity_matrix as matrix
 from phit.studies.validation import fluid
 from phit.studies.validation.run import cases, only_fluid
 from phit.workloads import Fidelity, fidelity, left_out, on_fluid
@@ -145,3 +146,26 @@ def test_what_cannot_be_flows_is_refused(cli: Cli, write: Write) -> None:
     status, _, err = cli("run", write(sweep), "--fluid")
     assert status == 2
     assert "--fluid runs one scenario" in err
+
+
+def test_the_page_shows_the_matrix() -> None:
+    rows = matrix.read()
+    assert [(row.network, row.program) for row in rows] == list(matrix.cells())
+    assert len({row.network for row in rows}) == 12
+    assert len({row.program for row in rows}) == 10
+    assert sum(row.tuned for row in rows) == len(rows) / 2
+    assert all(row.cause for row in rows if abs(row.error) > matrix.LIMIT)
+    assert (Path(__file__).parents[1] / "docs" / "fluid-fidelity.md").read_text() == matrix.page(rows)
+
+
+@pytest.mark.parametrize("cell", [("tree", "incast"), ("mesh", "broadcast"), ("Dragonfly, PAR", "incast")])
+def test_cells_of_the_matrix_are_measured_again(cell: tuple[str, str]) -> None:
+    known = {(row.network, row.program): row for row in matrix.read()}
+    assert matrix.measure(*cell) == known[cell]
+
+
+def test_the_matrix_is_as_small_as_it_was() -> None:
+    """The share of small errors does not fall."""
+    rows = matrix.read()
+    assert matrix.small(rows) >= 86
+    assert matrix.small(row for row in rows if not row.tuned) >= 47
