@@ -14,7 +14,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 # With a test in the build, dependencies have the features of all tests, so they are compiled only once.
-BUILD = "cargo build -p phit-python -p phit-tests --lib --test smoke --quiet --message-format=json-render-diagnostics"
+PACKAGES = "-p phit-python -p phit-c -p phit-tests"
+BUILD = f"cargo build {PACKAGES} --lib --test smoke --quiet --message-format=json-render-diagnostics"
 
 
 def extension() -> Path:

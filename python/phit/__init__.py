@@ -24,6 +24,7 @@ from phit._phit import __version__
 from phit.base.errors import InputError, PhitError, ResultsError, ScenarioError, SimulationError
 
 if TYPE_CHECKING:
+    from phit._phit import Completion
     from phit.document.completing import complete, routes, verify
     from phit.document.experiment import Experiment, Point
     from phit.document.loading import load
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from phit.mechanisms import pattern, probe, rule, trigger, trust_python
     from phit.reading.graphs import graph
     from phit.running.journeys import Journey, trace_packet
+    from phit.running.network import Network
     from phit.running.run import run
     from phit.running.saturated_curves import saturations
     from phit.running.saturation import Saturation, saturate
@@ -47,7 +49,9 @@ else:
             "drawing.comparing": ("Comparison", "compare"),
             "document.experiment": ("Experiment", "Point"),
             "reading.graphs": ("graph",),
+            "_phit": ("Completion",),
             "running.journeys": ("Journey", "trace_packet"),
+            "running.network": ("Network",),
             "store.merging": ("Merged", "merge"),
             "store.result": ("Result",),
             "running.run": ("run",),
@@ -79,12 +83,14 @@ ENGINE = _engine.NAME
 __all__ = [
     "Bounds",
     "Comparison",
+    "Completion",
     "Experiment",
     "InputError",
     "Interrupted",
     "Journey",
     "Limit",
     "Merged",
+    "Network",
     "PhitError",
     "Point",
     "Result",

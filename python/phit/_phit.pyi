@@ -1,6 +1,6 @@
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, Self
 
 __version__: str
 
@@ -90,6 +90,105 @@ def run_together(
 
     The first process gets the answer, the others nothing.
     """
+
+class Completion:
+    """A message that has arrived."""
+
+    @property
+    def handle(self) -> int:
+        """What `Network.send` returned for it."""
+
+    @property
+    def time(self) -> float:
+        """Cycle in which all of it had arrived, and all earlier messages of its source, destination and tag.
+
+        An `int` if it is whole.
+        """
+
+    @property
+    def source(self) -> int:
+        """The rank that sent it."""
+
+    @property
+    def destination(self) -> int:
+        """The rank that it went to."""
+
+    @property
+    def bytes(self) -> int:
+        """Size in bytes."""
+
+    @property
+    def tag(self) -> int:
+        """Its tag."""
+
+class Network:
+    """A network whose messages a caller sends; see `phit.Network`.
+
+    Times are numbers of cycles, or texts such as ``"5 us"``.
+    """
+
+    def __new__(cls, scenario: str, memory: int | None = None) -> Self:
+        """The network of a scenario given as JSON. Refused if it is expected to take more than `memory` bytes."""
+
+    def send(
+        self,
+        source: int,
+        destination: int,
+        bytes: int | str,  # noqa: A002
+        tag: int | None = None,
+        at: float | str | None = None,
+    ) -> int:
+        """Sends a message from rank to rank, now or at a later time. Returns its handle, from 0 on in order of calls.
+
+        Messages of one source, destination and tag complete in the order of sending.
+
+        Raises:
+            InputError: a rank does not exist, the time is past, or a value is no number of its kind.
+        """
+
+    def advance(self, until: float | str) -> None:
+        """Goes on to a time: everything up to it, and in it, happens.
+
+        Raises:
+            InputError: the time is past, or beyond the last that can be simulated.
+            SimulationError: packets wait for one another for ever, or messages go on beyond the last cycle.
+        """
+
+    def advance_to_completion(self, until: float | str | None = None) -> float | None:
+        """Goes on to the first time at which a message completes, `until` at the latest. Returns the time.
+
+        Completed messages that have not been fetched count: then it returns at once. Without `until` it returns `None`
+        if no message is under way that can complete.
+
+        Raises:
+            InputError: the time is past, or beyond the last that can be simulated.
+            SimulationError: packets wait for one another for ever, or messages go on beyond the last cycle.
+        """
+
+    def next_event(self) -> float | None:
+        """The first time at which a message may complete, or an earlier one; `None` if none is under way that can."""
+
+    def completed(self) -> list[Completion]:
+        """The messages that have completed since the last call, in the order of their times."""
+
+    def stats(self) -> dict[str, int | float | None]:
+        """Totals since the start.
+
+        ``now``, ``sent``, ``completed``, ``bytes_sent``, ``bytes_completed``, and of completed messages
+        ``latency_mean`` and ``latency_max`` in cycles, from the send to the arrival.
+        """
+
+    @property
+    def now(self) -> float:
+        """The present time in cycles: everything up to it has happened."""
+
+    @property
+    def ranks(self) -> int:
+        """Number of ranks."""
+
+    @property
+    def cycle_seconds(self) -> float | None:
+        """Length of a cycle, if the scenario gives it."""
 
 def verify(scenario: str) -> str:
     """Whether the routes of a scenario given as JSON are free of deadlock; returns JSON with ``proved``.

@@ -26,6 +26,7 @@
 
 mod fluid;
 mod foreign;
+mod network;
 mod peers;
 mod positions;
 mod workload;
@@ -78,9 +79,12 @@ fn described(py: Python<'_>, error: &EngineError) -> PyErr {
     set().err().unwrap_or(raised)
 }
 
+fn read_document(text: &str) -> PyResult<Value> {
+    serde_json::from_str(text).map_err(|e| PhitError::new_err(format!("the scenario is not a JSON document: {e}")))
+}
+
 fn read(py: Python<'_>, text: &str) -> PyResult<Scenario> {
-    let value: Value = serde_json::from_str(text)
-        .map_err(|e| PhitError::new_err(format!("the scenario is not a JSON document: {e}")))?;
+    let value = read_document(text)?;
     Scenario::from_value(&value).map_err(|e| scenario_error(py, &e))
 }
 
@@ -453,5 +457,6 @@ pub fn fill(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(minimal_ports, module)?)?;
     fluid::add(module)?;
     foreign::add(module)?;
+    network::add(module)?;
     workload::add(module)
 }

@@ -17,6 +17,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::{Duration, Instant};
 use watchdog::Watchdog;
 
+mod network;
 mod pace;
 mod prepare;
 mod program;
@@ -24,6 +25,7 @@ mod verify;
 mod watchdog;
 
 pub use crate::fabric::Options;
+pub use network::{Completion, Network, Stats};
 pub use prepare::{check_seeds, needs, prepare};
 pub use verify::{channels, routes, verify};
 
@@ -142,17 +144,22 @@ impl Simulation {
     pub fn advance_to(&mut self, end: Tick) {
         while let Some((at, breakdown, known)) = self.next_breakdown().filter(|(at, ..)| *at < end) {
             self.run_to(at);
-            self.breakdowns_seen += 1;
-            let Breakdown { graph, dead, back, .. } = &breakdown;
-            match known {
-                false => self.fabric.break_links(dead, back),
-                true => {
-                    let table = self.blueprint.routing.table(&**graph);
-                    self.fabric.reroute(&News { graph, dead, phase: self.breakdowns_seen / 2, table });
-                }
-            }
+            self.break_down(&breakdown, known);
         }
         self.run_to(end);
+    }
+
+    /// Links break now, or (with `known`) routing learns of it.
+    fn break_down(&mut self, breakdown: &Breakdown, known: bool) {
+        self.breakdowns_seen += 1;
+        let Breakdown { graph, dead, back, .. } = breakdown;
+        match known {
+            false => self.fabric.break_links(dead, back),
+            true => {
+                let table = self.blueprint.routing.table(&**graph);
+                self.fabric.reroute(&News { graph, dead, phase: self.breakdowns_seen / 2, table });
+            }
+        }
     }
 
     /// Runs some ticks, at most `most`, before `end`: as many as take about a tenth of a second.

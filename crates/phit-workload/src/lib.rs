@@ -54,6 +54,7 @@ mod totals;
 
 pub mod archive;
 pub mod cache;
+pub mod called;
 pub mod chakra;
 pub mod collective;
 pub mod compose;

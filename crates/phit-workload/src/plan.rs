@@ -71,6 +71,11 @@ pub trait Plan: Debug + Send {
         true
     }
 
+    /// True if every message is received when it arrives, without a receive of the program.
+    fn receives_all(&self) -> bool {
+        false
+    }
+
     /// An operation has started at `time`: adds the operations that waited only for this to `released`.
     fn started(&mut self, rank: u32, number: u32, time: u64, released: &mut Vec<Released>);
 

@@ -103,9 +103,14 @@ impl<M: Post> Inboxes<M> {
     }
 
     /// Empty mail for all partitions, and room for it, for one of `threads` threads.
-    fn outbox(&self, threads: usize) -> Outbox<M> {
+    pub(crate) fn outbox(&self, threads: usize) -> Outbox<M> {
         let room = lock(&self.rooms).pop().unwrap_or_else(|| M::room(self.len().div_ceil(threads)));
         Outbox { mail: (0..self.len()).map(|_| M::default()).collect(), room }
+    }
+
+    /// Keeps the memory of an empty outbox.
+    pub(crate) fn keep(&self, outbox: Outbox<M>) {
+        lock(&self.rooms).push(outbox.room);
     }
 
     /// Calls `see` with the memory that threads keep.
@@ -318,7 +323,7 @@ pub(crate) fn advance<P: Runs>(
                 }
             }
         }
-        lock(&inboxes.rooms).push(outbox.room);
+        inboxes.keep(outbox);
     };
     // This thread, the first, is asked whether the work is still wanted, and answers for the process.
     let Some(others) = &threads.others else { return work(0) };

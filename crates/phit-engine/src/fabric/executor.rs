@@ -10,6 +10,7 @@
 //! order: operations that became due before; then messages by source and order of sending; then replies that a receive
 //! has matched a message.
 
+use super::caller::Sent;
 use super::incoming::{Announced, Come, Incoming, Times};
 use crate::engine::{Tick, fetch, poll};
 use crate::measure::{MessageRow, OperationRow, PhaseRow, Programs, RankRow, TrackRow};
@@ -152,6 +153,8 @@ pub(crate) struct Executor {
     pub(crate) told: Vec<(Message, Taken, u64)>,
     /// Rows of messages that have arrived, by [`Message::mark`].
     rows: Vec<MessageRow>,
+    /// Messages that have arrived, with their ticks, if a caller sends them.
+    pub(crate) arrived_for_caller: Option<Vec<(u64, Message)>>,
     /// True if a message has more packets than there are cycles left.
     pub(crate) beyond: bool,
 }
@@ -208,6 +211,7 @@ impl Executor {
             posted: Vec::new(),
             told: Vec::new(),
             rows: Vec::new(),
+            arrived_for_caller: None,
             beyond: false,
         }
     }
@@ -230,6 +234,13 @@ impl Executor {
             self.events.add(now, Event::Taken { taken, told: word.told });
         }
         self.handle(now);
+    }
+
+    /// A caller sends messages. Those that are due in the present tick go when the tick is executed, or executed again.
+    pub(crate) fn call(&mut self, sent: &[Sent]) {
+        for &Sent { rank, number, operation, at } in sent {
+            self.events.add(at, Event::Operation { rank, number, operation });
+        }
     }
 
     /// Handles all events that are due by `now`.
@@ -274,9 +285,11 @@ impl Executor {
         let is_due = self.is_due(now);
         let mut arrived = std::mem::take(&mut self.arrived);
         for of_rank in come.chunk_by(|one, other| one.place == other.place) {
-            let Self { incoming, rows, asked, workload, .. } = self;
+            let Self { incoming, rows, asked, workload, arrived_for_caller, .. } = self;
             incoming.take_in(of_rank, |come| {
-                arrived.push(message_of(&come, asked.messages.then_some((&mut *rows, workload.rails))));
+                let message = message_of(&come, asked.messages.then_some((&mut *rows, workload.rails)));
+                arrived_for_caller.iter_mut().for_each(|list| list.push((now, message)));
+                arrived.push(message);
             });
             let done = match &arrived[..] {
                 [message] => !is_due && self.answer(message, of_rank[0].place as usize, now),
@@ -422,6 +435,7 @@ impl Executor {
             message.mark = self.rows.len() as u32;
             self.rows.push(MessageRow { last: Some(left), ..MessageRow::new(&message, self.workload.rails) });
         }
+        self.arrived_for_caller.iter_mut().for_each(|list| list.push((left, message)));
         self.file_ready();
         self.events.add(left, Event::Message(message));
     }

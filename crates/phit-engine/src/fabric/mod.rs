@@ -31,6 +31,8 @@ mod links;
 
 mod incoming;
 
+mod caller;
+
 mod checks;
 mod executor;
 mod sources;
@@ -48,6 +50,7 @@ pub(crate) mod joint;
 pub(crate) mod planes;
 
 pub(crate) use crate::bandwidth::Bandwidth;
+pub use caller::{Caller, Sent};
 pub(crate) use checks::described;
 
 pub(crate) use links::{LinkClasses, MOST_FLITS, MOST_PARTS};
@@ -227,6 +230,12 @@ pub trait Fabric: Send {
     /// The last tick that can be simulated.
     fn last(&self) -> u64 {
         LAST.into()
+    }
+
+    /// The network as a caller drives it, who sends the messages; `None` if this kernel has no callers. The program of
+    /// its ranks is [`Called`](phit_workload::called::Called).
+    fn caller(&mut self) -> Option<&mut dyn Caller> {
+        None
     }
 
     /// Records the results of the program's ranks in the collectors.

@@ -6,6 +6,7 @@ use crate::workload::{Packets, Workload};
 use phit_workload::host::Message;
 use phit_workload::network::{Hop, Network};
 use phit_workload::run::{Carried, Finish};
+use std::sync::Arc;
 
 /// Phits of a message, including its packets' headers.
 pub(super) fn phits(packets: &Packets, bytes: u64) -> u64 {
@@ -19,14 +20,14 @@ pub(super) fn sum(counts: &[u64]) -> u64 {
 }
 
 /// Counts the phits of messages as they enter the network.
-pub(super) struct Counted<'a, N> {
+pub(super) struct Counted<N> {
     pub inner: N,
     /// Phits that each endpoint has sent, and has received.
-    pub count: &'a mut (Vec<u64>, Vec<u64>),
-    pub of: &'a Workload,
+    pub count: (Vec<u64>, Vec<u64>),
+    pub of: Arc<Workload>,
 }
 
-impl<N: Network> Network for Counted<'_, N> {
+impl<N: Network> Network for Counted<N> {
     fn hop(&mut self, message: &Message, hops: u32, now: u64) -> Hop {
         poll();
         if hops == 0 && message.source != message.destination {

@@ -25,7 +25,7 @@ mod programs;
 pub use beside::Beside;
 pub use host::{HostTable, RailsTable};
 pub use placement::{Free, PlacementKind, PlacementParams};
-pub use programs::{Made, MadeJob, ProgramKind, ProgramParams, Site};
+pub use programs::{Called, Made, MadeJob, ProgramKind, ProgramParams, Site};
 
 /// The slot of an endpoint that has no rank.
 pub(crate) const NO_SLOT: u32 = u32::MAX;
@@ -65,7 +65,7 @@ impl Default for Around {
 }
 
 /// Keys of [`Around`].
-const AROUND: [&str; 5] = ["packet_size", "header", "time_unit", "host", "placement"];
+pub(crate) const AROUND: [&str; 5] = ["packet_size", "header", "time_unit", "host", "placement"];
 
 /// `[workload]`: a program that the endpoints execute, instead of `[traffic]`.
 ///

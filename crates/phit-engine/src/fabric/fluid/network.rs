@@ -5,14 +5,14 @@ use super::ways::{Way, Ways};
 use super::{Flows, Rule, Sources};
 use crate::engine::{Tick, poll};
 use crate::fabric::whole::{self, Counted, phits, sum};
-use crate::fabric::{Bandwidth, Blueprint, Fabric, LinkClasses, Progress};
+use crate::fabric::{Bandwidth, Blueprint, Caller, Fabric, LinkClasses, Progress};
 use crate::measure::{Collector, Rate, Snapshot};
 use crate::topology::{Peer, Topology};
 use crate::workload::Workload;
 use phit_workload::Ranks;
 use phit_workload::host::{Hosts, Left, Message};
 use phit_workload::network::{Hop, Network};
-use phit_workload::run::{Asked, Finish, run_hosts};
+use phit_workload::run::{Asked, Finish, Running};
 use std::any::Any;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -28,6 +28,8 @@ pub(super) struct FluidNetwork {
     workload: Arc<Workload>,
     asked: Asked,
     finish: Option<Finish>,
+    /// The messages of a caller, if there is one.
+    called: Option<Box<Running<Counted<Carrier>>>>,
     collector: Collector,
     /// Phits that each endpoint has sent, and has received.
     carried: (Vec<u64>, Vec<u64>),
@@ -51,6 +53,7 @@ impl FluidNetwork {
             workload,
             asked: blueprint.rows,
             finish: None,
+            called: None,
             collector: Collector::new(blueprint.window.clone()),
             carried: (vec![0; endpoints], vec![0; endpoints]),
             by_link: Vec::new(),
@@ -81,15 +84,16 @@ impl FluidNetwork {
         ports.map(of_port).chain((0..topology.endpoints()).map(of_endpoint)).collect()
     }
 
-    fn run(&mut self) -> Finish {
+    /// The program before it starts.
+    fn running(&self) -> Running<Counted<Carrier>> {
         let Workload { program, hosts, unit, rails, .. } = &*self.workload;
         let ranks = Ranks::all(program.ranks());
         let hosts = Hosts::new(program.clone().plan(ranks), *hosts).with_unit(*unit).with_rails(*rails);
         let rates = self.rates();
-        self.by_link = vec![0.0; rates.len()];
+        let by_link = vec![0.0; rates.len()];
         let endpoints = self.topology().endpoints() as usize;
         let carrier = Carrier {
-            of: &self.workload,
+            of: self.workload.clone(),
             sources: self.sources,
             cycle: self.links.ticks_per_cycle.into(),
             ways: Ways::new(&self.blueprint, self.latency),
@@ -101,10 +105,11 @@ impl FluidNetwork {
             queues: vec![Queue::default(); if self.sources == Sources::InTurn { endpoints } else { 0 }],
             unsent: vec![0; endpoints],
             ended: Vec::new(),
-            by_link: &mut self.by_link,
-            held: &mut self.held,
+            by_link,
+            held: 0,
         };
-        run_hosts(hosts, self.asked, Counted { inner: carrier, count: &mut self.carried, of: &self.workload })
+        let count = (vec![0; endpoints], vec![0; endpoints]);
+        Running::new(hosts, self.asked, Counted { inner: carrier, count, of: self.workload.clone() })
     }
 }
 
@@ -131,8 +136,8 @@ struct Sending {
 }
 
 /// Messages under way.
-struct Carrier<'a> {
-    of: &'a Workload,
+struct Carrier {
+    of: Arc<Workload>,
     sources: Sources,
     /// Ticks in a cycle.
     cycle: u64,
@@ -147,8 +152,10 @@ struct Carrier<'a> {
     /// By endpoint: phits that have been posted and have not been sent completely.
     unsent: Vec<u64>,
     ended: Vec<u32>,
-    by_link: &'a mut Vec<f64>,
-    held: &'a mut usize,
+    /// Phits that each link has carried.
+    by_link: Vec<f64>,
+    /// Bytes of the flows, at most so far.
+    held: usize,
 }
 
 /// Rounding of a time to a tick: a flow that ends this little after a tick ends with it.
@@ -159,7 +166,7 @@ fn tick(time: f64) -> u64 {
     (time - ROUNDING - time * 1e-12).ceil() as u64
 }
 
-impl Carrier<'_> {
+impl Carrier {
     /// The flow of message `place` begins at its time.
     fn file(&mut self, place: u32, start: f64) {
         self.due.push(Reverse((Key(start), self.number, place)));
@@ -211,7 +218,7 @@ impl Carrier<'_> {
     }
 }
 
-impl Network for Carrier<'_> {
+impl Network for Carrier {
     fn hop(&mut self, message: &Message, _hops: u32, now: u64) -> Hop {
         if message.source == message.destination {
             return Hop::Arrives(now);
@@ -276,14 +283,19 @@ impl Network for Carrier<'_> {
                 self.begin(place);
             }
         }
-        *self.held = (*self.held).max(self.flows.bytes_at_least());
+        self.held = self.held.max(self.flows.bytes_at_least());
     }
 }
 
 impl Fabric for FluidNetwork {
     fn advance(&mut self, _end: Tick) {
         if self.finish.is_none() {
-            self.finish = Some(self.run());
+            let mut running = self.running();
+            running.go_on(u64::MAX);
+            let (finish, network) = running.finish();
+            self.carried = network.count;
+            (self.by_link, self.held) = (network.inner.by_link, network.inner.held);
+            self.finish = Some(finish);
         }
     }
 
@@ -324,6 +336,13 @@ impl Fabric for FluidNetwork {
         let carried = (self.carried.0.capacity() + self.carried.1.capacity()) * size_of::<u64>()
             + self.by_link.capacity() * size_of::<f64>();
         BTreeMap::from([("carried", carried), ("flows", self.held), ("program", self.workload.program.bytes())])
+    }
+
+    fn caller(&mut self) -> Option<&mut dyn Caller> {
+        if self.called.is_none() {
+            self.called = Some(Box::new(self.running().with_caller()));
+        }
+        Some(self.called.as_deref_mut()?)
     }
 
     fn progress(&self) -> Progress {

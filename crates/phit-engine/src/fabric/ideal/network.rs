@@ -6,14 +6,14 @@ use crate::engine::Tick;
 use crate::fabric::whole::{self, Counted, phits, sum};
 use crate::fabric::zero_load::{Step, Way, Ways};
 use crate::fabric::{Bandwidth, LinkClasses};
-use crate::fabric::{Blueprint, Fabric, Progress};
+use crate::fabric::{Blueprint, Caller, Fabric, Progress};
 use crate::measure::{Collector, Rate, Snapshot};
 use crate::topology::Topology;
 use crate::workload::Workload;
 use phit_workload::Ranks;
 use phit_workload::host::{Hosts, Left, Message};
 use phit_workload::network::{self, Hop, Network};
-use phit_workload::run::{Asked, Finish, run_hosts};
+use phit_workload::run::{Asked, Finish, Running};
 use std::any::Any;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -25,10 +25,12 @@ pub(super) struct IdealNetwork {
     latency: Tick,
     workload: Arc<Workload>,
     topology: Arc<dyn Topology>,
-    ways: Ways,
+    ways: Arc<Ways>,
     ticks_per_cycle: Tick,
     asked: Asked,
     finish: Option<Finish>,
+    /// The messages of a caller, if there is one.
+    called: Option<Box<Running<Counted<Carrier>>>>,
     collector: Collector,
     /// Phits that each endpoint has sent, and has received.
     carried: (Vec<u64>, Vec<u64>),
@@ -48,10 +50,11 @@ impl IdealNetwork {
             latency,
             workload,
             topology: blueprint.topology.clone(),
-            ways: Ways::new(blueprint, latency),
+            ways: Arc::new(Ways::new(blueprint, latency)),
             ticks_per_cycle: blueprint.links.ticks_per_cycle,
             asked: blueprint.rows,
             finish: None,
+            called: None,
             collector: Collector::new(blueprint.window.clone()),
             carried: (vec![0; endpoints], vec![0; endpoints]),
             by_link: HashMap::new(),
@@ -59,47 +62,64 @@ impl IdealNetwork {
         }
     }
 
-    fn run(&mut self) -> Finish {
+    /// The program before it starts.
+    fn running(&self) -> Running<Counted<Carrier>> {
         let Workload { program, hosts, unit, rails, .. } = &*self.workload;
         let ranks = Ranks::all(program.ranks());
         let hosts = Hosts::new(program.clone().plan(ranks), *hosts).with_unit(*unit).with_rails(*rails);
-        let Self { model, asked, .. } = *self;
-        let latency = u64::from(self.latency);
-        match model {
-            Model::Constant => {
-                let carried =
-                    Counted { inner: network::Ideal(|_, _| latency), count: &mut self.carried, of: &self.workload };
-                run_hosts(hosts, asked, carried)
-            }
-            Model::ZeroLoad | Model::EndpointLinks => {
-                let endpoints = self.topology.endpoints() as usize;
-                let ways = ZeroLoad {
-                    ways: &self.ways,
-                    of: &self.workload,
-                    free: vec![0; endpoints],
-                    intakes: (model == Model::EndpointLinks).then(|| vec![Intake::default(); endpoints]),
-                    known: HashMap::new(),
-                };
-                run_hosts(hosts, asked, Counted { inner: ways, count: &mut self.carried, of: &self.workload })
-            }
+        let (ways, of) = (self.ways.clone(), self.workload.clone());
+        let endpoints = self.topology.endpoints() as usize;
+        let inner = match self.model {
+            Model::Constant => Carrier::Constant(self.latency.into()),
+            Model::ZeroLoad | Model::EndpointLinks => Carrier::ZeroLoad(ZeroLoad {
+                ways,
+                of,
+                free: vec![0; endpoints],
+                intakes: (self.model == Model::EndpointLinks).then(|| vec![Intake::default(); endpoints]),
+                known: HashMap::new(),
+            }),
             Model::StoreAndForward => {
-                let links = Links {
-                    ways: &self.ways,
-                    of: &self.workload,
-                    free: HashMap::new(),
-                    known: HashMap::new(),
-                    carried: &mut self.by_link,
-                };
-                run_hosts(hosts, asked, Counted { inner: links, count: &mut self.carried, of: &self.workload })
+                Carrier::Links(Links { ways, of, free: HashMap::new(), known: HashMap::new(), carried: HashMap::new() })
             }
+        };
+        let count = (vec![0; endpoints], vec![0; endpoints]);
+        Running::new(hosts, self.asked, Counted { inner, count, of: self.workload.clone() })
+    }
+}
+
+/// What carries the messages in each model.
+enum Carrier {
+    /// Every message takes this many ticks.
+    Constant(u64),
+    ZeroLoad(ZeroLoad),
+    Links(Links),
+}
+
+impl Network for Carrier {
+    fn hop(&mut self, message: &Message, hops: u32, now: u64) -> Hop {
+        match self {
+            Self::Constant(latency) => network::Ideal(|_, _| *latency).hop(message, hops, now),
+            Self::ZeroLoad(ways) => ways.hop(message, hops, now),
+            Self::Links(links) => links.hop(message, hops, now),
         }
+    }
+
+    fn queued(&self, rank: u32, rail: u8, now: u64) -> u64 {
+        match self {
+            Self::ZeroLoad(ways) => ways.queued(rank, rail, now),
+            Self::Constant(_) | Self::Links(_) => 0,
+        }
+    }
+
+    fn is_ideal(&self) -> bool {
+        matches!(self, Self::Constant(_))
     }
 }
 
 /// See [`Model::ZeroLoad`] and [`Model::EndpointLinks`].
-struct ZeroLoad<'a> {
-    ways: &'a Ways,
-    of: &'a Workload,
+struct ZeroLoad {
+    ways: Arc<Ways>,
+    of: Arc<Workload>,
     /// By endpoint: when its link into the network is free.
     free: Vec<u64>,
     /// By endpoint: its link out of the network, if that has a limit.
@@ -107,7 +127,7 @@ struct ZeroLoad<'a> {
     known: HashMap<(u32, u32), Way>,
 }
 
-impl Network for ZeroLoad<'_> {
+impl Network for ZeroLoad {
     fn hop(&mut self, message: &Message, _hops: u32, now: u64) -> Hop {
         let Message { source, destination, bytes, nic, .. } = *message;
         if source == destination {
@@ -136,17 +156,17 @@ impl Network for ZeroLoad<'_> {
 }
 
 /// See [`Model::StoreAndForward`].
-struct Links<'a> {
-    ways: &'a Ways,
-    of: &'a Workload,
+struct Links {
+    ways: Arc<Ways>,
+    of: Arc<Workload>,
     /// By router, or endpoint, and port: when the link is free.
     free: HashMap<(u32, u32), u64>,
     known: HashMap<(u32, u32), Vec<Step>>,
     /// Phits that it has carried.
-    carried: &'a mut HashMap<(u32, u32), u64>,
+    carried: HashMap<(u32, u32), u64>,
 }
 
-impl Network for Links<'_> {
+impl Network for Links {
     fn hop(&mut self, message: &Message, hops: u32, now: u64) -> Hop {
         let Message { source, destination, bytes, nic, .. } = *message;
         if source == destination {
@@ -172,7 +192,14 @@ impl Network for Links<'_> {
 impl Fabric for IdealNetwork {
     fn advance(&mut self, _end: Tick) {
         if self.finish.is_none() {
-            self.finish = Some(self.run());
+            let mut running = self.running();
+            running.go_on(u64::MAX);
+            let (finish, network) = running.finish();
+            self.carried = network.count;
+            if let Carrier::Links(links) = network.inner {
+                self.by_link = links.carried;
+            }
+            self.finish = Some(finish);
         }
     }
 
@@ -212,6 +239,13 @@ impl Fabric for IdealNetwork {
     fn tables(&self) -> BTreeMap<&'static str, usize> {
         let carried = (self.carried.0.capacity() + self.carried.1.capacity()) * size_of::<u64>();
         BTreeMap::from([("carried", carried), ("program", self.workload.program.bytes())])
+    }
+
+    fn caller(&mut self) -> Option<&mut dyn Caller> {
+        if self.called.is_none() {
+            self.called = Some(Box::new(self.running().with_caller()));
+        }
+        Some(self.called.as_deref_mut()?)
     }
 
     fn progress(&self) -> Progress {

@@ -186,6 +186,9 @@ impl Runs for Partition {
             if self.now == stretch {
                 self.post.open_stretch(self.now, self.settings.size as u16, &mut self.packets);
             }
+            if self.is_to_stop() {
+                break;
+            }
         }
         self.post.swap_outbox(outbox);
     }
@@ -234,7 +237,7 @@ impl Partition {
 
     /// Runs all ticks before `end`.
     #[inline(never)]
-    fn run_ticks<K: Kernel>(&mut self, end: Tick) {
+    fn run_ticks<K: Kernel>(&mut self, mut end: Tick) {
         while self.now < end {
             self.next_look = self.now;
             if K::ALIKE || self.tables.buffers.by_time() {
@@ -247,6 +250,9 @@ impl Partition {
             self.handle_due::<K>();
             if self.hosted.is_some() {
                 self.execute();
+                if self.is_to_stop() {
+                    end = self.now + 1;
+                }
             }
             if !K::WHOLE && self.severed.is_due() {
                 self.sever::<K>();

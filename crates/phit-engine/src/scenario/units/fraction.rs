@@ -42,6 +42,11 @@ impl Fraction {
         Self::new(gcd(a, b), self.under.checked_mul(other.under)?)
     }
 
+    /// The number, if it is a whole one.
+    pub(super) fn whole(self) -> Option<u128> {
+        (self.under == 1).then_some(self.over)
+    }
+
     pub(super) fn to_f64(self) -> f64 {
         self.over as f64 / self.under as f64
     }

@@ -67,6 +67,31 @@ impl UnitsParams {
     }
 }
 
+impl UnitsParams {
+    /// The cycles in a time such as "5 us", of which a cycle has `parts` parts: a whole number of parts, or the reason
+    /// why not.
+    pub(crate) fn parts_of_cycles(&self, text: &str, parts: u32) -> Result<u64, String> {
+        let expected = format!("expected a number of cycles, or {}", Kind::Time.examples());
+        let quantity = read(text)?;
+        if quantity.kind != Kind::Time {
+            return Err(expected);
+        }
+        let cycle =
+            value(&self.cycle).ok_or("a time needs the length of a cycle: expected units.cycle, as \"1 ns\"")?;
+        let cycles = quantity.value.per(cycle).ok_or(expected)?;
+        let whole = || u64::try_from(cycles.times(Fraction::new(parts.into(), 1)?)?.whole()?).ok();
+        whole().ok_or_else(|| format!("is {cycles} cycles; expected a whole number of cycles"))
+    }
+
+    /// The bytes in a size such as "64 KiB", or the reason why there is no such number.
+    pub(crate) fn bytes(text: &str) -> Result<u64, String> {
+        let quantity = read(text)?;
+        let whole = || u64::try_from(quantity.value.times(Fraction::new(1, 8)?)?.whole()?).ok();
+        let bytes = if quantity.kind == Kind::Size { whole() } else { None };
+        bytes.ok_or_else(|| format!("expected a whole number of bytes, or {}", Kind::Size.examples()))
+    }
+}
+
 /// The value of a quantity of `[units]`.
 fn value(text: &Option<String>) -> Option<Fraction> {
     text.as_deref().and_then(|text| read(text).ok()).map(|quantity| quantity.value)

@@ -12,6 +12,7 @@ use phit_workload::{Executable, Program};
 use std::fmt::Debug;
 use std::sync::Arc;
 
+mod called;
 mod chakra;
 mod collective;
 mod goal;
@@ -19,6 +20,8 @@ mod inline;
 mod jobs;
 mod made;
 mod trace;
+
+pub use called::Called;
 
 /// The context in which a program is built.
 pub struct Site<'a> {

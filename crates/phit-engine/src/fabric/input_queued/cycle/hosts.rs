@@ -1,6 +1,7 @@
 //! Endpoints that execute a program: their work in a tick, and the ticks in which they work.
 
 use crate::engine::Tick;
+use crate::fabric::caller::Sent;
 use crate::fabric::executor::Word;
 use crate::fabric::incoming::Announced;
 use crate::fabric::input_queued::endpoints::admittance::Admittances;
@@ -28,6 +29,25 @@ impl Partition {
             hosted.put_back(senders);
         }
         self.file_wake();
+    }
+
+    /// A caller sends messages, in the tick that has been run last or later. What is due in that tick is done at once:
+    /// a packet is sent in the cycle after its generation at the earliest, so the tick has not needed it.
+    pub(crate) fn call(&mut self, sent: &[Sent]) {
+        let Some(hosted) = &mut self.hosted else { return };
+        hosted.for_caller().call(sent);
+        let now = self.now;
+        self.now = now.saturating_sub(1);
+        match sent.iter().any(|sent| sent.at < u64::from(now)) {
+            true => self.execute(),
+            false => self.file_wake(),
+        }
+        self.now = now;
+    }
+
+    /// True if the run is to stop after this tick, because a caller's message has arrived.
+    pub(crate) fn is_to_stop(&self) -> bool {
+        self.hosted.as_ref().is_some_and(|hosted| hosted.is_to_stop())
     }
 
     /// Files a wake-up for the tick in which hosts have something to do next.
@@ -62,7 +82,8 @@ impl Partition {
         let pending = self.has_candidates::<General>()
             || self.signals.has_changes()
             || self.management.has_reviews()
-            || self.severed.is_due();
+            || self.severed.is_due()
+            || !self.senders.is_empty();
         match pending || self.now == 0 {
             true => self.now,
             false => self

@@ -33,6 +33,8 @@ pub(crate) struct Hosted {
     workload: Arc<Workload>,
     /// Tick of the latest wake-up filed for it.
     wake: Tick,
+    /// True if the run is to stop as soon as a caller's message has arrived.
+    stops: bool,
     /// Empty lists for what is announced to other partitions.
     spare: Vec<Vec<Announced>>,
 }
@@ -46,12 +48,27 @@ impl Hosted {
         (homes, slots, places): (Arc<[u32]>, Arc<[u32]>, Vec<u32>),
         ways: Arc<Ways>,
     ) -> Self {
-        Self { executor, homes, slots, places, ways, workload, wake: 0, spare: Vec::new() }
+        Self { executor, homes, slots, places, ways, workload, wake: 0, stops: false, spare: Vec::new() }
     }
 
     /// The hosts.
     pub(crate) fn executor(&self) -> &Executor {
         &self.executor
+    }
+
+    /// The hosts, for a caller who sends their messages.
+    pub(crate) fn for_caller(&mut self) -> &mut Executor {
+        &mut self.executor
+    }
+
+    /// Says whether the run is to stop as soon as a caller's message has arrived.
+    pub(crate) fn stop_at_arrivals(&mut self, stop: bool) {
+        self.stops = stop;
+    }
+
+    /// True if the run is to stop, because a caller's message has arrived.
+    pub(crate) fn is_to_stop(&self) -> bool {
+        self.stops && self.executor.arrived_for_caller.as_ref().is_some_and(|arrived| !arrived.is_empty())
     }
 
     /// Time goes on for the hosts.

@@ -3,14 +3,14 @@
 use super::build::Plan;
 use super::carriage::Carriage;
 use super::cut::Cut;
-use crate::engine::parallel::{Here, Inboxes, Schedule, Threads, advance};
+use crate::engine::parallel::{Here, Inboxes, Runs, Schedule, Threads, advance};
 use crate::engine::{Team, Tick};
 use crate::fabric::executor::Executor;
 use crate::fabric::input_queued::partition::Partition;
 use crate::fabric::input_queued::post::mail::Mail;
 use crate::fabric::input_queued::watching::audit::audit;
 use crate::fabric::input_queued::watching::stuck::{Waiting, find_cycle};
-use crate::fabric::{Fabric, News, Options, Progress, gathered};
+use crate::fabric::{Caller, Fabric, LAST, News, Options, Progress, Sent, gathered};
 use crate::measure::{Collector, Share, Snapshot};
 use crate::topology::Words;
 use phit_workload::host::{Left, Message};
@@ -107,6 +107,12 @@ impl InputQueued {
         self.partitions.iter().filter_map(|partition| Some(partition.hosted.as_ref()?.executor()))
     }
 
+    /// The only partition, for a caller who sends messages.
+    fn whole(&mut self) -> Option<&mut Partition> {
+        let [whole] = &mut self.partitions[..] else { return None };
+        Some(whole)
+    }
+
     /// The schedule of the partitions.
     #[cfg(test)]
     pub(crate) fn schedule(&self) -> &Schedule {
@@ -117,6 +123,38 @@ impl InputQueued {
     #[cfg(test)]
     pub(crate) fn parts_mut(&mut self) -> &mut [Partition] {
         &mut self.partitions
+    }
+}
+
+impl Caller for InputQueued {
+    fn send(&mut self, sent: &[Sent]) {
+        self.whole().into_iter().for_each(|whole| whole.call(sent));
+    }
+
+    fn go_on(&mut self, until: u64, first: bool) -> Option<u64> {
+        let end = Tick::try_from(until).map_or(Tick::MAX, |until| until.saturating_add(1));
+        let (mut now, mut outbox) = (self.now, self.inboxes.outbox(1));
+        if let Some(whole) = self.whole() {
+            whole.hosted.iter_mut().for_each(|hosted| hosted.stop_at_arrivals(first));
+            whole.wires.run_until(end);
+            whole.run_until(end, Vec::new(), &mut outbox);
+            now = whole.now;
+        }
+        self.inboxes.keep(outbox);
+        self.now = now;
+        now.checked_sub(1).map(u64::from)
+    }
+
+    fn next(&mut self) -> Option<u64> {
+        let whole = self.whole()?;
+        let next = whole.next_busy(LAST);
+        (next < LAST && !whole.at_rest()).then_some(next.into())
+    }
+
+    fn arrived(&mut self, list: &mut Vec<(u64, Message)>) {
+        let hosted = self.whole().and_then(|whole| whole.hosted.as_mut());
+        let arrived = hosted.and_then(|hosted| hosted.for_caller().arrived_for_caller.as_mut());
+        arrived.into_iter().for_each(|arrived| list.append(arrived));
     }
 }
 
@@ -220,6 +258,11 @@ impl Fabric for InputQueued {
             return 0;
         }
         self.partitions.iter().map(|partition| partition.next_busy(end)).min().unwrap_or(end)
+    }
+
+    fn caller(&mut self) -> Option<&mut dyn Caller> {
+        self.whole()?.hosted.as_mut()?.for_caller().arrived_for_caller.get_or_insert_default();
+        Some(self)
     }
 
     fn performed(&self) -> u64 {
