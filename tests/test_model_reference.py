@@ -47,8 +47,11 @@ def test_every_key_says_what_it_means() -> None:
     assert {"links.CLASS.buffer", "changes[].cycle", "until.half_width", "series.bin", "injection_queue"} <= keys
 
 
-NAMES_FILES = {"goal", "chakra", "trace", "file", "infiniband"}
+NAMES_FILES = {"goal", "chakra", "trace", "file"}
 """Kinds whose scenario needs a file of the user."""
+
+FABRICS = {("topology", "infiniband"), ("routing", "infiniband")}
+"""Concepts and kinds whose scenario is made from the files of a fabric."""
 
 FUNCTIONS = {"python_trigger", "python_rule", "python_pattern", "python_probe"}
 """Kinds whose scenario needs a Python function; the guide's page on them is executed, too."""
@@ -77,8 +80,9 @@ def described() -> Iterator[tuple[str, str, str]]:
     """Concept, kind and description of every kind that a scenario alone can show."""
     for concept, entries in phit.catalogue().items():
         for entry in entries:
-            if entry["kind"] not in FUNCTIONS | {"infiniband"}:
-                yield concept, entry["kind"], entry["description"]
+            kind = entry["kind"]
+            if kind not in FUNCTIONS and (concept, kind) not in FABRICS:
+                yield concept, kind, entry["description"]
 
 
 @pytest.mark.parametrize(("concept", "kind", "text"), list(described()), ids=lambda value: value.split()[0])

@@ -79,6 +79,7 @@ pub mod fabric;
 
 // The policies.
 pub mod allocators;
+pub mod congestion;
 pub mod probes;
 pub mod queueing;
 pub mod routing;

@@ -29,8 +29,12 @@ pub const MOST_REPEATS: u8 = 7;
 /// Most classes of packets. A class's number takes the bits of that count, where packets are not sent again.
 pub const MOST_TRAFFIC_CLASSES: usize = 1 + MOST_REPEATS as usize;
 
-/// In [`Packet::misrouted`]: it answers a request.
+/// In [`Packet::misrouted`]: it answers a request, or it is a notification of the congestion control.
 pub const REPLY: u8 = 1 << 7;
+
+/// In [`Packet::misrouted`]: the congestion control has marked it. The bit is one of a class's number, and classes are
+/// refused with congestion control.
+pub const MARKED: u8 = 1 << REPEATED;
 
 /// The value of [`Packet::misrouted`] for a packet that is sent again for the given time, up to [`MOST_REPEATS`].
 pub const fn repeated(times: u8) -> u8 {
@@ -135,6 +139,12 @@ impl Packet {
     #[inline]
     pub fn class(&self) -> u8 {
         self.repeats()
+    }
+
+    /// True if the congestion control has marked it, if there is congestion control.
+    #[inline]
+    pub fn is_marked(&self) -> bool {
+        self.misrouted & MARKED != 0
     }
 
     /// The current leg, as an argument of the topology's hop rule.

@@ -133,6 +133,7 @@ impl Outcome {
             endpoints: measure.endpoints,
             workload: self.scenario.workload.is_some(),
             requests: self.scenario.traffic.requests.is_some(),
+            congestion: self.scenario.congestion.params().notifications().is_some(),
             classes: &self.scenario.traffic.class_names(),
             messages: measure.messages,
             operations: measure.operations,

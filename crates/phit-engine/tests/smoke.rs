@@ -43,6 +43,7 @@ fn used(concept: &str, scenario: &Scenario) -> &'static str {
         ("topology", _) => scenario.topology.kind(),
         ("routing", _) => scenario.routing.kind(),
         ("queueing", _) => scenario.queueing.kind(),
+        ("congestion", _) => scenario.congestion.kind(),
         ("router", _) => scenario.router.kind(),
         ("allocator", _) => router.allocator.kind(),
         ("pattern", _) => scenario.traffic.pattern.kind(),

@@ -11,6 +11,7 @@ PLACES = {
     "router": "router",
     "routing": "routing",
     "queueing": "queueing",
+    "congestion": "congestion",
     "allocator": "router.allocator",
     "pattern": "traffic.pattern",
     "process": "traffic.process",

@@ -14,7 +14,7 @@ LEVELS = 32
 LONG = 1000
 """Length of a list from which the schema is asked first whether a list may stand there."""
 
-TABLES = ("", "topology", "planes", "router", "routing", "queueing", "traffic", "measure", "units")
+TABLES = ("", "topology", "planes", "router", "routing", "queueing", "congestion", "traffic", "measure", "units")
 """Sections, and the document itself, that have at most `LONG` keys."""
 
 _BREAKS = "\n\t"

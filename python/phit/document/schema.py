@@ -80,6 +80,7 @@ _KINDS_OF = {
     "topology": ("properties", "topology"),
     "routing": ("properties", "routing"),
     "queueing": ("properties", "queueing"),
+    "congestion": ("properties", "congestion"),
     "pattern": ("$defs", "traffic_pattern"),
     "process": ("$defs", "injection_process"),
     "packet_size": ("$defs", "packet_size"),

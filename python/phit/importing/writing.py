@@ -13,7 +13,7 @@ from phit.importing.settings import Status
 SECTIONS = {"router.links", "traffic.pattern", "traffic.requests", "sweep.product"}
 """Nested tables that have a heading of their own, as do tables within them."""
 
-ORDER = ("seed", "topology", "planes", "router", "routing", "queueing", "traffic", "measure", "sweep")
+ORDER = ("seed", "topology", "planes", "router", "routing", "queueing", "congestion", "traffic", "measure", "sweep")
 """Order of the sections."""
 
 WIDTH = 100

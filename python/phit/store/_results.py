@@ -463,6 +463,15 @@ class Quantities:
         return value
 
     @property
+    def congestion(self) -> Mapping[str, float] | None:
+        """Congestion control.
+
+        `None` if not there; it is there of networks with congestion control.
+        """
+        value: Mapping[str, float] | None = self._value("congestion")
+        return value
+
+    @property
     def control_messages(self) -> int:
         """Control messages."""
         value: int = self._value("control_messages")

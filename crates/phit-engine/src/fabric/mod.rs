@@ -17,6 +17,7 @@ use links::LinkTable;
 use phit_workload::host::{Left, Message};
 use phit_workload::run::Asked;
 pub(crate) use phit_workload::sample::{GOLDEN, spread};
+use seams::congestion::CongestionParams;
 use seams::probe::Probes;
 use seams::queueing::{Division, QueueingParams};
 use seams::routing::RoutingParams;
@@ -74,6 +75,8 @@ pub struct Blueprint {
     pub routing: Arc<dyn RoutingParams + Send + Sync>,
     /// Queue organisation.
     pub queueing: Arc<dyn QueueingParams + Send + Sync>,
+    /// Congestion control.
+    pub congestion: Arc<dyn CongestionParams + Send + Sync>,
     /// The organisation's division of buffers.
     pub division: Division,
     /// The routing mechanism's tables, if it has any.
@@ -102,6 +105,14 @@ impl Blueprint {
     pub fn of_plane(&self, number: usize) -> Self {
         let seed = Plane::seed(self.seed, number as u32);
         Self { traffic: self.planes[number].clone(), planes: Vec::new(), seed, ..self.clone() }
+    }
+
+    /// Phits of the smallest and of the largest packet, notifications of the congestion control included. These are no
+    /// larger than the largest packet of the traffic.
+    pub fn packet_sizes(&self) -> (u16, u16) {
+        let (smallest, largest) = self.traffic.packet_sizes();
+        let notification = self.congestion.notifications().map_or(smallest, |notifications| notifications.phits);
+        (smallest.min(notification), largest)
     }
 }
 

@@ -60,6 +60,8 @@ pub struct Reading<'a> {
     pub workload: bool,
     /// Packets are requests and replies.
     pub requests: bool,
+    /// There is congestion control.
+    pub congestion: bool,
     /// Names of the classes of packets, if there are several.
     pub classes: &'a [String],
     /// The table of messages is asked for.

@@ -92,6 +92,7 @@ pub(super) fn blueprint(scenario: &Scenario, memory: Option<u64>) -> Result<(Blu
         topology,
         routing,
         queueing: scenario.queueing.shared(),
+        congestion: scenario.congestion.shared(),
         division,
         links,
         traffic: Arc::new(traffic),
@@ -111,6 +112,8 @@ fn smallest_flit(scenario: &Scenario) -> Result<u32, ScenarioError> {
         Some(workload) => workload.largest_packet(),
         None => scenario.traffic.packet_sizes().map_err(|e| e.under("traffic"))?.0,
     };
+    let notification = scenario.congestion.params().notifications().map_or(packet, |it| it.phits);
+    let packet = packet.min(notification);
     Ok(scenario.router.params().flit(packet.into()))
 }
 

@@ -1,6 +1,7 @@
 //! The catalogue: the kinds that a scenario can name, and the quantities and tables that a run can return.
 
 use crate::allocators::AllocatorKind;
+use crate::congestion::CongestionKind;
 use crate::error::ScenarioError;
 use crate::measure::{Counters, Observable, SATURATED_BELOW, Total};
 use crate::probes::{LooksAt, ProbeKind};
@@ -28,6 +29,7 @@ pub fn catalogue() -> Value {
         "router": entries(RouterKind::schemas()),
         "routing": entries(RoutingKind::schemas()),
         "queueing": entries(QueueingKind::schemas()),
+        "congestion": entries(CongestionKind::schemas()),
         "allocator": entries(AllocatorKind::schemas()),
         "pattern": entries(PatternKind::schemas()),
         "process": entries(ProcessKind::schemas()),

@@ -21,6 +21,7 @@ pub(crate) fn check(
     graph(scenario, topology, routing)?;
     faults(scenario, topology, routing)?;
     classes(scenario, topology)?;
+    congestion(scenario, topology, routing)?;
     requests(scenario, topology)?;
     planes(scenario, topology)?;
     channels(scenario, topology, routing)?;
@@ -84,7 +85,8 @@ fn workload(scenario: &Scenario) -> Result<(), ScenarioError> {
 
 /// Number of virtual networks that share the virtual channels of every link.
 pub(crate) fn networks(scenario: &Scenario) -> u16 {
-    scenario.traffic.requests.as_ref().map_or(1, |requests| if requests.virtual_networks { 2 } else { 1 })
+    let requests = scenario.traffic.requests.as_ref().filter(|requests| requests.virtual_networks);
+    requests.map_or(scenario.congestion.params().networks(), |_| 2)
 }
 
 /// Refuses requests that this router cannot answer, or cannot keep apart from replies.
@@ -139,16 +141,31 @@ fn requests(scenario: &Scenario, topology: &dyn Topology) -> Result<(), Scenario
     Ok(())
 }
 
+/// Refuses `what` where endpoints cannot have the source queues that it needs.
+fn source_queues(scenario: &Scenario, what: &str) -> Result<(), ScenarioError> {
+    if scenario.router.params().several_source_queues() {
+        return Ok(());
+    }
+    let kind = scenario.router.kind();
+    Err(match kind {
+        "input_queued" => {
+            let expected = format!("admittance queues leave no place for those of {what}; expected \"single\"");
+            ScenarioError::new("router.admittance", "\"per_destination\"", expected)
+        }
+        _ => {
+            let expected =
+                format!("this router's endpoints have one source queue; expected \"input_queued\", or no {what}");
+            ScenarioError::new("router.kind", format!("{kind:?}"), expected)
+        }
+    })
+}
+
 /// Refuses classes of packets where endpoints have no source queue for each class.
 fn classes(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioError> {
     if scenario.traffic.classes.is_empty() {
         return Ok(());
     }
-    if !scenario.router.params().several_source_queues() {
-        let expected = "this router's endpoints have one source queue; expected \"input_queued\" with admittance = \
-                        \"single\", or no traffic.classes";
-        return Err(ScenarioError::new("router.kind", format!("{:?}", scenario.router.kind()), expected));
-    }
+    source_queues(scenario, "traffic.classes")?;
     if !scenario.queueing.params().undivided() {
         let kind = format!("{:?}", scenario.queueing.kind());
         let expected = "endpoints with classes choose the virtual channel; expected \"virtual_channels\"";
@@ -161,6 +178,75 @@ fn classes(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioE
     if topology.faulty().and_then(Faulty::retransmit).is_some() {
         let expected = "expected none with traffic.classes, of which nothing is sent again";
         return Err(ScenarioError::missing("topology.faults.retransmit", expected));
+    }
+    Ok(())
+}
+
+/// Refuses congestion control where the kernel has no source queue for each destination, or could not tell what waits
+/// for an output.
+fn congestion(scenario: &Scenario, topology: &dyn Topology, routing: &dyn RoutingParams) -> Result<(), ScenarioError> {
+    let params = scenario.congestion.params();
+    let Some(notifications) = params.notifications() else { return Ok(()) };
+    params.check().map_err(|error| error.under("congestion"))?;
+    source_queues(scenario, "congestion control")?;
+    let router = scenario.router.params();
+    let beside = [
+        ("workload", scenario.workload.is_some(), "the messages of programs are not held back"),
+        ("traffic.classes", !scenario.traffic.classes.is_empty(), "classes have source queues of their own"),
+        ("traffic.requests", scenario.traffic.requests.is_some(), "replies have source queues of their own"),
+        ("topology.faults.later", !topology.breakdowns().is_empty(), "lost packets would stay in backlogs"),
+        (
+            "topology.faults.retransmit",
+            topology.faulty().and_then(Faulty::retransmit).is_some(),
+            "packets that are sent again are not held back",
+        ),
+        (
+            "planes.injection",
+            scenario.planes.as_ref().is_some_and(|planes| planes.count > 1 && planes.is_serial()),
+            "endpoints hold back packets in each plane by itself",
+        ),
+    ];
+    if let Some((key, _, why)) = beside.iter().find(|(_, given, _)| *given) {
+        return Err(ScenarioError::missing(*key, format!("{why}; expected none with [congestion]")));
+    }
+    let (queueing, kind) = (scenario.queueing.params(), format!("{:?}", scenario.queueing.kind()));
+    if queueing.looks_ahead() || queueing.division(topology).shared {
+        let expected = "packets move between queues, or the next router decides on their queue; expected \
+                        \"virtual_channels\", \"dbbm\", \"voqsw\" or \"voqnet\" with [congestion]";
+        return Err(ScenarioError::new("queueing.kind", kind, expected));
+    }
+    if routing.alternatives() {
+        let expected = "a head that asks for several outputs waits for no single one; expected another mechanism with \
+                        [congestion]";
+        return Err(ScenarioError::new("routing.kind", format!("{:?}", scenario.routing.kind()), expected));
+    }
+    let largest = scenario.traffic.packet_sizes().map_err(|e| e.under("traffic"))?.1;
+    if notifications.phits > largest {
+        let expected = format!("expected at most {largest} phits, the size of the largest packet");
+        return Err(ScenarioError::new("congestion.notification", notifications.phits, expected));
+    }
+    if params.networks() == 1 {
+        return Ok(());
+    }
+    if !queueing.undivided() {
+        let expected = "endpoints choose the virtual channel of notifications; expected \"virtual_channels\" with \
+                        congestion.channels = \"own\"";
+        return Err(ScenarioError::new("queueing.kind", kind, expected));
+    }
+    if !routing.per_network() {
+        let expected = format!(
+            "this mechanism decides from what data and notifications have in common; those that work in each virtual \
+             network by itself are: {}",
+            routings(|routing| routing.per_network())
+        );
+        return Err(ScenarioError::new("routing.kind", format!("{:?}", scenario.routing.kind()), expected));
+    }
+    for class in topology.classes() {
+        let (path, link) = described(router.links(), class);
+        if link.vcs % 2 != 0 {
+            let expected = "expected an even number: half of the virtual channels are for notifications";
+            return Err(ScenarioError::new(format!("{path}.vcs"), link.vcs, expected));
+        }
     }
     Ok(())
 }
@@ -280,8 +366,13 @@ fn faults(scenario: &Scenario, topology: &dyn Topology, routing: &dyn RoutingPar
     }
     if networks(scenario) > 1 {
         let expected = "packets take detours around topology.faults here, in virtual channels of their own, which \
-                        virtual networks would share; expected false, or faults that leave minimal routes";
-        return Err(ScenarioError::new("traffic.requests.virtual_networks", true, expected));
+                        virtual networks would share; expected no virtual networks, or faults that leave minimal \
+                        routes";
+        let (key, value) = match scenario.traffic.requests {
+            Some(_) => ("traffic.requests.virtual_networks", "true"),
+            None => ("congestion.channels", "\"own\""),
+        };
+        return Err(ScenarioError::new(key, value, expected));
     }
     Ok(())
 }
@@ -309,7 +400,8 @@ fn channels(scenario: &Scenario, topology: &dyn Topology, routing: &dyn RoutingP
     let networks = networks(scenario);
     let reason = match networks {
         1 => reason,
-        _ => format!("for requests and as many for replies, {reason}"),
+        _ if scenario.traffic.requests.is_some() => format!("for requests and as many for replies, {reason}"),
+        _ => format!("for data and as many for notifications, {reason}"),
     };
     for (class, needed) in topology.classes().iter().zip(needed).skip(1) {
         let (path, params) = described(scenario.router.params().links(), class);

@@ -1,6 +1,7 @@
 //! The JSON Schema of a scenario document.
 
 use super::{MeasureParams, SECTIONS, UnitsParams, routers, units};
+use crate::congestion::CongestionKind;
 use crate::queueing::QueueingKind;
 use crate::routing::RoutingKind;
 use crate::schema;
@@ -27,6 +28,7 @@ pub fn numbers() -> &'static Value {
         section("router", routers::schema(&mut generator));
         section("routing", RoutingKind::json_schema(&mut generator));
         section("queueing", QueueingKind::json_schema(&mut generator));
+        section("congestion", CongestionKind::json_schema(&mut generator));
         section("traffic", TrafficParams::json_schema(&mut generator));
         section("workload", WorkloadParams::json_schema(&mut generator));
         section("measure", MeasureParams::json_schema(&mut generator));

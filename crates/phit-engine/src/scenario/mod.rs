@@ -3,6 +3,7 @@
 //! This room is the lowest one that knows every kind of every concept. Come here for a new section or key of a
 //! scenario, for a rule between several sections, and for the lists that a program prints (`catalogue`).
 
+use crate::congestion::CongestionKind;
 use crate::error::{self, Findings, ScenarioError};
 use crate::foreign;
 use crate::queueing::QueueingKind;
@@ -46,6 +47,8 @@ pub struct Scenario {
     pub routing: RoutingKind,
     /// Queue organisation of the input buffers.
     pub queueing: QueueingKind,
+    /// Congestion control.
+    pub congestion: CongestionKind,
     /// Offered traffic; empty with a workload.
     pub traffic: TrafficParams,
     /// The program that endpoints execute instead of random traffic.
@@ -55,8 +58,19 @@ pub struct Scenario {
 }
 
 /// The sections of a scenario, in the order of the documentation.
-pub const SECTIONS: &[&str] =
-    &["seed", "units", "topology", "planes", "router", "routing", "queueing", "traffic", "workload", "measure"];
+pub const SECTIONS: &[&str] = &[
+    "seed",
+    "units",
+    "topology",
+    "planes",
+    "router",
+    "routing",
+    "queueing",
+    "congestion",
+    "traffic",
+    "workload",
+    "measure",
+];
 
 /// A scenario in the form of its document.
 #[derive(Serialize)]
@@ -71,6 +85,8 @@ struct Shown<'a> {
     router: &'a RouterKind,
     routing: &'a RoutingKind,
     queueing: &'a QueueingKind,
+    #[serde(skip_serializing_if = "is_uncontrolled")]
+    congestion: &'a CongestionKind,
     #[serde(skip_serializing_if = "Option::is_none")]
     traffic: Option<&'a TrafficParams>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -78,16 +94,34 @@ struct Shown<'a> {
     measure: Value,
 }
 
+/// True for no congestion control, which a document need not name.
+fn is_uncontrolled(congestion: &&CongestionKind) -> bool {
+    matches!(congestion, CongestionKind::None(_))
+}
+
 impl Serialize for Scenario {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { seed, units, topology, planes, router, routing, queueing, traffic, workload, measure } = self;
+        let Self { seed, units, topology, planes, router, routing, queueing, congestion, traffic, workload, measure } =
+            self;
         let mut measure = json!(measure);
         if let (Some(_), Value::Object(table)) = (workload, &mut measure) {
             measure::OF_TRAFFIC.iter().for_each(|key| drop(table.shift_remove(*key)));
         }
         let traffic = workload.is_none().then_some(traffic);
-        Shown { seed: *seed, units, topology, planes, router, routing, queueing, traffic, workload, measure }
-            .serialize(serializer)
+        Shown {
+            seed: *seed,
+            units,
+            topology,
+            planes,
+            router,
+            routing,
+            queueing,
+            congestion,
+            traffic,
+            workload,
+            measure,
+        }
+        .serialize(serializer)
     }
 }
 
@@ -165,6 +199,10 @@ impl Scenario {
             Some(queueing) => found.take(QueueingKind::from_value("queueing", queueing)),
             None => Some(QueueingKind::VirtualChannels(Default::default())),
         };
+        let congestion = match document.get("congestion") {
+            Some(congestion) => found.take(CongestionKind::from_value("congestion", congestion)),
+            None => Some(CongestionKind::None(Default::default())),
+        };
         let workload = document.get("workload").map(|table| WorkloadParams::from_value("workload", table)).transpose();
         let workload = found.take(workload.and_then(|workload| match document.get("traffic") {
             Some(_) if workload.is_some() => Err(ScenarioError::missing(
@@ -200,6 +238,7 @@ impl Scenario {
             router: router?,
             routing: routing?,
             queueing: queueing?,
+            congestion: congestion?,
             traffic: traffic?,
             workload,
             measure: measure?,
@@ -214,6 +253,7 @@ impl Scenario {
         check(self.router.broken("router"));
         check(self.routing.broken("routing"));
         check(self.queueing.broken("queueing"));
+        check(self.congestion.broken("congestion"));
         check(schema::check::<MeasureParams>("measure", &json!(self.measure)));
         // A trace has no bounds to check, and it may be long.
         let traffic = TrafficParams { trace: Vec::new(), ..self.traffic.clone() };

@@ -293,6 +293,10 @@ pub fn cases() -> Vec<(&'static str, &'static str, Value)> {
             } })),
         ),
         ("workload", "trace", workload(json!({ "kind": "trace", "file": "identical/files/calls-0.txt" }))),
+        ("congestion", "none", json!({ "congestion": "none" })),
+        ("congestion", "ecn", json!({ "congestion": { "kind": "ecn", "channels": "own" } })),
+        ("congestion", "dcqcn", json!({ "congestion": "dcqcn" })),
+        ("congestion", "infiniband", json!({ "congestion": "infiniband" })),
         ("workload", "collective", workload(json!({ "kind": "collective", "collective": "all_to_all", "bytes": 99 }))),
         ("workload", "program", workload(json!({ "kind": "program", "goal": ONE }))),
         (

@@ -45,7 +45,8 @@ impl Corpus {
         shorten(&mut document, rng);
         while rng.below(4) == 0 {
             let other = one(rng, &self.documents);
-            let section = *one(rng, &["topology", "router", "routing", "queueing", "traffic", "measure", "units"]);
+            let section =
+                *one(rng, &["topology", "router", "routing", "queueing", "congestion", "traffic", "measure", "units"]);
             match other.get(section) {
                 Some(value) => document[section] = value.clone(),
                 None => drop(document.as_object_mut().map(|table| table.shift_remove(section))),

@@ -129,6 +129,7 @@ fn places(concept: &str) -> &'static [&'static [&'static str]] {
         "router" => &[&["router"]],
         "routing" => &[&["routing"]],
         "queueing" => &[&["queueing"]],
+        "congestion" => &[&["congestion"]],
         "allocator" => &[&["router", "allocator"]],
         "pattern" => &[
             &["traffic", "pattern"],
@@ -162,6 +163,7 @@ fn every_kind_has_a_scenario() {
         let mut document = scenario.to_value();
         // The kind of this router may be left out of a document.
         document["router"]["kind"] = json!(scenario.router.kind());
+        document["congestion"]["kind"] = json!(scenario.congestion.kind());
         document
     };
     let documents: Vec<Value> = scenarios::all().values().map(document).collect();

@@ -216,7 +216,7 @@ fn what_cannot_be_is_refused() {
         ),
         (
             json!({ "router": { "admittance": "per_destination" } }),
-            "router.kind = \"input_queued\": this router's endpoints have one source queue",
+            "router.admittance = \"per_destination\": admittance queues leave no place for those of traffic.classes",
         ),
         (
             json!({ "topology": { "faults": { "later": [{ "cycle": 5, "links": [[0, 1]] }] } } }),

@@ -10,6 +10,7 @@ mod around;
 mod asking;
 mod bubble;
 mod classes;
+mod congestion;
 mod conservation;
 mod crowds;
 mod determinism;

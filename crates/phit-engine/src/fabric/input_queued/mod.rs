@@ -13,7 +13,8 @@
 //! 2. **Endpoints** (`cycle/sending.rs`): each endpoint sends flits into the injection queues that have room
 //!    (`endpoints/room.rs`). A way of sending decides which packet is next (`endpoints/seam.rs`): the drawn packets in
 //!    turn (`endpoint.rs`), admittance queues (`admittance.rs`), requests and replies (`exchange.rs`), or classes
-//!    (`streams.rs`). Lost packets come first (`repeats.rs`). Programs make packets, too (`hosted.rs`).
+//!    (`streams.rs`). Under congestion control (`throttle.rs`, `cycle/congestion.rs`) a flow sends when the mechanism
+//!    lets it. Lost packets come first (`repeats.rs`). Programs make packets, too (`hosted.rs`).
 //! 3. **Mechanisms** (`cycle/control.rs`, `cycle/managed.rs`): periods, changed occupancies and reviews of a managed
 //!    queue organisation.
 //! 4. **Look** (`cycle/step.rs`): each candidate is looked at. The routing mechanism names the output and the lanes of
@@ -32,6 +33,7 @@
 //!    when its credit is back is known at once (`wiring/passage.rs`, or `wiring/rates.rs` for links of unequal
 //!    bandwidth), and filed (`post/office.rs`). A flit or a credit for another partition goes by mail. A head that lost
 //!    sleeps as well; a head whose mechanism decides again is a candidate again.
+//!    With congestion control, a packet is marked when its head leaves the output buffer (`cycle/congestion.rs`).
 //! 8. **Probes** (`watching/observe.rs`) read the state at the end of the tick.
 //!
 //! Stages are methods of [`Partition`]: the rooms `cycle`, `faults` and `watching`. The rooms before it hold state by

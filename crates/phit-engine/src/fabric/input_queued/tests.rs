@@ -77,6 +77,7 @@ fn with_routing(mut simulation: Simulation, routing: impl Fn() -> Box<dyn Routin
                 sizes: (old.size as u16, old.size as u16),
                 requests: None,
                 ranks: None,
+                controls: false,
                 by_class: (false, false),
                 repeats: false,
                 serial: old.serial,

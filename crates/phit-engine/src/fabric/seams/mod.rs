@@ -5,6 +5,7 @@
 
 pub(crate) mod allocator;
 pub(crate) mod bubble;
+pub(crate) mod congestion;
 pub(crate) mod probe;
 pub(crate) mod queueing;
 pub(crate) mod routing;

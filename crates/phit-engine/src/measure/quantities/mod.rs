@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 mod batches;
 mod classes;
+mod congestion;
 mod control;
 mod drops;
 mod endpoints;
@@ -213,6 +214,8 @@ counters! {
         transactions: transactions::Transactions,
         /// Totals of a managed queue organisation.
         queueing: queueing::Queueing,
+        /// Congestion control.
+        congestion: congestion::Congestion,
         /// Control messages.
         control: control::Control,
         /// Execution of the run.

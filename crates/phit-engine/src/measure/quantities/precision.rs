@@ -170,9 +170,20 @@ impl Precisions {
 }
 
 impl Reading<'_> {
+    /// The precision reached. The accepted load has the interval that it has everywhere.
     fn precision(&self) -> Vec<Reached> {
         let Some(asked) = self.precision else { return Vec::new() };
-        self.counters.precision.reached(self.window, self.cycles, asked, self.confidence)
+        let mut reached = self.counters.precision.reached(self.window, self.cycles, asked, self.confidence);
+        for one in reached.iter_mut().filter(|one| one.name == "accepted_load") {
+            one.estimate.interval = self.load_interval().map(|(interval, _)| interval);
+        }
+        reached
+    }
+
+    /// Whether the run became as precise as requested. Only at its end is it known how much the backlog has grown,
+    /// which makes the interval of the accepted load wider.
+    pub(super) fn is_precise(&self) -> Option<bool> {
+        self.converged.map(|converged| converged && self.precision().iter().all(Reached::met))
     }
 }
 

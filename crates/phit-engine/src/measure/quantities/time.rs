@@ -52,7 +52,7 @@ impl Counts for Time {
                     False for a run that was stopped.",
             shape: Shape::Flag,
             there: When::Some("if the run was asked for one of these, or was stopped"),
-            value: |at| json!(at.converged),
+            value: |at| json!(at.is_precise()),
             ..WHOLE
         },
         Quantity {

@@ -81,6 +81,9 @@ impl Partition {
         match kind {
             kind::ARRIVAL => self.arrive::<K>(target, data),
             kind::CREDIT => self.credit::<K>(target, data),
+            kind::DELIVERY if K::CONTROLS && self.settings.controls && self.received(target) => {
+                self.packets.remove(target);
+            }
             kind::DELIVERY => {
                 self.collector.delivered(&self.packets[target], self.now);
                 if self.hosted.is_some() {
@@ -99,6 +102,9 @@ impl Partition {
             kind::LOSS => self.lose(target),
             kind::REVIEW => self.management.review(target),
             kind::HOST => {}
+            kind::DEPARTURE => self.departs(target),
+            kind::HEAD => self.head_received(target),
+            kind::MARK => self.mark_arrived(target),
             kind::CUT => self.severed.cut(target, Cut::Behind),
             _ => self.tail_left::<K>(target),
         }
@@ -116,6 +122,9 @@ impl Partition {
         }
         if self.settings.managed::<K>() {
             self.came(queue, packet);
+        }
+        if K::CONTROLS && self.settings.controls {
+            self.joins_backlog::<K>(queue, packet);
         }
         let q = &mut self.queues[queue];
         let free = q.first == NONE && (!self.settings.wants::<K>().heads || self.progress[queue].sent != TAIL_PENDING);

@@ -103,7 +103,7 @@ impl Partition {
             () if K::EXTRAS && !K::LISTS && self.settings.looks_ahead => self.look_ahead(router, queue, hop),
             () => self.select(router, queue, hop),
         };
-        if K::EXTRAS && self.settings.exchanges {
+        if K::EXTRAS && self.settings.parts_channels {
             let output = first + u32::from(hop.port);
             let class = self.tables.outputs.get(output as usize).map_or(0, |output| output.class);
             lanes.first += self.first_channel(self.queues[queue].first, class);
@@ -121,6 +121,9 @@ impl Partition {
             let output = first + u32::from(port);
             let there = lanes.count > 0 && self.tables.outputs.get(output as usize).is_some_and(leads);
             assert!(there, "the routing mechanism chose {lanes:?} of port {port}, which router {router} does not have");
+        }
+        if K::CONTROLS && self.settings.controls {
+            self.turns_backlog(queue, first + u32::from(port));
         }
         self.queues[queue].decide(first, lanes, port);
     }

@@ -62,7 +62,7 @@ impl Partition {
     }
 
     /// The place in the partition of an endpoint of the network.
-    fn place_of(&self, endpoint: u32) -> Option<u32> {
+    pub(crate) fn place_of(&self, endpoint: u32) -> Option<u32> {
         self.endpoints.binary_search_by_key(&endpoint, |endpoint| endpoint.number).ok().map(|place| place as u32)
     }
 }

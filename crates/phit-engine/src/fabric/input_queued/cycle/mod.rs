@@ -3,6 +3,7 @@
 pub(crate) mod alternatives;
 pub(crate) mod blocks;
 pub(crate) mod channels;
+pub(crate) mod congestion;
 pub(crate) mod control;
 pub(crate) mod events;
 pub(crate) mod grants;

@@ -49,6 +49,7 @@ impl Partition {
     /// At the end of the window: notes what has been offered, and returns the number of packets generated in the
     /// window.
     pub(crate) fn close_window(&mut self) -> u64 {
+        self.sending.close(&self.endpoints, &mut self.collector);
         let sources = sources_of(&self.traffic, &self.settings);
         let beside = self.hosted.as_ref().filter(|hosted| hosted.has_traffic());
         let (packets, phits) = match beside {

@@ -30,6 +30,9 @@ impl Partition {
         if K::CALLED && self.settings.rereads {
             self.occupied::<K>(grant.output);
         }
+        if K::CONTROLS && self.settings.controls {
+            self.leaves_backlog::<K>(grant);
+        }
         let q = &self.queues[grant.queue];
         let (packet, port) = (q.first, q.port);
         let p = &mut self.packets[packet];
@@ -98,6 +101,9 @@ impl Partition {
             self.tables.channels[channel].credits -= size as i32;
             self.go_on::<K>(grant, packet, &passage, far, far_queue, head)
         };
+        if K::CONTROLS && self.settings.controls && head {
+            self.heads_for_link(grant, packet, far, (passage.start, passage.end), tail);
+        }
         if self.settings.wants::<K>().redecide
             && self.settings.watches::<K>()
             && self.tables.outputs[grant.output].waiters != 0

@@ -358,8 +358,8 @@ fn lane_of(sending: Sending, kind: Kind, packet: Generated, size: u32, at: &Site
     at.room.choose::<General>(entering, injection_lanes(at.config, at.settings, kind), |_| true)
 }
 
-/// The injection queues for requests, or for replies.
-fn injection_lanes(config: &Config, settings: &Settings, kind: Kind) -> Range<u16> {
+/// The injection queues for requests, or for replies; with congestion control for data, or for notifications.
+pub(crate) fn injection_lanes(config: &Config, settings: &Settings, kind: Kind) -> Range<u16> {
     let count = config.links[0].queues;
     match (settings.networks, kind) {
         (1, _) => 0..count,

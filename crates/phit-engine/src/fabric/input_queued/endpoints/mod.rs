@@ -8,3 +8,4 @@ pub(crate) mod repeats;
 pub(crate) mod room;
 pub(crate) mod seam;
 pub(crate) mod streams;
+pub(crate) mod throttle;

@@ -11,6 +11,7 @@ use super::hosted::Hosted;
 use super::repeats::{Repeats, lost_for_good};
 use super::room::Room;
 use super::streams::Streams;
+use super::throttle::Throttle;
 use crate::engine::{Table, Tick};
 use crate::fabric::input_queued::options::config::Config;
 use crate::fabric::input_queued::options::kernel::Kernel;
@@ -18,6 +19,7 @@ use crate::fabric::input_queued::options::settings::Settings;
 use crate::fabric::input_queued::post::office::PostOffice;
 use crate::fabric::input_queued::state::lost::Kind;
 use crate::fabric::input_queued::state::records::Queue;
+use crate::fabric::seams::congestion::CongestionParams;
 use crate::fabric::sources::Sources;
 use crate::measure::Collector;
 use crate::topology::Topology;
@@ -116,6 +118,10 @@ pub(crate) struct SenderContext<'a> {
     pub config: &'a Config,
     pub traffic: &'a Traffic,
     pub topology: &'a dyn Topology,
+    pub congestion: &'a dyn CongestionParams,
+    /// Input queues and outputs of the partition.
+    pub queues: u32,
+    pub outputs: u32,
     /// In the order of their numbers.
     pub endpoints: &'a [Endpoint],
     /// The scenario's seed.
@@ -154,6 +160,9 @@ pub(crate) trait Sender: Sized {
         let senders = endpoints.iter().map(|endpoint| (endpoint.number, &endpoint.source, endpoint.next));
         sources.close(senders, collector)
     }
+
+    /// The measured time is over.
+    fn close(&mut self, _endpoints: &Table<Endpoint>, _collector: &mut Collector) {}
 
     /// Flits that endpoint `e` has sent into injection queue `lane` of a packet of which some are missing.
     fn unfinished(&self, _e: u32, endpoint: &Endpoint, lane: u32) -> Option<u16> {
@@ -235,6 +244,13 @@ macro_rules! senders {
                 }
             }
 
+            /// [`Sender::close`].
+            pub(crate) fn close(&mut self, endpoints: &Table<Endpoint>, collector: &mut Collector) {
+                match self {
+                    $(Self::$name(sender) => sender.close(endpoints, collector),)*
+                }
+            }
+
             /// [`Sender::unfinished`].
             pub(crate) fn unfinished(&self, e: u32, endpoint: &Endpoint, lane: u32) -> Option<u16> {
                 match self {
@@ -266,6 +282,9 @@ senders! {
     /// Requests, and replies to those of others.
     Exchanging(Exchange) in "exchange";
 
+    /// From a queue for each destination, when the congestion control lets them.
+    Throttled(Throttle) in "throttle";
+
     /// Packets of several classes.
     Classed(Streams) in "streams";
 
@@ -284,6 +303,11 @@ impl Sending {
     #[inline]
     pub(crate) fn streams(&self) -> Option<&Streams> {
         if let Self::Classed(streams) = self { Some(streams) } else { None }
+    }
+
+    /// The congestion control, if there is one.
+    pub(crate) fn throttle(&self) -> Option<&Throttle> {
+        if let Self::Throttled(throttle) = self { Some(throttle) } else { None }
     }
 
     /// The admittance queues, if there are any.

@@ -40,6 +40,8 @@ pub(crate) trait Kernel {
     /// Packets have one size, no arbiter asks for their age, and the room of an output buffer follows from the time for
     /// which its link is taken.
     const ALIKE: bool = false;
+    /// There may be congestion control.
+    const CONTROLS: bool = Self::EXTRAS && !Self::BARE;
     /// Packets have one size, and no arbiter asks for their age.
     const SIZED: bool = Self::ALIKE;
     /// Packets take the minimal hops of one of Phit's own topologies.
@@ -269,6 +271,7 @@ impl Network {
             after_transit: _,
             detours: _,
             networks: _,
+            parts_channels: _,
             speculative_class: _,
             endpoints_keep: _,
             in_turn: _,
@@ -292,6 +295,7 @@ impl Network {
             endpoints_fill,
             exchanges,
             classes,
+            controls,
             ranked,
             repeats,
             serial,
@@ -313,7 +317,7 @@ impl Network {
         let odder = choices.are_rare() || several_paths || turns > 0 || shares || unequal || ranked != (false, false);
         let odd = odder || speculates || credits_in_turn || endpoints_fill;
         let asked = wants.ejects || wants.sends || wants.after_grants || wants.alternatives;
-        let rare = ideal || exchanges || classes || repeats || serial || asked;
+        let rare = ideal || exchanges || classes || controls || repeats || serial || asked;
         let extras = odd || rare;
         let usual = transparent && immediate && !managed && !admits && !rare;
         let bare = usual && !odd;

@@ -117,6 +117,10 @@ pub(crate) struct Settings {
     pub exchanges: bool,
     /// Packets are of several classes.
     pub classes: bool,
+    /// Packets are marked, endpoints notify one another, and sources are held back.
+    pub controls: bool,
+    /// Some packets take the second half of a port's virtual channels, in all links or in those to endpoints.
+    pub parts_channels: bool,
     /// The crossbar's allocator, and that of channels, put requests in the order of their packets' classes.
     pub ranked: (bool, bool),
     /// Endpoints send again what was lost.
@@ -258,6 +262,7 @@ impl Settings {
             sizes,
             requests,
             ranks,
+            controls,
             by_class: ranked,
             repeats,
             serial,
@@ -372,10 +377,12 @@ impl Settings {
             }),
             exchanges: requests.is_some(),
             classes: ranks.is_some(),
+            controls,
+            parts_channels: requests.is_some() || config.networks > 1,
             ranked,
             repeats,
             serial,
-            in_turn: config.admittance.is_none() && requests.is_none() && ranks.is_none() && !repeats,
+            in_turn: config.admittance.is_none() && requests.is_none() && ranks.is_none() && !repeats && !controls,
             networks: config.networks as u8,
             endpoints_keep: requests.is_some_and(|requests| requests.room.is_some()),
             several_paths,
@@ -427,6 +434,8 @@ pub(crate) struct Policies<'a> {
     pub requests: Option<&'a Requests>,
     /// The ranks of the classes of packets, if there are several.
     pub ranks: Option<&'a [u8]>,
+    /// There is congestion control.
+    pub controls: bool,
     /// The crossbar's allocator asks for the class of packets, and that of channels.
     pub by_class: (bool, bool),
     /// Endpoints send again what was lost.

@@ -79,10 +79,10 @@ impl<'a> Plan<'a> {
         params: &RouterParams<A>,
         blueprint: &'a Blueprint,
     ) -> Self {
-        let networks = blueprint.traffic.requests().map_or(1, Requests::networks);
+        let networks = blueprint.traffic.requests().map_or(blueprint.congestion.networks(), Requests::networks);
         let shared = (networks, blueprint.routing.reserved());
         let config = Config::new(params, &blueprint.links, blueprint.division, shared);
-        let (smallest, largest) = blueprint.traffic.packet_sizes();
+        let (smallest, largest) = blueprint.packet_sizes();
         let topology = &*blueprint.topology;
         Self {
             // The last flit of a packet may have any size.
@@ -100,9 +100,10 @@ impl<'a> Plan<'a> {
     pub(crate) fn lookaheads(&self) -> Vec<Tick> {
         let config = &self.config;
         let credit_release = if config.choices.credit_at_output { config.latency } else { 1 };
-        let messages = self.routing.sends_messages() || self.queueing.sends_messages();
+        let marks = self.congestion.notifications().is_some();
+        let messages = marks || self.routing.sends_messages() || self.queueing.sends_messages();
         let of_class = |link: &LinkClass| {
-            // Control messages take the link's latency alone.
+            // Control messages and marks take the link's latency alone.
             (config.latency + link.latency)
                 .min(credit_release + link.credit_latency + config.credit_delay)
                 .min(if messages { link.latency.max(1) } else { Tick::MAX })
@@ -331,8 +332,9 @@ impl<'a> Plan<'a> {
                 by_age: allocator.by_age(),
                 own_topology: !matches!(self.topology.clone().known(), Known::Other),
                 messages: self.routing.loads_links() || self.queueing.sends_messages(),
-                sizes: self.traffic.packet_sizes(),
+                sizes: self.packet_sizes(),
                 requests: self.traffic.requests(),
+                controls: self.congestion.notifications().is_some(),
                 ranks: self.traffic.classes().map(|classes| &*classes.ranks),
                 by_class: (allocator.by_class(), channels_by_class),
                 repeats: self.retransmit().is_some(),
@@ -388,6 +390,9 @@ impl<'a> Plan<'a> {
             config,
             traffic: &self.traffic,
             topology,
+            congestion: &*self.congestion,
+            queues: queues.len() as u32,
+            outputs: tables.outputs.len() as u32,
             endpoints: &endpoints,
             seed: self.seed,
             sample: layout.sample,

@@ -34,6 +34,15 @@ pub(crate) const HOST: u32 = 11;
 /// No more comes of the packet that is coming to queue `target`.
 pub(crate) const CUT: u32 = 12;
 
+/// The head of a packet of data is put on the link behind output `target`, where a router may mark it.
+pub(crate) const DEPARTURE: u32 = 13;
+
+/// The head that enters queue `target` in this tick has been marked.
+pub(crate) const MARK: u32 = 14;
+
+/// The head of packet `target` has reached its endpoint, and its tail has not.
+pub(crate) const HEAD: u32 = 15;
+
 /// Bits of the index below the kind.
 const SHIFT: u32 = 28;
 /// Largest index.

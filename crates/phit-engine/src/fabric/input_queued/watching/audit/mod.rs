@@ -12,10 +12,13 @@ mod ports;
 
 use crate::fabric::input_queued::partition::Partition;
 
+use crate::engine::NONE;
 use crate::engine::parallel::Inboxes;
 use crate::fabric::input_queued::endpoints::admittance::Admittances;
+use crate::fabric::input_queued::endpoints::throttle::Throttle;
 use crate::fabric::input_queued::post::mail::{Mail, Slice, Timed};
 use crate::fabric::input_queued::state::kind;
+use crate::packet::Packet;
 use awake::awake;
 use buffers::{buffers, channels, packets};
 use exchange::{answered, kept};
@@ -38,6 +41,7 @@ use ports::{ejections, outputs, turns};
 /// * credits that wait for their turn come one in a cycle;
 /// * every request that has no reply yet is in the network, at its destination, or its reply is; an endpoint has no
 ///   more of them than it may have, and has room for those that it keeps;
+/// * what a congestion control counts for each output stands in the queues of its router;
 /// * what a managed queue organisation keeps agrees with the queues, and at both ends of a link if no message is on its
 ///   way;
 /// * whoever could move is awake or about to be woken.
@@ -55,6 +59,7 @@ pub(crate) fn audit(partitions: &[Partition], inboxes: &Inboxes<Mail>, held_pack
             match what {
                 kind::ARRIVAL => pending.arrivals.entry(target).or_default().push((*at, Coming::Flit)),
                 kind::CUT => pending.arrivals.entry(target).or_default().push((*at, Coming::End)),
+                kind::MARK => {}
                 _ => {
                     let (channel, phits) = credited(&partitions[to], target, event.data);
                     *pending.credits.entry(channel).or_default() += phits;
@@ -73,7 +78,10 @@ pub(crate) fn audit(partitions: &[Partition], inboxes: &Inboxes<Mail>, held_pack
         let pending_here = &pending[partition.index as usize];
         injected += partition.endpoints.iter().map(|e| e.phits).sum::<u64>();
         let counters = &partition.collector.counters;
-        delivered += counters.flow.phits + counters.packets.lost_phits + counters.packets.repeated_phits;
+        delivered += counters.flow.phits
+            + counters.congestion.arrived_phits
+            + counters.packets.lost_phits
+            + counters.packets.repeated_phits;
         let again = partition.repeats.iter().flat_map(|repeats| repeats.all());
         held += again.map(|again| u64::from(again.size)).sum::<u64>();
         held += partition.sending.admittances().map_or(0, Admittances::phits_again);
@@ -87,6 +95,7 @@ pub(crate) fn audit(partitions: &[Partition], inboxes: &Inboxes<Mail>, held_pack
         turns(partition, pending_here)?;
         kept(partition, pending_here)?;
         managed(partition)?;
+        backlogs(partition)?;
         awake(partition, pending_here)?;
     }
     inboxes.for_each(|_, mail| held += mail.again.iter().map(|again| u64::from(again.size)).sum::<u64>());
@@ -101,6 +110,32 @@ pub(crate) fn audit(partitions: &[Partition], inboxes: &Inboxes<Mail>, held_pack
         false => Err(format!(
             "{injected} phits injected, but {delivered} delivered, {held} held and {discarded} thrown away"
         )),
+    }
+}
+
+/// The backlogs of a congestion control are the phits in the queues.
+fn backlogs(partition: &Partition) -> Result<(), String> {
+    let Some(backlogs) = partition.sending.throttle().map(Throttle::backlogs) else { return Ok(()) };
+    for (index, queue) in (0..).zip(partition.queues.iter()) {
+        let (config, mut packet) = (&*partition.config, queue.first);
+        let mut phits = 0;
+        while packet != NONE {
+            let Packet { size, flits, next, .. } = partition.packets[packet];
+            let is_last = packet == queue.last;
+            phits += config.phits_of(size, if is_last { partition.progress(index).arrived } else { flits });
+            packet = if is_last { NONE } else { next };
+        }
+        if queue.first != NONE {
+            phits -= config.phits_of(partition.packets[queue.first].size, partition.sent_flits(index));
+        }
+        let counted = backlogs.in_queue(index);
+        if phits != counted {
+            return Err(format!("{}: {phits} phits, counted as {counted}", name(partition, index)));
+        }
+    }
+    match backlogs.is_consistent() {
+        true => Ok(()),
+        false => Err(format!("the backlogs of outputs are not those of their queues at tick {}", partition.now)),
     }
 }
 

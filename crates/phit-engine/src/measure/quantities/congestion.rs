@@ -1,0 +1,178 @@
+//! Marks, notifications and held sources of a congestion control.
+
+use super::Counts;
+use crate::engine::Tick;
+use crate::measure::Reading;
+use crate::measure::declare::{Cell, Cells, Column, NUMBER, Part, Quantity, Shape, Table, When, list, unit};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::collections::BTreeMap;
+
+/// Counts in the measured time, made by the kernel, and what its audit needs.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Congestion {
+    marked: u64,
+    sent: u64,
+    sent_phits: u64,
+    /// By endpoint; only endpoints of which something is counted.
+    sources: BTreeMap<u32, Source>,
+    /// Phits of notifications that have reached their sources since the start of the run.
+    pub arrived_phits: u64,
+}
+
+/// The counts of one endpoint.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Source {
+    sent: u64,
+    received: u64,
+    held: u64,
+}
+
+impl Congestion {
+    /// A router marks a packet. `recorded`: in the measured time.
+    pub fn marked(&mut self, recorded: bool) {
+        self.marked += u64::from(recorded);
+    }
+
+    /// `endpoint` has sent a notification of `phits`.
+    pub fn sent(&mut self, endpoint: u32, phits: u16, recorded: bool) {
+        if recorded {
+            self.sent += 1;
+            self.sent_phits += u64::from(phits);
+            self.sources.entry(endpoint).or_default().sent += 1;
+        }
+    }
+
+    /// A notification of `phits` has reached `endpoint`, the source of a marked packet.
+    pub fn notified(&mut self, endpoint: u32, phits: u16, recorded: bool) {
+        self.arrived_phits += u64::from(phits);
+        if recorded {
+            self.sources.entry(endpoint).or_default().received += 1;
+        }
+    }
+
+    /// The congestion control has kept `endpoint` from sending for so many ticks of the measured time.
+    pub fn held(&mut self, endpoint: u32, ticks: Tick) {
+        if ticks > 0 {
+            self.sources.entry(endpoint).or_default().held += u64::from(ticks);
+        }
+    }
+}
+
+impl Reading<'_> {
+    fn throttled(&self, ticks: u64) -> f64 {
+        ticks as f64 / f64::from(self.window.ticks_per_cycle)
+    }
+
+    fn of_sources<T: Serialize>(&self, value: impl Fn((&u32, &Source)) -> T) -> Cells {
+        list(self.counters.congestion.sources.iter().map(value))
+    }
+}
+
+const COUNT: Column =
+    Column { name: "", words: "", unit: unit::NONE, about: "", cell: Cell::Whole, values: |_| Cells::ABSENT };
+
+impl Counts for Congestion {
+    const QUANTITIES: &'static [Quantity] = &[Quantity {
+        name: "congestion",
+        words: "congestion control",
+        about: "What the congestion control did in the measured time.",
+        shape: Shape::Parts(&[
+            Part {
+                name: "marked",
+                words: "packets marked by routers",
+                unit: unit::NONE,
+                about: "Marks that routers have set. A packet that several routers mark counts several times.",
+            },
+            Part {
+                name: "notifications",
+                words: "notifications sent",
+                unit: unit::NONE,
+                about: "Notifications that endpoints have sent to the sources of packets.",
+            },
+            Part {
+                name: "notification_phits",
+                words: "phits of the notifications",
+                unit: unit::PHITS,
+                about: "The sizes of these notifications, added up.",
+            },
+            Part {
+                name: "throttled",
+                words: "time in which sources were held back",
+                unit: unit::CYCLES,
+                about: "Time in which an endpoint had packets and a free link, and only the congestion control kept it \
+                        from sending, added up over all endpoints.",
+            },
+        ]),
+        there: When::Some("of networks with congestion control"),
+        value: |at| {
+            let Congestion { marked, sent, sent_phits, sources, .. } = &at.counters.congestion;
+            let throttled = at.throttled(sources.values().map(|source| source.held).sum());
+            let told = || {
+                json!({
+                    "marked": marked, "notifications": sent, "notification_phits": sent_phits, "throttled": throttled,
+                })
+            };
+            json!(at.congestion.then(told))
+        },
+        ..NUMBER
+    }];
+
+    const TABLES: &'static [Table] = &[Table {
+        name: "sources",
+        about: "One row for each endpoint that sent or received a notification, or that the congestion control held \
+                back, in the measured time.",
+        there: When::Some("with `[congestion]`"),
+        asked: |at| at.congestion,
+        columns: &[
+            Column {
+                name: "endpoint",
+                words: "endpoint",
+                about: "Number of the endpoint.",
+                values: |at| at.of_sources(|(endpoint, _)| *endpoint),
+                ..COUNT
+            },
+            Column {
+                name: "notifications_sent",
+                words: "notifications sent",
+                about: "Notifications that it sent to the sources of packets.",
+                values: |at| at.of_sources(|(_, source)| source.sent),
+                ..COUNT
+            },
+            Column {
+                name: "notifications_received",
+                words: "notifications received",
+                about: "Notifications that it received about its own packets.",
+                values: |at| at.of_sources(|(_, source)| source.received),
+                ..COUNT
+            },
+            Column {
+                name: "throttled",
+                words: "time held back",
+                unit: unit::CYCLES,
+                about: "Time in which it had packets and a free link, and only the congestion control kept it from \
+                        sending.",
+                cell: Cell::Number,
+                values: |at| at.of_sources(|(_, source)| json!(at.throttled(source.held))),
+            },
+        ],
+    }];
+
+    fn merge(&mut self, Self { marked, sent, sent_phits, sources, arrived_phits }: &Self) {
+        self.marked += marked;
+        self.sent += sent;
+        self.sent_phits += sent_phits;
+        self.arrived_phits += arrived_phits;
+        for (&endpoint, source) in sources {
+            let Source { sent, received, held } = *source;
+            let mine = self.sources.entry(endpoint).or_default();
+            mine.sent += sent;
+            mine.received += received;
+            mine.held += held;
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        self.sources.len() * size_of::<(u32, Source)>()
+    }
+}

@@ -1,0 +1,317 @@
+//! Congestion control: nothing is lost, no source is faster than its limiter, results do not depend on execution, and
+//! combinations without a meaning are refused.
+
+use crate::common::{assert_close, number, run, run_with, simulation, with};
+use phit_engine::run::{self, Options};
+use phit_engine::scenario::Scenario;
+use serde_json::{Value, json};
+
+/// Many sources and one hot endpoint, so that packets are marked.
+fn base() -> Value {
+    json!({
+        "topology": { "kind": "k_ary_n_tree", "arity": 3, "levels": 2 },
+        "router": { "links": { "default": { "vcs": 2, "buffer": 32, "latency": 2 } } },
+        "congestion": { "kind": "infiniband", "ccti_timer": 150 },
+        "traffic": {
+            "load": 0.8, "packet_size": 4,
+            "pattern": { "kind": "hotspot", "targets": [4], "share": 0.4 },
+        },
+        "measure": { "warmup": 100, "cycles": 600 },
+    })
+}
+
+/// Changes of [`base`] that touch every way to mark, to notify and to send.
+fn variants() -> Vec<Value> {
+    let ecn =
+        json!({ "kind": "ecn", "threshold": 24, "root_threshold": 40, "root_hysteresis": 4, "delay": 4, "timer": 90 });
+    let wormhole = json!({ "switching": "wormhole", "vc_allocation": "stage", "flit_size": 1, "allocator": "islip" });
+    let sizes = json!({ "kind": "uniform", "min": 2, "max": 9 });
+    let speculative = with(wormhole.clone(), json!({ "vc_allocation": "speculative" }));
+    let divided = json!({ "links": { "default": { "vcs": 1, "buffer": 108 } } });
+    let dcqcn = json!({
+        "kind": "dcqcn", "kmin": 8, "kmax": 40, "pmax": 0.5, "notification_interval": 40, "gain": 0.25,
+        "alpha_timer": 60, "increase_timer": 70, "increase_phits": 40, "minimum": 0.01,
+    });
+    vec![
+        json!({}),
+        json!({ "congestion": dcqcn }),
+        json!({ "congestion": with(dcqcn, json!({ "channels": "own" })), "router": wormhole }),
+        json!({ "congestion": { "channels": "own" } }),
+        json!({ "congestion": { "index_of": "service_level", "notification": 3, "marking_rate": 3 } }),
+        json!({ "congestion": ecn }),
+        json!({ "congestion": with(ecn.clone(), json!({ "channels": "own", "doubling": true })) }),
+        json!({ "congestion": ecn, "router": wormhole }),
+        json!({ "congestion": with(ecn.clone(), json!({ "channels": "own", "notification": 2 })), "router": wormhole }),
+        json!({ "router": speculative, "traffic": { "packet_size": sizes } }),
+        json!({ "traffic": { "packet_size": sizes, "message": { "packets": 5 } } }),
+        json!({ "queueing": "voqsw", "routing": "table", "router": divided }),
+        json!({ "congestion": ecn, "queueing": { "kind": "dbbm", "queues": 3 }, "router": divided }),
+        json!({ "router": { "output_buffer": 18, "speedup": 2, "links": { "endpoint": { "ejection_buffer": 24 } } } }),
+        json!({ "router": {
+            "switching": "store_and_forward", "credit_channel": "one_per_cycle", "clock": "crossbar",
+        } }),
+        json!({
+            "topology": { "kind": "dragonfly", "p": 2, "a": 4, "h": 2 }, "routing": "ugal_l",
+            "router": { "links": { "default": { "vcs": 4 } } },
+        }),
+    ]
+}
+
+fn document(changes: &Value) -> Value {
+    let mut document = base();
+    for section in ["topology", "congestion"] {
+        if changes[section].get("kind").is_some() {
+            document[section] = json!({});
+        }
+    }
+    with(document, changes.clone())
+}
+
+#[test]
+fn nothing_is_lost_and_backlogs_are_those_of_the_queues() {
+    for changes in variants() {
+        for options in [Options::default(), Options { threads: 1, partitions: Some(3) }] {
+            let mut simulation = simulation(&document(&changes), options);
+            for end in (1..=700).step_by(7) {
+                simulation.advance_to(end);
+                simulation.fabric().audit().unwrap_or_else(|wrong| panic!("{changes}: {wrong}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn results_are_the_same_on_any_number_of_partitions_and_threads() {
+    for changes in variants() {
+        let document = document(&changes);
+        let found = |options| {
+            let outcome = run_with(&document, options);
+            (outcome.summary(), outcome.tables()["sources"].clone())
+        };
+        let (summary, sources) = found(Options { threads: 1, partitions: Some(1) });
+        for key in ["marked", "notifications", "throttled"] {
+            assert!(summary["congestion"][key].as_f64() > Some(0.0), "{changes}: {key} of {}", summary["congestion"]);
+        }
+        for options in [Options { threads: 1, partitions: Some(4) }, Options { threads: 2, partitions: Some(3) }] {
+            assert_eq!(found(options), (summary.clone(), sources.clone()), "{changes} with {options:?}");
+        }
+    }
+}
+
+/// Of `endpoints` endpoints each sends packets of 8 phits to the next, as many as it may.
+fn ring(endpoints: u32, congestion: Value) -> Value {
+    json!({
+        "topology": { "kind": "single", "endpoints": endpoints },
+        "router": { "links": { "default": { "vcs": 2, "buffer": 64 } } },
+        "traffic": {
+            "load": 1.0, "packet_size": 8, "process": "periodic", "pattern": { "kind": "shift", "offset": 1 },
+        },
+        "congestion": congestion,
+        "measure": { "warmup": 1000, "cycles": 20_000 },
+    })
+}
+
+/// Without marks, the index stays at its smallest value: entry m / 2^s leaves 1 / (1 + m / 2^s) of the link.
+#[test]
+fn a_source_sends_at_the_rate_of_its_table_entry() {
+    let multipliers = json!([0, 1, 3, 8, 100]);
+    let shifts = json!([0, 0, 1, 2, 3]);
+    for (index, entry) in [0.0, 1.0, 1.5, 2.0, 12.5].into_iter().enumerate() {
+        for index_of in ["queue_pair", "service_level"] {
+            let congestion = json!({
+                "kind": "infiniband", "threshold": 0, "ccti_min": index, "index_of": index_of,
+                "multipliers": multipliers, "shifts": shifts,
+            });
+            let outcome = run(&ring(4, congestion));
+            // A packet begins or ends outside of the measured time.
+            let accepted = number(&outcome, "/accepted_load");
+            assert_close(accepted, 1.0 / (1.0 + entry), 8.0 / 20_000.0, &format!("entry {index}, {index_of}"));
+            assert_eq!(number(&outcome, "/congestion/marked"), 0.0);
+            // Of a cycle of 8 * (1 + entry) ticks the source is held back all but 8.
+            let throttled = number(&outcome, "/congestion/throttled") / (4.0 * 20_000.0);
+            assert_close(throttled, entry / (1.0 + entry), 0.01, &format!("held back at entry {index}"));
+        }
+    }
+}
+
+/// With flows to two destinations, each has the rate of its entry; if all packets of an endpoint share the index, both
+/// together have it.
+#[test]
+fn queue_pairs_have_rates_of_their_own() {
+    for (index_of, entry, expected) in [("queue_pair", 3, 0.5), ("service_level", 3, 0.25), ("queue_pair", 1, 1.0)] {
+        let congestion = json!({ "kind": "infiniband", "threshold": 0, "ccti_min": entry, "index_of": index_of });
+        // Endpoint 0 sends to 1 and 2, and all others are silent.
+        let trace: Vec<Value> = (0..3000).map(|n| json!([0, 0, 1 + n % 2, 8])).collect();
+        let mut document = ring(4, congestion);
+        document["traffic"] = json!({ "load": 0.0, "packet_size": 8, "trace": trace });
+        let accepted = number(&run(&document), "/accepted_load") * 4.0;
+        assert_close(accepted, expected, 0.002, &format!("{index_of} at entry {entry}"));
+    }
+}
+
+/// `sources` endpoints send to endpoint 0 all that they may.
+fn incast(sources: u32, congestion: Value) -> Value {
+    with(
+        ring(sources + 1, congestion),
+        json!({ "traffic": { "pattern": { "kind": "hotspot", "targets": [0], "share": 1.0 } },
+                "measure": { "warmup": 40_000, "cycles": 100_000, "endpoints": true } }),
+    )
+}
+
+/// In the steady state an index falls by 1 in every period of the timer, and rises by the increase with every
+/// notification. Over many periods both are equal, for any number of sources, if the index ends at no bound. Entry i is
+/// i / 8, so n sources share the link at entry n - 1, which is index 8 (n - 1).
+#[test]
+fn notifications_and_the_timer_keep_the_balance_at_every_source() {
+    for (sources, increase, timer) in [(3, 1, 100), (4, 1, 100), (6, 1, 80), (8, 1, 100), (8, 2, 200)] {
+        let congestion = json!({
+            "kind": "infiniband", "ccti_increase": increase, "ccti_timer": timer, "threshold": 8,
+            "multipliers": (0..128).collect::<Vec<u32>>(), "shifts": vec![3; 128],
+        });
+        let outcome = run(&incast(sources, congestion));
+        let table = outcome.tables()["sources"].clone();
+        let column = |key: &str| -> Vec<f64> {
+            table[key].as_array().unwrap().iter().map(|value| value.as_f64().unwrap()).collect()
+        };
+        let of_sources = column("endpoint").into_iter().zip(column("notifications_received"));
+        let received: Vec<f64> =
+            of_sources.filter(|(endpoint, _)| *endpoint > 0.0).map(|(_, received)| received).collect();
+        assert_eq!(received.len(), sources as usize);
+        let periods = 100_000.0 / f64::from(timer);
+        for received in received {
+            let risen = received * f64::from(increase);
+            assert!((risen - periods).abs() < 64.0, "{sources} sources: {risen} of {periods}");
+        }
+        // Close to the entry at which the sources share the link, the link is nearly full.
+        let loads = outcome.tables()["endpoints"]["accepted_load"].clone();
+        assert!(loads[0].as_f64().unwrap() > 0.9, "{sources} sources: {loads}");
+    }
+}
+
+/// With a gain of 0 alpha stays 1, and without increase every notification halves the rate of its flow. Three sources
+/// are notified until they send a quarter of their link's rate each, and the hot link is not full any more.
+#[test]
+fn a_rate_falls_by_halves_until_nothing_is_marked() {
+    let congestion = json!({
+        "kind": "dcqcn", "kmin": 16, "kmax": 17, "notification_interval": 5000, "gain": 0.0,
+        "increase_timer": 100_000_000, "increase_phits": 4_000_000_000_u32,
+    });
+    let outcome = run(&incast(3, congestion));
+    let table = outcome.tables()["endpoints"]["injected_load"].clone();
+    for endpoint in 1..4 {
+        let load = table[endpoint].as_f64().unwrap();
+        assert_close(load, 0.25, 8.0 / 100_000.0, &format!("endpoint {endpoint}"));
+    }
+    assert_eq!(number(&outcome, "/congestion/notifications"), 0.0);
+}
+
+/// The delay between the packets of a flow is never less than its steps: with the largest delay from the start on, a
+/// source sends a packet of P phits in P - 1 + steps * delay cycles.
+#[test]
+fn a_source_sends_one_packet_in_its_delay() {
+    // One notification sets the largest delay, which does not decay in the measured time.
+    let congestion = json!({
+        "kind": "ecn", "threshold": 9, "root_threshold": 64, "increase": 20, "limit": 20, "delay": 16,
+        "timer": 1_000_000,
+    });
+    let outcome = run(&incast(3, congestion));
+    let table = outcome.tables()["endpoints"]["injected_load"].clone();
+    for endpoint in 1..4 {
+        let load = table[endpoint].as_f64().unwrap();
+        assert_close(load, 8.0 / (7.0 + 20.0 * 16.0), 8.0 / 100_000.0, &format!("endpoint {endpoint}"));
+    }
+}
+
+#[test]
+fn notifications_of_their_own_channels_are_proved_free_of_deadlock() {
+    for (vcs, proved) in [(4, true), (2, false)] {
+        let document = json!({
+            "topology": { "kind": "torus", "dims": [5, 5] },
+            "router": { "links": { "default": { "vcs": vcs } } },
+            "congestion": { "kind": "ecn", "channels": "own" },
+            "traffic": { "load": 0.1 },
+        });
+        let report = run::verify(&Scenario::from_value(&document).unwrap()).unwrap();
+        assert_eq!(report["proved"], proved, "{report}");
+        assert_eq!(report["classes"], json!({ "data": proved, "notifications": proved }));
+    }
+}
+
+#[test]
+fn no_control_changes_nothing() {
+    let without = |congestion: Option<Value>| {
+        let mut document = base();
+        document.as_object_mut().unwrap().remove("congestion");
+        if let Some(congestion) = congestion {
+            document["congestion"] = congestion;
+        }
+        let outcome = run(&document);
+        (outcome.summary(), outcome.scenario().to_value())
+    };
+    assert_eq!(without(None), without(Some(json!("none"))));
+    assert_eq!(without(None).0["congestion"], Value::Null);
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let cases = [
+        (
+            json!({ "congestion": { "threshold": 16 } }),
+            "congestion.threshold = 16: expected a whole number, at most 15",
+        ),
+        (json!({ "congestion": { "ccti_min": 9, "ccti_limit": 9 } }), "congestion.ccti_min = 9: expected less than"),
+        (json!({ "congestion": { "ccti_timer": 0 } }), "congestion.ccti_timer = 0"),
+        (
+            json!({ "congestion": { "multipliers": [1, 20_000] } }),
+            "congestion.multipliers = 20000: expected at most 16383",
+        ),
+        (
+            json!({ "congestion": { "multipliers": [1, 2], "shifts": [4, 0] } }),
+            "congestion.shifts = 4: expected at most 3",
+        ),
+        (json!({ "congestion": { "shifts": [0] } }), "congestion.shifts = 1 shifts: expected one for each of the 0"),
+        (json!({ "congestion": { "notification": 5 } }), "congestion.notification = 5: expected at most 4 phits"),
+        (json!({ "congestion": { "marking": 1 } }), "did you mean \"marking_rate\"?"),
+        (
+            json!({ "congestion": { "kind": "ecn", "threshold": 9, "hysteresis": 9 } }),
+            "congestion.hysteresis = 9: expected less than `threshold` = 9",
+        ),
+        (
+            json!({ "congestion": { "kind": "ecn", "root_threshold": 8 } }),
+            "congestion.root_hysteresis = 8: expected less than `root_threshold` = 8",
+        ),
+        (
+            json!({ "congestion": { "kind": "dcqcn", "kmax": 600 } }),
+            "congestion.kmax = 600: expected more than `kmin` = 625",
+        ),
+        (json!({ "congestion": { "kind": "dcqcn", "pmax": 1.5 } }), "congestion.pmax = 1.5"),
+        (json!({ "congestion": { "kind": "dcqcn", "minimum": 0.0 } }), "congestion.minimum = 0"),
+        (json!({ "congestion": { "kind": "infinband" } }), "did you mean \"infiniband\"?"),
+        (
+            json!({ "congestion": { "channels": "own" }, "router": { "links": { "default": { "vcs": 3 } } } }),
+            "vcs = 3: expected an even number: half of the virtual channels are for notifications",
+        ),
+        (
+            json!({ "router": { "admittance": "per_destination" } }),
+            "router.admittance = \"per_destination\": admittance queues leave no place",
+        ),
+        (json!({ "traffic": { "requests": {} } }), "traffic.requests: replies have source queues of their own"),
+        (json!({ "traffic": { "classes": [{}, {}] } }), "traffic.classes: classes have source queues of their own"),
+        (json!({ "router": { "kind": "ideal" } }), "router.kind = \"ideal\": this router's endpoints"),
+        (
+            json!({ "congestion": { "channels": "own" }, "queueing": "dbbm" }),
+            "queueing.kind = \"dbbm\": endpoints choose the virtual channel of notifications",
+        ),
+    ];
+    for (changes, expected) in cases {
+        let mut document = document(&changes);
+        if changes["router"]["kind"] == "ideal" {
+            document["router"] = json!({ "kind": "ideal" });
+        }
+        let error = Scenario::from_value(&document)
+            .and_then(|scenario| run::prepare(&scenario).map(drop))
+            .expect_err(&format!("{changes} is accepted"))
+            .to_string();
+        assert!(error.contains(expected), "{changes}: {error}\nand not {expected}");
+    }
+}
