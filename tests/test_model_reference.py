@@ -99,7 +99,7 @@ def test_every_kind_has_a_scenario_that_runs(concept: str, kind: str, text: str)
 
 
 def test_names_are_explained() -> None:
-    assert '<br>`"least_occupied"`: The one with most room' in PAGE
+    assert '<br>`"least_occupied"`: The queue with most room' in PAGE
     assert '<br>`"wormhole"`: ' in PAGE
 
 

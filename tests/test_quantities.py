@@ -37,6 +37,14 @@ def program() -> phit.Result:
     return phit.run({key: table for key, table in document.items() if key != "traffic"})
 
 
+@pytest.fixture(scope="module")
+def controlled() -> phit.Result:
+    """A run with a congestion control, which has no classes."""
+    pattern = {"kind": "hotspot", "targets": [0], "share": 1.0}
+    control = {"kind": "infiniband", "threshold": 15}
+    return phit.run(tiny(congestion=control, traffic=tiny()["traffic"] | {"pattern": pattern, "load": 0.9}))
+
+
 def test_a_summary_has_the_declared_quantities_in_order(result: phit.Result) -> None:
     assert list(result) == [*QUANTITIES, "version", "scenario"]
     assert set(MACHINE) == {q for q in QUANTITIES if q.endswith(("seconds", "bytes", "threads", "partitions"))} - {
@@ -44,7 +52,9 @@ def test_a_summary_has_the_declared_quantities_in_order(result: phit.Result) -> 
     }
 
 
-def test_tables_have_the_declared_columns_and_types(result: phit.Result, program: phit.Result) -> None:
+def test_tables_have_the_declared_columns_and_types(
+    result: phit.Result, program: phit.Result, controlled: phit.Result
+) -> None:
     types = {
         "number": pl.Float64,
         "whole": pl.Int64,
@@ -54,7 +64,7 @@ def test_tables_have_the_declared_columns_and_types(result: phit.Result, program
         "texts": pl.List(pl.String),
     }
     # Tables of a program and tables of a measurement without a program never occur together.
-    tables = program.tables | result.tables
+    tables = program.tables | result.tables | controlled.tables
     assert tables.keys() == TABLES.keys()
     for name, table in tables.items():
         # Columns of names exist for networks with names.
