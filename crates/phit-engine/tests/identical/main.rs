@@ -181,7 +181,7 @@ fn every_kind_has_a_scenario() {
             let kind = entry["kind"].as_str().expect("a name");
             assert!(
                 used.contains(kind),
-                "the {concept} {kind:?} is registered, but occurs neither in the scenario of a description nor in one of \
+                "the {concept} {kind:?} is registered, but occurs in no scenario of a description and in none of \
                  tests/identical/scenarios: add one"
             );
         }

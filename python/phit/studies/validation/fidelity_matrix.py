@@ -180,10 +180,11 @@ if no change removes three tenths.
 
 {larger}
 
-Known differences of the two networks:
+The two networks differ in more than these properties. How much of which error these differences explain has not been
+measured:
 
 - An exact endpoint hands the rest of a message to buffers, and begins the next message. A flow keeps its endpoint busy
-  until its last byte has arrived. So a halo or a skewed all-to-all ends later as flows.
+  until its last byte has arrived. So a halo or a skewed all-to-all may end later as flows.
 - A nonminimal adaptive mechanism decides for each packet. A flow decides once, when it begins.
 - Packets choose among equal routes by load. A flow takes all of them in equal parts.
 """
