@@ -1,11 +1,18 @@
 //! Shared by kernels that carry whole messages: what endpoints have sent and received, and the results of a program.
 
-use crate::engine::poll;
-use crate::measure::{MessageRow, OperationRow, PhaseRow, Programs, RankRow, TrackRow};
+use crate::engine::{Tick, poll};
+use crate::error::ScenarioError;
+use crate::fabric::{Blueprint, Caller, Demands, Fabric, Progress, SAMPLED, spread};
+use crate::measure::{Collector, MessageRow, OperationRow, PhaseRow, Programs, RankRow, Rate, Snapshot, TrackRow};
+use crate::topology::Topology;
 use crate::workload::{Packets, Workload};
-use phit_workload::host::Message;
+use phit_workload::Ranks;
+use phit_workload::host::{Hosts, Left, Message};
 use phit_workload::network::{Hop, Network};
-use phit_workload::run::{Carried, Finish};
+use phit_workload::run::{Carried, Finish, Running};
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Phits of a message, including its packets' headers.
@@ -82,4 +89,209 @@ pub(super) fn rows(finish: &Finish, workload: &Workload) -> Programs {
         phases: (0..).zip(&finish.phases).flat_map(|(rank, phases)| PhaseRow::of(rank, phases.clone())).collect(),
         ..Programs::default()
     }
+}
+
+/// What carries the messages of a kernel.
+pub(super) trait Carries: Network + Send + 'static {
+    /// Phits that the link behind a port has carried: port `port` of `router`, the `number`th of all ports.
+    fn carried(&self, _number: usize, _router: u32, _port: u16) -> u64 {
+        0
+    }
+
+    /// Bytes of its tables, by name.
+    fn tables(&self) -> Vec<(&'static str, usize)> {
+        Vec::new()
+    }
+}
+
+/// A function that makes what carries the messages of a program.
+type Make<C> = Box<dyn Fn(&Blueprint, &Arc<Workload>) -> C + Send>;
+
+/// A network of a kernel that carries whole messages. The whole program runs, event by event, when the run begins; or a
+/// caller drives it.
+pub(super) struct WholeNetwork<C> {
+    blueprint: Blueprint,
+    workload: Arc<Workload>,
+    /// Links between routers are told apart.
+    links: bool,
+    /// Makes what carries the messages.
+    make: Make<C>,
+    /// The program at its end, and what carried its messages.
+    finished: Option<(Finish, Counted<C>)>,
+    /// The messages of a caller, if there is one.
+    called: Option<Box<Running<Counted<C>>>>,
+    collector: Collector,
+}
+
+impl<C: Carries> WholeNetwork<C> {
+    pub(super) fn new(
+        blueprint: &Blueprint,
+        links: bool,
+        make: impl Fn(&Blueprint, &Arc<Workload>) -> C + Send + 'static,
+    ) -> Self {
+        let Some(workload) = blueprint.workload.clone() else {
+            unreachable!("a network of messages without a program, which the checks refuse")
+        };
+        let collector = Collector::new(blueprint.window.clone());
+        let (blueprint, make) = (blueprint.clone(), Box::new(make));
+        Self { blueprint, workload, links, make, finished: None, called: None, collector }
+    }
+
+    /// The program before it starts.
+    fn running(&self) -> Running<Counted<C>> {
+        let Workload { program, hosts, unit, rails, .. } = &*self.workload;
+        let ranks = Ranks::all(program.ranks());
+        let hosts = Hosts::new(program.clone().plan(ranks), *hosts).with_unit(*unit).with_rails(*rails);
+        let inner = (self.make)(&self.blueprint, &self.workload);
+        Running::new(hosts, self.blueprint.rows, Counted { inner, count: self.counts(), of: self.workload.clone() })
+    }
+
+    fn finish(&self) -> Option<&Finish> {
+        self.finished.as_ref().map(|(finish, _)| finish)
+    }
+
+    fn carrier(&self) -> Option<&C> {
+        self.finished.as_ref().map(|(_, network)| &network.inner)
+    }
+
+    /// Phits that each endpoint has sent, and has received.
+    fn counts(&self) -> (Vec<u64>, Vec<u64>) {
+        let none = || vec![0; self.blueprint.topology.endpoints() as usize];
+        self.finished.as_ref().map_or_else(|| (none(), none()), |(_, network)| network.count.clone())
+    }
+}
+
+impl<C: Carries> Fabric for WholeNetwork<C> {
+    fn advance(&mut self, _end: Tick) {
+        if self.finished.is_none() {
+            let mut running = self.running();
+            running.go_on(u64::MAX);
+            self.finished = Some(running.finish());
+        }
+    }
+
+    fn open_window(&mut self, span: Range<Tick>) {
+        self.collector.open(span);
+    }
+
+    fn close_window(&mut self) -> u64 {
+        self.collector.counters.load.delivered_phits = sum(&self.counts().1);
+        0
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        let Blueprint { topology, links, .. } = &self.blueprint;
+        let topology = &**topology;
+        let routers = if self.links { topology.routers() } else { 0 };
+        let ports = (0..routers).flat_map(|router| (0..topology.ports(router)).map(move |port| (router, port)));
+        let carried = |(number, (router, port)): (usize, (u32, u16))| {
+            let phits = self.carrier().map_or(0, |carrier| carrier.carried(number, router, port));
+            links.rate_of_port(topology, router, port).parts(phits)
+        };
+        let parts = |rate: &dyn Fn(u32) -> Rate, phits: &[u64]| -> Vec<u64> {
+            (0..).zip(phits).map(|(endpoint, &phits)| rate(endpoint).parts(phits)).collect()
+        };
+        let (sent, received) = self.counts();
+        Snapshot {
+            ports: ports.enumerate().map(carried).collect(),
+            injected: parts(&|endpoint| links.injection_rate(endpoint), &sent),
+            ejected: Some(parts(&|endpoint| links.rate_of_endpoint(endpoint), &received)),
+            offered: sum(&sent),
+            ..Snapshot::default()
+        }
+    }
+
+    fn collectors(&self) -> Vec<&Collector> {
+        vec![&self.collector]
+    }
+
+    fn tables(&self) -> BTreeMap<&'static str, usize> {
+        let endpoints = self.blueprint.topology.endpoints() as usize;
+        let mut tables = BTreeMap::from([("program", self.workload.program.bytes())]);
+        *tables.entry("carried").or_default() += 2 * endpoints * size_of::<u64>();
+        for (name, bytes) in self.carrier().map(Carries::tables).into_iter().flatten() {
+            *tables.entry(name).or_default() += bytes;
+        }
+        tables
+    }
+
+    fn caller(&mut self) -> Option<&mut dyn Caller> {
+        if self.called.is_none() {
+            self.called = Some(Box::new(self.running().with_caller()));
+        }
+        Some(self.called.as_deref_mut()?)
+    }
+
+    fn progress(&self) -> Progress {
+        Progress::default()
+    }
+
+    fn longest_wait(&self) -> Tick {
+        2000 * self.blueprint.links.ticks_per_cycle
+    }
+
+    fn stuck(&self) -> String {
+        String::new()
+    }
+
+    fn at_rest(&self) -> bool {
+        self.finished.is_some()
+    }
+
+    fn beyond(&self) -> bool {
+        // Times that are too large are replaced by the largest time.
+        self.finish().is_some_and(|finish| finish.ranks.contains(&self.last()))
+    }
+
+    fn last(&self) -> u64 {
+        u64::MAX
+    }
+
+    fn performed(&self) -> u64 {
+        self.finish().map_or(0, |finish| finish.events)
+    }
+
+    fn left(&self) -> (Left, Vec<Message>) {
+        let left = self.finish().map(|finish| {
+            let Left { receives, messages, never } = &finish.left;
+            Left { receives: receives.clone(), messages: messages.clone(), never: never.clone() }
+        });
+        (left.unwrap_or_default(), Vec::new())
+    }
+
+    fn close_program(&mut self) {
+        let Some((finish, _)) = &self.finished else { return };
+        self.collector.counters.programs.add(rows(finish, &self.workload));
+    }
+
+    fn audit(&self) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+}
+
+/// Refuses what is no message: `kind` is the kernel, `no_probes` why there is nothing to probe.
+pub(super) fn only_messages(demands: &Demands<'_>, kind: &str, no_probes: &str) -> Result<(), ScenarioError> {
+    if !demands.workload {
+        let reason = "carries the messages of a program: expected [workload] in place of [traffic]";
+        return Err(ScenarioError::new("router.kind", format!("{kind:?}"), reason));
+    }
+    match demands.probes.first() {
+        Some(probe) => Err(ScenarioError::new("measure.probes", format!("{probe:?}"), no_probes)),
+        None => Ok(()),
+    }
+}
+
+/// The number of all ports, estimated from some routers.
+pub(super) fn ports(topology: &dyn Topology) -> f64 {
+    let some = spread(SAMPLED, topology.routers());
+    let ports: f64 = some.iter().map(|&router| f64::from(topology.ports(router))).sum();
+    ports * (f64::from(topology.routers()) / f64::from(SAMPLED)).max(1.0)
 }

@@ -1,115 +1,59 @@
-//! A program on the fluid network. The whole program runs, event by event, when the run begins.
+//! Messages as flows, as hosts send them.
 
 use super::flows::Key;
 use super::ways::{Way, Ways};
 use super::{Flows, Rule, Sources};
 use crate::engine::{Tick, poll};
-use crate::fabric::whole::{self, Counted, phits, sum};
-use crate::fabric::{Bandwidth, Blueprint, Caller, Fabric, LinkClasses, Progress};
-use crate::measure::{Collector, Rate, Snapshot};
-use crate::topology::{Peer, Topology};
+use crate::fabric::whole::{Carries, phits};
+use crate::fabric::{Bandwidth, Blueprint};
+use crate::topology::Peer;
 use crate::workload::Workload;
-use phit_workload::Ranks;
-use phit_workload::host::{Hosts, Left, Message};
+use phit_workload::host::Message;
 use phit_workload::network::{Hop, Network};
-use phit_workload::run::{Asked, Finish, Running};
-use std::any::Any;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, VecDeque};
-use std::ops::Range;
+use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 
-/// A network of flows.
-pub(super) struct FluidNetwork {
-    rule: Rule,
-    sources: Sources,
-    latency: Tick,
-    blueprint: Blueprint,
-    workload: Arc<Workload>,
-    asked: Asked,
-    finish: Option<Finish>,
-    /// The messages of a caller, if there is one.
-    called: Option<Box<Running<Counted<Carrier>>>>,
-    collector: Collector,
-    /// Phits that each endpoint has sent, and has received.
-    carried: (Vec<u64>, Vec<u64>),
-    /// Phits that each link has carried, by number of the link.
-    by_link: Vec<f64>,
-    /// Bytes of the flows, at the end.
-    held: usize,
-    links: LinkClasses,
+/// Phits per tick of all links: those behind ports, then those from endpoints.
+fn rates(Blueprint { topology, links, .. }: &Blueprint) -> Vec<f64> {
+    let topology = &**topology;
+    let ticks = f64::from(links.ticks_per_cycle);
+    let ports = (0..topology.routers()).flat_map(|router| (0..topology.ports(router)).map(move |port| (router, port)));
+    let of_port = |(router, port)| match topology.port(router, port).peer {
+        Peer::None => 1.0,
+        Peer::Endpoint(_) | Peer::Router { .. } => links.of_port(topology, router, port).to_f64() / ticks,
+    };
+    let of_endpoint = |endpoint| {
+        let rate = links.injection_of(endpoint).unwrap_or(Bandwidth::UNLIMITED);
+        rate.to_f64() / ticks
+    };
+    ports.map(of_port).chain((0..topology.endpoints()).map(of_endpoint)).collect()
 }
 
-impl FluidNetwork {
-    pub(super) fn new(rule: Rule, sources: Sources, latency: Tick, blueprint: &Blueprint) -> Self {
-        let Some(workload) = blueprint.workload.clone() else {
-            unreachable!("a fluid network without a program, which the checks refuse")
-        };
-        let endpoints = blueprint.topology.endpoints() as usize;
-        Self {
-            rule,
-            sources,
-            latency,
-            workload,
-            asked: blueprint.rows,
-            finish: None,
-            called: None,
-            collector: Collector::new(blueprint.window.clone()),
-            carried: (vec![0; endpoints], vec![0; endpoints]),
-            by_link: Vec::new(),
-            held: 0,
-            links: blueprint.links.clone(),
-            blueprint: blueprint.clone(),
-        }
-    }
-
-    fn topology(&self) -> &dyn Topology {
-        &*self.blueprint.topology
-    }
-
-    /// Phits per tick of all links: those behind ports, then those from endpoints.
-    fn rates(&self) -> Vec<f64> {
-        let topology = self.topology();
-        let ticks = f64::from(self.links.ticks_per_cycle);
-        let ports =
-            (0..topology.routers()).flat_map(|router| (0..topology.ports(router)).map(move |port| (router, port)));
-        let of_port = |(router, port)| match topology.port(router, port).peer {
-            Peer::None => 1.0,
-            Peer::Endpoint(_) | Peer::Router { .. } => self.links.of_port(topology, router, port).to_f64() / ticks,
-        };
-        let of_endpoint = |endpoint| {
-            let rate = self.links.injection_of(endpoint).unwrap_or(Bandwidth::UNLIMITED);
-            rate.to_f64() / ticks
-        };
-        ports.map(of_port).chain((0..topology.endpoints()).map(of_endpoint)).collect()
-    }
-
-    /// The program before it starts.
-    fn running(&self) -> Running<Counted<Carrier>> {
-        let Workload { program, hosts, unit, rails, .. } = &*self.workload;
-        let ranks = Ranks::all(program.ranks());
-        let hosts = Hosts::new(program.clone().plan(ranks), *hosts).with_unit(*unit).with_rails(*rails);
-        let rates = self.rates();
-        let by_link = vec![0.0; rates.len()];
-        let endpoints = self.topology().endpoints() as usize;
-        let carrier = Carrier {
-            of: self.workload.clone(),
-            sources: self.sources,
-            cycle: self.links.ticks_per_cycle.into(),
-            ways: Ways::new(&self.blueprint, self.latency),
-            flows: Flows::new(rates, self.rule),
-            under_way: Vec::new(),
-            free: Vec::new(),
-            due: BinaryHeap::new(),
-            number: 0,
-            queues: vec![Queue::default(); if self.sources == Sources::InTurn { endpoints } else { 0 }],
-            unsent: vec![0; endpoints],
-            ended: Vec::new(),
-            by_link,
-            held: 0,
-        };
-        let count = (vec![0; endpoints], vec![0; endpoints]);
-        Running::new(hosts, self.asked, Counted { inner: carrier, count, of: self.workload.clone() })
+/// What carries the messages as flows.
+pub(super) fn carrier(
+    (rule, sources, latency): (Rule, Sources, Tick),
+    blueprint: &Blueprint,
+    of: &Arc<Workload>,
+) -> Carrier {
+    let rates = rates(blueprint);
+    let by_link = vec![0.0; rates.len()];
+    let endpoints = blueprint.topology.endpoints() as usize;
+    Carrier {
+        of: of.clone(),
+        sources,
+        cycle: blueprint.links.ticks_per_cycle.into(),
+        ways: Ways::new(blueprint, latency),
+        flows: Flows::new(rates, rule),
+        under_way: Vec::new(),
+        free: Vec::new(),
+        due: BinaryHeap::new(),
+        number: 0,
+        queues: vec![Queue::default(); if sources == Sources::InTurn { endpoints } else { 0 }],
+        unsent: vec![0; endpoints],
+        ended: Vec::new(),
+        by_link,
+        held: 0,
     }
 }
 
@@ -136,7 +80,7 @@ struct Sending {
 }
 
 /// Messages under way.
-struct Carrier {
+pub(super) struct Carrier {
     of: Arc<Workload>,
     sources: Sources,
     /// Ticks in a cycle.
@@ -287,115 +231,12 @@ impl Network for Carrier {
     }
 }
 
-impl Fabric for FluidNetwork {
-    fn advance(&mut self, _end: Tick) {
-        if self.finish.is_none() {
-            let mut running = self.running();
-            running.go_on(u64::MAX);
-            let (finish, network) = running.finish();
-            self.carried = network.count;
-            (self.by_link, self.held) = (network.inner.by_link, network.inner.held);
-            self.finish = Some(finish);
-        }
+impl Carries for Carrier {
+    fn carried(&self, number: usize, _router: u32, _port: u16) -> u64 {
+        self.by_link[number].round() as u64
     }
 
-    fn open_window(&mut self, span: Range<Tick>) {
-        self.collector.open(span);
-    }
-
-    fn close_window(&mut self) -> u64 {
-        self.collector.counters.load.delivered_phits = sum(&self.carried.1);
-        0
-    }
-
-    fn snapshot(&self) -> Snapshot {
-        let topology = self.topology();
-        let ports =
-            (0..topology.routers()).flat_map(|router| (0..topology.ports(router)).map(move |port| (router, port)));
-        let carried = |(number, (router, port)): (usize, (u32, u16))| {
-            let phits = self.by_link.get(number).copied().unwrap_or(0.0);
-            self.links.rate_of_port(topology, router, port).parts(phits.round() as u64)
-        };
-        let parts = |rate: &dyn Fn(u32) -> Rate, phits: &[u64]| -> Vec<u64> {
-            (0..).zip(phits).map(|(endpoint, &phits)| rate(endpoint).parts(phits)).collect()
-        };
-        Snapshot {
-            ports: ports.enumerate().map(carried).collect(),
-            injected: parts(&|endpoint| self.links.injection_rate(endpoint), &self.carried.0),
-            ejected: Some(parts(&|endpoint| self.links.rate_of_endpoint(endpoint), &self.carried.1)),
-            offered: sum(&self.carried.0),
-            ..Snapshot::default()
-        }
-    }
-
-    fn collectors(&self) -> Vec<&Collector> {
-        vec![&self.collector]
-    }
-
-    fn tables(&self) -> BTreeMap<&'static str, usize> {
-        let carried = (self.carried.0.capacity() + self.carried.1.capacity()) * size_of::<u64>()
-            + self.by_link.capacity() * size_of::<f64>();
-        BTreeMap::from([("carried", carried), ("flows", self.held), ("program", self.workload.program.bytes())])
-    }
-
-    fn caller(&mut self) -> Option<&mut dyn Caller> {
-        if self.called.is_none() {
-            self.called = Some(Box::new(self.running().with_caller()));
-        }
-        Some(self.called.as_deref_mut()?)
-    }
-
-    fn progress(&self) -> Progress {
-        Progress::default()
-    }
-
-    fn longest_wait(&self) -> Tick {
-        2000 * self.links.ticks_per_cycle
-    }
-
-    fn stuck(&self) -> String {
-        String::new()
-    }
-
-    fn at_rest(&self) -> bool {
-        self.finish.is_some()
-    }
-
-    fn beyond(&self) -> bool {
-        // Times that are too large are replaced by the largest time.
-        self.finish.as_ref().is_some_and(|finish| finish.ranks.contains(&self.last()))
-    }
-
-    fn last(&self) -> u64 {
-        u64::MAX
-    }
-
-    fn performed(&self) -> u64 {
-        self.finish.as_ref().map_or(0, |finish| finish.events)
-    }
-
-    fn left(&self) -> (Left, Vec<Message>) {
-        let left = self.finish.as_ref().map(|finish| {
-            let Left { receives, messages, never } = &finish.left;
-            Left { receives: receives.clone(), messages: messages.clone(), never: never.clone() }
-        });
-        (left.unwrap_or_default(), Vec::new())
-    }
-
-    fn close_program(&mut self) {
-        let Some(finish) = &self.finish else { return };
-        self.collector.counters.programs.add(whole::rows(finish, &self.workload));
-    }
-
-    fn audit(&self) -> Result<(), String> {
-        Ok(())
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
+    fn tables(&self) -> Vec<(&'static str, usize)> {
+        vec![("carried", self.by_link.capacity() * size_of::<f64>()), ("flows", self.held)]
     }
 }

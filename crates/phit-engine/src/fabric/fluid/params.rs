@@ -1,13 +1,14 @@
 //! `[router]` with `kind = "fluid"`.
 
 use super::Rule;
-use super::network::FluidNetwork;
+use super::network::carrier;
 use super::ways::Ways;
 use crate::engine::Tick;
 use crate::error::ScenarioError;
 use crate::fabric::checks::check;
 use crate::fabric::links::{LONGEST, LinkTable};
-use crate::fabric::{Blueprint, Demands, Fabric, FabricParams, Load, Options, SAMPLED, spread};
+use crate::fabric::whole::{WholeNetwork, only_messages, ports};
+use crate::fabric::{Blueprint, Demands, Fabric, FabricParams, Load, Options};
 use crate::topology::Topology;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -100,14 +101,8 @@ impl FabricParams for Fluid {
     }
 
     fn check(&self, demands: &Demands<'_>) -> Result<(), ScenarioError> {
-        if !demands.workload {
-            let reason = "carries the messages of a program: expected [workload] in place of [traffic]";
-            return Err(ScenarioError::new("router.kind", "\"fluid\"", reason));
-        }
-        if let Some(probe) = demands.probes.first() {
-            let reason = "probes look into routers, which hold no packets in the fluid network; leave it out";
-            return Err(ScenarioError::new("measure.probes", format!("{probe:?}"), reason));
-        }
+        let no_probes = "probes look into routers, which hold no packets in the fluid network; leave it out";
+        only_messages(demands, "fluid", no_probes)?;
         if let Some(traffic) = demands.beside.first() {
             let reason = "the fluid network carries messages of programs, no packets of random traffic; leave it out";
             return Err(ScenarioError::missing(traffic, reason));
@@ -122,16 +117,14 @@ impl FabricParams for Fluid {
 
     fn needs(&self, blueprint: &Blueprint, _: &Load) -> BTreeMap<&'static str, f64> {
         // Of each link: the link, its clock and what it has carried. Of each endpoint: its messages.
-        let topology = &*blueprint.topology;
-        let ports: f64 =
-            spread(SAMPLED, topology.routers()).iter().map(|&router| f64::from(topology.ports(router))).sum();
-        let ports = ports * (f64::from(topology.routers()) / f64::from(SAMPLED)).max(1.0);
+        let (topology, ports) = (&*blueprint.topology, ports(&*blueprint.topology));
         let endpoints = f64::from(topology.endpoints());
         BTreeMap::from([("links", 200.0 * (ports + endpoints)), ("carried", 96.0 * endpoints + 16.0 * ports)])
     }
 
     fn build(&self, blueprint: &Blueprint, _: Options) -> Box<dyn Fabric> {
         let rule = Rule { sharing: self.sharing, coupled: self.head_of_line };
-        Box::new(FluidNetwork::new(rule, self.sources, self.latency as Tick, blueprint))
+        let model = (rule, self.sources, self.latency as Tick);
+        Box::new(WholeNetwork::new(blueprint, true, move |blueprint, of| carrier(model, blueprint, of)))
     }
 }

@@ -1,11 +1,12 @@
 //! `[router]` with `kind = "ideal"`.
 
-use super::network::IdealNetwork;
+use super::network::carrier;
 use crate::engine::Tick;
 use crate::error::ScenarioError;
 use crate::fabric::checks::check;
 use crate::fabric::links::{LONGEST, LinkTable};
-use crate::fabric::{Blueprint, Demands, Fabric, FabricParams, Load, Options, SAMPLED, spread};
+use crate::fabric::whole::{WholeNetwork, only_messages, ports};
+use crate::fabric::{Blueprint, Demands, Fabric, FabricParams, Load, Options};
 use crate::topology::Topology;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -85,15 +86,7 @@ impl FabricParams for Ideal {
     }
 
     fn check(&self, demands: &Demands<'_>) -> Result<(), ScenarioError> {
-        if !demands.workload {
-            let reason = "carries the messages of a program: expected [workload] in place of [traffic]";
-            return Err(ScenarioError::new("router.kind", "\"ideal\"", reason));
-        }
-        if let Some(probe) = demands.probes.first() {
-            let reason = "probes look into routers: the ideal network has none; leave it out";
-            return Err(ScenarioError::new("measure.probes", format!("{probe:?}"), reason));
-        }
-        Ok(())
+        only_messages(demands, "ideal", "probes look into routers: the ideal network has none; leave it out")
     }
 
     fn counts_phits(&self) -> bool {
@@ -102,14 +95,13 @@ impl FabricParams for Ideal {
 
     fn needs(&self, blueprint: &Blueprint, _: &Load) -> BTreeMap<&'static str, f64> {
         // Phits sent and received, and two snapshots, by endpoint and port.
-        let topology = &*blueprint.topology;
-        let ports: f64 =
-            spread(SAMPLED, topology.routers()).iter().map(|&router| f64::from(topology.ports(router))).sum();
-        let ports = ports * (f64::from(topology.routers()) / f64::from(SAMPLED)).max(1.0);
-        BTreeMap::from([("carried", 32.0 * f64::from(topology.endpoints()) + 16.0 * ports)])
+        let (endpoints, ports) = (blueprint.topology.endpoints(), ports(&*blueprint.topology));
+        BTreeMap::from([("carried", 32.0 * f64::from(endpoints) + 16.0 * ports)])
     }
 
     fn build(&self, blueprint: &Blueprint, _: Options) -> Box<dyn Fabric> {
-        Box::new(IdealNetwork::new(self.model, self.latency as Tick, blueprint))
+        let (model, latency) = (self.model, self.latency as Tick);
+        let links = model == Model::StoreAndForward;
+        Box::new(WholeNetwork::new(blueprint, links, move |blueprint, of| carrier(model, latency, blueprint, of)))
     }
 }
