@@ -176,7 +176,7 @@ pub extern "C" fn phit_error() -> *const c_char {
 /// As for [`phit_now`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn phit_ranks(network: *const Handle) -> u32 {
-    // SAFETY: the caller's promise about `network` is that of `with`.
+    // SAFETY: the caller promises about `network` what `with` asks for.
     unsafe { with(network, |state| Ok(state.network.ranks())) }.unwrap_or(0)
 }
 
@@ -187,7 +187,7 @@ pub unsafe extern "C" fn phit_ranks(network: *const Handle) -> u32 {
 /// As for [`phit_now`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn phit_ticks_per_cycle(network: *const Handle) -> u32 {
-    // SAFETY: the caller's promise about `network` is that of `with`.
+    // SAFETY: the caller promises about `network` what `with` asks for.
     unsafe { with(network, |state| Ok(state.network.ticks_per_cycle())) }.unwrap_or(0)
 }
 
@@ -198,7 +198,7 @@ pub unsafe extern "C" fn phit_ticks_per_cycle(network: *const Handle) -> u32 {
 /// As for [`phit_now`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn phit_cycle_seconds(network: *const Handle) -> f64 {
-    // SAFETY: the caller's promise about `network` is that of `with`.
+    // SAFETY: the caller promises about `network` what `with` asks for.
     unsafe { with(network, |state| Ok(state.network.cycle_seconds().unwrap_or(0.0))) }.unwrap_or(0.0)
 }
 
@@ -209,7 +209,7 @@ pub unsafe extern "C" fn phit_cycle_seconds(network: *const Handle) -> f64 {
 /// `network` is null, or comes from [`phit_open`] and has not been closed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn phit_now(network: *const Handle) -> u64 {
-    // SAFETY: the caller's promise about `network` is that of `with`.
+    // SAFETY: the caller promises about `network` what `with` asks for.
     unsafe { with(network, |state| Ok(state.network.now())) }.unwrap_or(0)
 }
 
@@ -229,7 +229,7 @@ pub unsafe extern "C" fn phit_send(
     handle: *mut u32,
 ) -> c_int {
     let at = (at != NEVER).then_some(at);
-    // SAFETY: the caller's promise about `network` is that of `with`.
+    // SAFETY: the caller promises about `network` what `with` asks for.
     let sent = unsafe { with(network, |state| Ok(state.network.send((source, destination), bytes, tag, at)?)) };
     match sent {
         Ok(number) => {
@@ -250,7 +250,7 @@ pub unsafe extern "C" fn phit_send(
 /// As for [`phit_now`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn phit_advance(network: *mut Handle, until: u64) -> c_int {
-    // SAFETY: the caller's promise about `network` is that of `with`.
+    // SAFETY: the caller promises about `network` what `with` asks for.
     let done = unsafe { with(network, |state| Ok(state.network.advance(until, &mut || true)?)) };
     done.map_or_else(|status| status, |()| OK)
 }
@@ -262,7 +262,7 @@ pub unsafe extern "C" fn phit_advance(network: *mut Handle, until: u64) -> c_int
 /// As for [`phit_now`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn phit_advance_to_completion(network: *mut Handle, until: u64) -> c_int {
-    // SAFETY: the caller's promise about `network` is that of `with`.
+    // SAFETY: the caller promises about `network` what `with` asks for.
     let done = unsafe {
         with(network, |state| {
             let until = (until != NEVER).then_some(until);
@@ -282,7 +282,7 @@ pub unsafe extern "C" fn phit_advance_to_completion(network: *mut Handle, until:
 /// As for [`phit_now`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn phit_next_event(network: *mut Handle) -> u64 {
-    // SAFETY: the caller's promise about `network` is that of `with`.
+    // SAFETY: the caller promises about `network` what `with` asks for.
     unsafe { with(network, |state| Ok(state.network.next_event().unwrap_or(NEVER))) }.unwrap_or(NEVER)
 }
 
@@ -294,7 +294,7 @@ pub unsafe extern "C" fn phit_next_event(network: *mut Handle) -> u64 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn phit_completed(network: *mut Handle, list: *mut Arrived, room: usize) -> usize {
     let room = if list.is_null() { 0 } else { room };
-    // SAFETY: the caller's promise about `network` is that of `with`.
+    // SAFETY: the caller promises about `network` what `with` asks for.
     let moved = unsafe {
         with(network, |state| {
             let State { network, completed } = state;
@@ -318,7 +318,7 @@ pub unsafe extern "C" fn phit_completed(network: *mut Handle, list: *mut Arrived
 /// As for [`phit_now`]; `stats` is null, or valid for a write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn phit_get_stats(network: *const Handle, stats: *mut Totals) {
-    // SAFETY: the caller's promise about `network` is that of `with`.
+    // SAFETY: the caller promises about `network` what `with` asks for.
     let found = unsafe { with(network, |state| Ok(state.network.stats())) };
     let (Ok(found), false) = (found, stats.is_null()) else { return };
     let totals = Totals {

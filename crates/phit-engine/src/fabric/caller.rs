@@ -21,7 +21,7 @@ pub struct Sent {
 /// A network as its caller sees it. Time stands at the end of a tick, up to which everything has been done; before the
 /// first call of [`Self::go_on`], nothing has been done.
 pub trait Caller {
-    /// Sends messages, at the tick at which time stands or later. Those of one rank and tick are sent in this order.
+    /// Sends messages, at the tick at which time stands or later. Messages of one rank and tick are sent in this order.
     fn send(&mut self, sent: &[Sent]);
 
     /// Goes on to the end of tick `until`. With `first`, it stops in the first tick in which a message arrives, at its

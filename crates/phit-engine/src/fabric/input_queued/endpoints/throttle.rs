@@ -26,7 +26,7 @@ struct Flow {
     waiting: VecDeque<Generated>,
 }
 
-/// What one endpoint has to send.
+/// The packets and notifications that one endpoint has to send.
 #[derive(Debug, Default)]
 struct Queues {
     /// In the order in which they began.
