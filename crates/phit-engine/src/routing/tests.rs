@@ -256,8 +256,10 @@ fn check_counters(
         }
         let mut told = told.lock().unwrap();
         prop_assert_eq!(told.wishes.len(), partitions.iter().map(occupied).sum::<usize>());
-        let seen: HashMap<u32, _> =
-            partitions.iter().flat_map(|p| p.routers.iter().map(move |router| (router, observed(p, router)))).collect();
+        let seen: HashMap<u32, _> = partitions
+            .iter()
+            .flat_map(|p| p.setup.routers.iter().map(move |router| (router, observed(p, router))))
+            .collect();
         let mut wanted: HashMap<(u32, &str, u16), u32> = HashMap::new();
         let mut want = |router: u32, name: &'static str, at: u16| *wanted.entry((router, name, at)).or_default() += 1;
         for (&(router, _, _), wish) in &told.wishes {

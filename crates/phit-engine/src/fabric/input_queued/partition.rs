@@ -14,9 +14,7 @@ use crate::fabric::input_queued::endpoints::seam::Sending;
 use crate::fabric::input_queued::mechanisms::management::Management;
 use crate::fabric::input_queued::mechanisms::probing::Probing;
 use crate::fabric::input_queued::mechanisms::signals::Signals;
-use crate::fabric::input_queued::options::config::Config;
 use crate::fabric::input_queued::options::kernel::{Kernel, in_kernel};
-use crate::fabric::input_queued::options::settings::{Settings, Times};
 use crate::fabric::input_queued::post::mail::Mail;
 use crate::fabric::input_queued::post::office::PostOffice;
 use crate::fabric::input_queued::state::outages::Outages;
@@ -28,41 +26,27 @@ use crate::fabric::input_queued::waiting::candidates::{Candidates, Members};
 use crate::fabric::input_queued::waiting::wait_lists::WaitLists;
 use crate::fabric::input_queued::waiting::watchers::Watchers;
 use crate::fabric::input_queued::wiring::rates::PortRates;
+use crate::fabric::input_queued::wiring::setup::{Frozen, Map, Setup};
 use crate::fabric::seams::allocator::{Allocator, Request, Scratch};
 use crate::fabric::seams::queueing::{Branch, Queueing};
 use crate::fabric::seams::routing::{Alternative, Head, Routing, Watches};
 use crate::fabric::wires::Wires;
 use crate::measure::{Collector, Total};
 use crate::packet::Arena;
-use crate::topology::{Known, Location, RouteTable, Routers, Topology};
-use crate::traffic::Traffic;
-use std::sync::Arc;
 
 /// Routers, endpoints and packets of one partition.
 pub struct Partition {
-    pub(crate) index: u32,
-    pub(crate) config: Arc<Config>,
-    pub(crate) topology: Arc<dyn Topology>,
-    /// The same, if it is one whose minimal hops are compiled into the kernel.
-    pub(crate) known: Known,
-    pub(crate) traffic: Arc<Traffic>,
+    /// What never changes in a run.
+    pub(crate) setup: Frozen<Setup>,
+    /// The network as it is now.
+    pub(crate) map: Map,
     pub(crate) routing: Box<dyn Routing>,
-    /// The tables in which the mechanism's decisions stand, if they do and nothing has broken yet.
-    pub(crate) tabled: Option<Arc<RouteTable>>,
-    pub(crate) settings: Settings,
-    /// Ticks that flits take, by size in phits.
-    pub(crate) times: Vec<Times>,
-    /// Those of packets that are all of one size.
-    pub(crate) unit: Times,
     pub(crate) queueing: Box<dyn Queueing>,
     /// What a managed queue organisation does besides.
     pub(crate) management: Management,
     pub(crate) allocator: Box<dyn Allocator>,
     pub(crate) vc_allocator: Option<VcAllocator>,
 
-    pub(crate) routers: Routers,
-    /// Of each router, where it stands in its topology; without entries unless hops are decided ahead.
-    pub(crate) locations: Table<Location>,
     pub(crate) rngs: Table<Rng>,
     pub(crate) inputs: Table<Input>,
     pub(crate) queues: Table<Queue>,
@@ -81,20 +65,11 @@ pub struct Partition {
     pub(crate) pools: Option<Box<Pools>>,
     /// Ports that stay connected until a packet's tail has crossed, where they do.
     pub(crate) connections: Option<Box<Connections>>,
-    /// The router at the far end of each output, `NONE` where there is none; without entries if the queue organisation
-    /// does not choose a queue there.
-    pub(crate) neighbours: Table<u32>,
 
     pub(crate) endpoints: Table<Endpoint>,
     /// Of each endpoint, its decisions at injection; without entries if there is nothing to decide.
     pub(crate) injection_rngs: Table<Rng>,
 
-    /// First destination of each injection queue but the first, where the destination decides: queue
-    /// `destination * queues / endpoints`.
-    pub(crate) injection_bounds: Vec<u32>,
-
-    /// Most queues of any input port.
-    pub(crate) widest: u32,
     /// Queues to be looked at at the next look.
     pub(crate) candidates: Candidates,
     /// Queues to be looked at in this tick, while those of the next gather; empty in between.
@@ -103,8 +78,6 @@ pub struct Partition {
     pub(crate) holders: Candidates,
     /// Those that request it in this tick; empty in between.
     pub(crate) holding: Candidates,
-    /// Where the queues of a block of routers end, if they are gone through in blocks.
-    pub(crate) blocks: Vec<u32>,
     /// Queues that are being looked at.
     pub(crate) looking: Members,
     /// Queues of these to be looked at again in the next tick.
@@ -184,7 +157,7 @@ impl Runs for Partition {
             let stretch = self.post.end_of_stretch(self.now);
             in_kernel!(self, run_ticks(end.min(stretch)));
             if self.now == stretch {
-                self.post.open_stretch(self.now, self.settings.size as u16, &mut self.packets);
+                self.post.open_stretch(self.now, self.setup.settings.size as u16, &mut self.packets);
             }
             if self.is_to_stop() {
                 break;
@@ -202,7 +175,7 @@ impl Partition {
 
     /// Takes in mail, to be handled at ticks from the current one on.
     fn receive(&mut self, mail: Mail) {
-        self.post.receive(mail.slices, self.now, self.settings.size as u16, &mut self.packets);
+        self.post.receive(mail.slices, self.now, self.setup.settings.size as u16, &mut self.packets);
         for (at, message) in mail.messages {
             self.expect(at, message);
         }
@@ -264,12 +237,12 @@ impl Partition {
             if !K::PLAIN && (self.now == self.signals.next_period() || self.has_news()) {
                 self.control();
             }
-            let acts = !K::EXTRAS || self.settings.choices.pace.is_none_or(|pace| pace.acts_in(self.now));
+            let acts = !K::EXTRAS || self.setup.settings.choices.pace.is_none_or(|pace| pace.acts_in(self.now));
             if acts && self.has_candidates::<K>() {
                 self.next_look = self.now + 1;
                 self.step::<K>();
             }
-            if K::EXTRAS && self.settings.wants.after_grants && self.signals.has_changes() {
+            if K::EXTRAS && self.setup.settings.wants.after_grants && self.signals.has_changes() {
                 self.tell_changes();
             }
             if self.now == self.probing.next() {
@@ -296,7 +269,7 @@ impl Partition {
     pub(crate) fn has_candidates<K: Kernel>(&self) -> bool {
         !self.candidates.is_empty()
             || (K::APART || K::EXTRAS) && !self.holders.is_empty()
-            || (K::EXTRAS || self.settings.at_outputs::<K>()) && !self.at_outputs.due.is_empty()
+            || (K::EXTRAS || self.setup.settings.at_outputs::<K>()) && !self.at_outputs.due.is_empty()
     }
 
     /// Lets probes look, if this tick is measured.
@@ -319,14 +292,14 @@ impl Partition {
     /// The queue that holds `channel`; `NONE` if it is free.
     #[inline]
     pub(crate) fn owner(&self, channel: u32) -> u32 {
-        if self.settings.single { NONE } else { self.tables.owners[channel] }
+        if self.setup.settings.single { NONE } else { self.tables.owners[channel] }
     }
 
     /// Calls `see` with every set of packets that a managed queue organisation isolates at `router` of the network:
     /// port, branch.
     pub fn trees(&self, router: u32, see: &mut dyn FnMut(u16, &Branch<'_>)) {
-        let Some(manager) = self.management.manager().filter(|_| self.routers.contains(router)) else { return };
-        let local = self.routers.place(router) as u32;
+        let Some(manager) = self.management.manager().filter(|_| self.setup.routers.contains(router)) else { return };
+        let local = self.setup.routers.place(router) as u32;
         let first = self.tables.first_port[local];
         for port in first..self.tables.first_port[local + 1] {
             manager.trees(port, &mut |branch| {
@@ -349,16 +322,11 @@ impl Partition {
     /// Bytes of the partition's tables, by name; a mechanism's own are not among them.
     pub fn tables(&self) -> Vec<(&'static str, usize)> {
         let mut tables = tables_of!(self, Self {
-            routers, locations, times, allocator, rngs, inputs, queues, progress, tables, latest, next_credit,
-            neighbours, endpoints, injection_rngs, injection_bounds, candidates, present, holders, holding, blocks,
-            looking, again, at_outputs, lists, watchers, senders, packets, collector, requests, scratch, losers, heads,
-            alternatives,
-            waiting, wires, watched;
-            index, config, topology, known, traffic, unit, routing, tabled, settings, queueing, management, signals,
-            vc_allocator,
-            widest, next_look, now, post, offered_phits, probing,
-            hosted, sending, repeats, discards, severed, outages, paths, rates,
-            connections, pools
+            allocator, rngs, inputs, queues, progress, tables, latest, next_credit, endpoints, injection_rngs,
+            candidates, present, holders, holding, looking, again, at_outputs, lists, watchers, senders, packets,
+            collector, requests, scratch, losers, heads, alternatives, waiting, wires, watched;
+            setup, map, routing, queueing, management, signals, vc_allocator, next_look, now, post, offered_phits,
+            probing, hosted, sending, repeats, discards, severed, outages, paths, rates, connections, pools
         });
         tables.extend([
             ("routing", self.routing.bytes()),
@@ -371,6 +339,8 @@ impl Partition {
             ("pools", self.pools.as_ref().map_or(0, |pools| pools.bytes())),
             ("connections", self.connections.as_ref().map_or(0, |connections| connections.bytes())),
         ]);
+        tables.extend(self.setup.tables());
+        tables.extend(self.map.tables());
         tables.extend(self.post.tables());
         tables.extend(self.sending.tables());
         tables.extend(self.signals.tables());

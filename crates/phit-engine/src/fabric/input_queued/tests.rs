@@ -55,13 +55,13 @@ fn ring(switching: &str) -> Value {
 
 fn with_routing(mut simulation: Simulation, routing: impl Fn() -> Box<dyn Routing>) -> Simulation {
     for partition in simulation.parts_mut() {
-        (partition.routing, partition.tabled) = (routing(), None);
+        (partition.routing, partition.map.tabled) = (routing(), None);
         let rng = |endpoint| Rng::new(1, Stream::Injection, endpoint);
         partition.injection_rngs = (0..partition.endpoints.len() as u64).map(rng).collect::<Vec<_>>().into();
-        let old = partition.settings;
+        let old = partition.setup.settings;
         let wants = partition.routing.wants();
-        partition.settings = Settings::new(
-            &partition.config,
+        let settings = Settings::new(
+            &partition.setup.config,
             &Policies {
                 wants,
                 detours: false,
@@ -85,6 +85,7 @@ fn with_routing(mut simulation: Simulation, routing: impl Fn() -> Box<dyn Routin
                 radix: old.turns,
             },
         );
+        partition.setup.thawed().settings = settings;
     }
     simulation
 }
@@ -193,7 +194,7 @@ fn a_queue_of_one_destination_keeps_its_decision() {
                     let input = &partition.inputs[queue.port];
                     let port = partition.inputs[queue.output].number;
                     let destination = index - input.queues;
-                    assert_eq!(port, table.port(partition.routers.number(input.router), destination));
+                    assert_eq!(port, table.port(partition.setup.routers.number(input.router), destination));
                     kept += 1;
                 }
             }
@@ -324,7 +325,7 @@ fn merge(into: &mut Value, change: &Value) {
 fn outcome(network: &Value, partitions: usize, row: Option<Compiled>) -> (String, Compiled) {
     let start = || simulation(network, partitions);
     let mut simulation = row.map_or_else(start, |row| forced(row, start));
-    let kernel = simulation.parts()[0].settings.kernel;
+    let kernel = simulation.parts()[0].setup.settings.kernel;
     let mut steps = Vec::new();
     for tick in [97, 211, 400] {
         simulation.advance_to(tick);

@@ -22,8 +22,8 @@ pub(in crate::routing) fn network() -> Simulation {
 /// Charges `phits` against virtual channel `vc` of all ports of `router` that lead to `next`.
 pub(in crate::routing) fn fill(network: &mut Simulation, router: u32, next: u32, vc: u8, phits: i32) {
     let partition = &mut network.parts_mut()[0];
-    for port in 0..partition.topology.ports(router) {
-        if matches!(partition.topology.port(router, port).peer, Peer::Router { router, .. } if router == next) {
+    for port in 0..partition.map.topology.ports(router) {
+        if matches!(partition.map.topology.port(router, port).peer, Peer::Router { router, .. } if router == next) {
             let output = partition.tables.first_port[router] + u32::from(port);
             let channel = partition.tables.outputs[output].vc + u32::from(vc);
             partition.tables.channels[channel].credits -= phits;

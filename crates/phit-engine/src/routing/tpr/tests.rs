@@ -237,7 +237,7 @@ proptest! {
                 false => (now.saturating_sub(length), now),
             };
             let seen = seen.lock().unwrap();
-            let topology = simulation.parts()[0].topology.clone();
+            let topology = simulation.parts()[0].map.topology.clone();
             let mut expected: HashMap<(u32, &str, u16), u32> = HashMap::new();
             for &(router, at, own, destination, port) in seen.iter() {
                 if !(from..to).contains(&at) {
@@ -256,7 +256,7 @@ proptest! {
             }
             counted += expected.len();
             for partition in simulation.parts() {
-                for router in partition.routers.iter() {
+                for router in partition.setup.routers.iter() {
                     partition.routing.observe(router, now, &mut |quantity, index, value| {
                         let expected = expected.get(&(router, quantity.name, index.unwrap())).copied().unwrap_or(0);
                         assert_eq!(value, expected, "{quantity:?} {index:?} of router {router} at {now}");
@@ -298,7 +298,7 @@ const MINIMAL: Region = Region::Only(Only::Minimal);
 #[test]
 fn a_decision_reads_the_counters_of_its_destination_and_its_port() {
     let mut network = source_adaptive::tests::network();
-    let topology = network.parts_mut()[0].topology.clone();
+    let topology = network.parts_mut()[0].map.topology.clone();
     source_adaptive::tests::at_source(&mut network, |view| {
         let packet = source_adaptive::tests::packet(3, 1, 5);
         // Valiant routes if local traffic is adversarial, and if global traffic is.
@@ -327,7 +327,7 @@ fn the_extreme_region_ignores_the_length_of_paths() {
     for (next, phits) in [(1, 5), (2, 3), (3, 4)] {
         source_adaptive::tests::fill(&mut network, 0, next, 0, phits);
     }
-    let topology = network.parts_mut()[0].topology.clone();
+    let topology = network.parts_mut()[0].map.topology.clone();
     let mut others = 0;
     source_adaptive::tests::at_source(&mut network, |view| {
         for number in 0..400 {

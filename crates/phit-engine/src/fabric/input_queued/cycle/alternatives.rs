@@ -33,7 +33,7 @@ impl Partition {
         queue: u32,
         (size, birth): (u32, Tick),
     ) -> u32 {
-        let (waiting, speculates) = (self.waiting.len(), self.settings.speculates);
+        let (waiting, speculates) = (self.waiting.len(), self.setup.settings.speculates);
         let (mut asked, mut each) = (NONE, true);
         let q = &self.queues[queue];
         let packet = q.first;
@@ -64,7 +64,7 @@ impl Partition {
                 self.waiting.push(waiting);
             }
         }
-        if self.waiting.len() == waiting && !self.settings.every_cycle {
+        if self.waiting.len() == waiting && !self.setup.settings.every_cycle {
             self.sleep_until_free(queue, alternatives.iter().map(|alternative| alternative.hop.port));
             asked = ASLEEP;
         }

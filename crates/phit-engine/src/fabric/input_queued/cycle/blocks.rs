@@ -37,8 +37,8 @@ impl Partition {
         std::mem::swap(&mut self.holders, &mut self.holding);
         let mut requests = std::mem::take(&mut self.requests);
         let mut start = 0;
-        for block in 0..self.blocks.len() {
-            let range = start..self.blocks[block];
+        for block in 0..self.setup.blocks.len() {
+            let range = start..self.setup.blocks[block];
             start = range.end;
             self.look_at_block::<K>(range.clone(), &mut requests);
             if K::APART && !self.waiting.is_empty() {

@@ -14,7 +14,7 @@ use crate::packet::MOST_CLASSES;
 impl Partition {
     /// True if `channel` of an output of `class`, which no packet holds, may be given to a packet.
     pub(crate) fn reusable(&self, channel: u32, class: u8) -> bool {
-        reusable(&self.settings, self.pools.as_deref(), &self.tables.channels, channel, class)
+        reusable(&self.setup.settings, self.pools.as_deref(), &self.tables.channels, channel, class)
     }
 
     /// The number of a queue of input `port` among those whose heads wait for the stage: the order in which they have
@@ -22,9 +22,9 @@ impl Partition {
     #[inline(always)]
     pub(crate) fn turn_of<K: Kernel>(&self, port: u32, queue: u32) -> u16 {
         let &Input { queues, number, .. } = &self.inputs[port];
-        let turn = match self.settings.turns {
+        let turn = match self.setup.settings.turns {
             ports if K::EXTRAS && ports > 0 => (queue - queues) * ports + u32::from(number),
-            _ => u32::from(number) * self.widest + queue - queues,
+            _ => u32::from(number) * self.setup.widest + queue - queues,
         };
         turn as u16
     }
@@ -40,10 +40,10 @@ impl Partition {
     /// `class`: a bit for the place of each.
     pub(crate) fn askable(&self, first: u32, count: u16, (class, size): (u8, u32)) -> u64 {
         let mut free = self.free_channels(first, count);
-        if self.settings.choices.reuse_when_empty {
+        if self.setup.settings.choices.reuse_when_empty {
             free &= self.reusable_channels(first, count, class);
         }
-        if self.settings.choices.full_is_taken {
+        if self.setup.settings.choices.full_is_taken {
             free &= self.channels_with_room(first, count, size);
         }
         free
@@ -72,7 +72,7 @@ impl Partition {
         let Some(allocator) = &mut self.vc_allocator else { return };
         let (queues, owners, outputs) = (&mut self.queues, &mut self.tables.owners, &self.tables.outputs);
         let (packets, rngs, now) = (&self.packets, &mut self.rngs, self.now);
-        let (channels, settings, pools) = (&self.tables.channels, &self.settings, self.pools.as_deref());
+        let (channels, settings, pools) = (&self.tables.channels, &self.setup.settings, self.pools.as_deref());
         let (first_port, holders, again) = (&self.tables.first_port, &mut self.holders, &mut self.again);
         let first_channel = |router: u32| outputs[first_port[router]].vc;
         let mut won = |head: &Waiting, channel: u32| {

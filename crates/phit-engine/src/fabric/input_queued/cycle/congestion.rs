@@ -21,7 +21,7 @@ impl Partition {
             head => (head, 0),
         };
         let size = self.packets[packet].size;
-        let phits = if K::WHOLE { size.into() } else { self.config.flit_phits(size, before) };
+        let phits = if K::WHOLE { size.into() } else { self.setup.config.flit_phits(size, before) };
         if let Sending::Throttled(throttle) = &mut self.sending {
             throttle.backlogs_mut().enters(queue, phits);
         }
@@ -65,7 +65,7 @@ impl Partition {
         let stays = far >= BROKEN;
         if stays && !tail && throttle.notifies_heads() {
             let class = self.tables.outputs[grant.output].class as usize % MOST_CLASSES;
-            self.file(end + self.settings.latency[class], kind::HEAD, packet, 0);
+            self.file(end + self.setup.settings.latency[class], kind::HEAD, packet, 0);
         }
         let Sending::Throttled(throttle) = &mut self.sending else { return };
         let departing = Departing { packet: if stays { packet } else { NONE }, start, phits: p.size, vc: grant.vc };
@@ -87,17 +87,17 @@ impl Partition {
         let (partition, queue) = (o.far_partition, o.far_queue.wrapping_add(u32::from(departing.vc)));
         let class = o.class as usize % MOST_CLASSES;
         let channel = o.vc + u32::from(departing.vc);
-        let (credits, full) = (self.tables.channels[channel].credits, self.settings.full[class]);
-        let limited = class > 0 || self.config.links[0].ejection_buffer.is_some();
+        let (credits, full) = (self.tables.channels[channel].credits, self.setup.settings.full[class]);
+        let limited = class > 0 || self.setup.config.links[0].ejection_buffer.is_some();
         let at = Leaving {
             output,
-            router: self.routers.number(o.router),
+            router: self.setup.routers.number(o.router),
             port: (output - self.tables.first_port[o.router]) as u16,
             class: o.class,
             phits: departing.phits,
             backlog: throttle.backlogs().of(output),
             outstanding: if limited { full.saturating_sub(credits).max(0) as u32 } else { 0 },
-            has_room: !limited || credits >= i32::from(self.traffic.packet_sizes().1),
+            has_room: !limited || credits >= i32::from(self.setup.traffic.packet_sizes().1),
         };
         if !throttle.marks(&at) {
             return;
@@ -106,7 +106,7 @@ impl Partition {
         self.collector.counters.congestion.marked(recorded);
         match departing.packet {
             NONE => {
-                let arrives = departing.start + self.settings.latency[class];
+                let arrives = departing.start + self.setup.settings.latency[class];
                 self.send_event(partition, arrives, kind::MARK, queue, 0);
             }
             packet => self.packets[packet].misrouted |= MARKED,

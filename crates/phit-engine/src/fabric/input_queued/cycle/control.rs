@@ -15,9 +15,9 @@ use crate::topology::{Hop, Peer};
 macro_rules! router_view {
     ($self:ident, $router:expr) => {
         RouterView {
-            topology: &*$self.topology,
-            known: &$self.known,
-            router: $self.routers.number($router),
+            topology: &*$self.map.topology,
+            known: &$self.map.known,
+            router: $self.setup.routers.number($router),
             now: $self.now,
             local: $router,
             tables: &$self.tables,
@@ -41,9 +41,9 @@ impl Partition {
     fn carry_out(&mut self, router: u32) {
         while let Some(output) = self.signals.pop_wake() {
             match () {
-                () if self.settings.lists => self.output_free_listed(output),
-                () if self.settings.at_outputs => self.rouse_output::<General>(output),
-                () if self.settings.watches::<General>() => {
+                () if self.setup.settings.lists => self.output_free_listed(output),
+                () if self.setup.settings.at_outputs => self.rouse_output::<General>(output),
+                () if self.setup.settings.watches::<General>() => {
                     self.rouse_watchers::<General>(output, Changes::ANNOUNCED);
                 }
                 () => self.wake::<General>(output),
@@ -58,13 +58,13 @@ impl Partition {
     #[cold]
     #[inline(never)]
     pub(crate) fn control(&mut self) {
-        let period = self.settings.wants.period * self.config.links.ticks_per_cycle;
+        let period = self.setup.settings.wants.period * self.setup.config.links.ticks_per_cycle;
         if self.signals.begins_period(self.now, period) {
-            for router in 0..self.routers.len() as u32 {
+            for router in 0..self.setup.routers.len() as u32 {
                 self.visit(router, |routing, site| routing.period(site));
             }
         }
-        if self.signals.has_changes() && !self.settings.wants.after_grants {
+        if self.signals.has_changes() && !self.setup.settings.wants.after_grants {
             self.tell_changes();
         }
         if self.management.has_reviews() {
@@ -117,7 +117,7 @@ impl Partition {
         }
         if first != NONE {
             let packet = &mut self.packets[first];
-            advance_leg(&*self.topology, self.routers.number(router), packet);
+            advance_leg(&*self.map.topology, self.setup.routers.number(router), packet);
             self.routing.head_arrived(&mut site, port, lane, packet);
         }
         self.carry_out(router);
@@ -131,7 +131,7 @@ impl Partition {
         }
         let q = &self.queues[queue];
         let (input, packet) = (&self.inputs[q.port], q.first);
-        let vc = match self.settings.networks {
+        let vc = match self.setup.settings.networks {
             1 => vc,
             _ => self.within(packet, self.tables.outputs[output].class, vc),
         };
@@ -147,7 +147,9 @@ impl Partition {
         let mut outgoing = self.signals.take_outgoing();
         for Outgoing { port, payload, phits } in outgoing.drain(..) {
             let index = self.tables.first_port[router] + u32::from(port);
-            let Peer::Router { router: to, port } = self.topology.port(self.routers.number(router), port).peer else {
+            let Peer::Router { router: to, port } =
+                self.map.topology.port(self.setup.routers.number(router), port).peer
+            else {
                 continue;
             };
             if self.tables.outputs[index].far_partition == BROKEN {
@@ -155,7 +157,7 @@ impl Partition {
             }
             let leaves = self.put_on_link(index, phits);
             let output = &self.tables.outputs[index];
-            let at = leaves + self.settings.latency[output.class as usize % MOST_CLASSES].max(1);
+            let at = leaves + self.setup.settings.latency[output.class as usize % MOST_CLASSES].max(1);
             let far = output.far_partition;
             self.dispatch(far, at, Message { party: Party::Routing, router: to, port, payload });
         }
@@ -176,7 +178,7 @@ impl Partition {
             Some(rates) => rates.whole_ticks(index, output.free),
             None => output.free,
         };
-        let start = self.config.links.align(self.now.max(free));
+        let start = self.setup.config.links.align(self.now.max(free));
         let leaves = start + time;
         output.free = leaves;
         output.phits += u64::from(phits);
@@ -187,7 +189,7 @@ impl Partition {
 
     /// Files the arrival of a control message here or with partition `far`.
     pub(crate) fn dispatch(&mut self, far: u32, at: Tick, message: Message) {
-        match far == self.index {
+        match far == self.setup.index {
             true => self.expect(at, message),
             false => self.post.mail_to(far).messages.push((at, message)),
         }
@@ -209,7 +211,7 @@ impl Partition {
         if party == Party::Sender {
             return self.hear_as_sender(router, &payload);
         }
-        let router = self.routers.place(router) as u32;
+        let router = self.setup.routers.place(router) as u32;
         self.visit(router, |routing, site| routing.hear(site, port, &payload));
     }
 }

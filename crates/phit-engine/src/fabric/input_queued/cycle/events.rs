@@ -81,7 +81,7 @@ impl Partition {
         match kind {
             kind::ARRIVAL => self.arrive::<K>(target, data),
             kind::CREDIT => self.credit::<K>(target, data),
-            kind::DELIVERY if K::CONTROLS && self.settings.controls && self.received(target) => {
+            kind::DELIVERY if K::CONTROLS && self.setup.settings.controls && self.received(target) => {
                 self.packets.remove(target);
             }
             kind::DELIVERY => {
@@ -89,7 +89,7 @@ impl Partition {
                 if self.hosted.is_some() {
                     self.deliver_to_host(target);
                 }
-                if self.settings.exchanges {
+                if self.setup.settings.exchanges {
                     self.exchanged(target, data);
                 }
                 self.packets.remove(target);
@@ -114,30 +114,31 @@ impl Partition {
     #[inline(always)]
     pub(crate) fn arrive<K: Kernel>(&mut self, queue: u32, packet: u32) {
         let now = self.now;
-        if !K::WHOLE && !self.settings.single {
+        if !K::WHOLE && !self.setup.settings.single {
             self.latest[queue] = now;
         }
-        if (K::WHOLE || packet != NONE) && self.settings.wants::<K>().arrivals {
+        if (K::WHOLE || packet != NONE) && self.setup.settings.wants::<K>().arrivals {
             self.announce_arrival(queue, packet);
         }
-        if self.settings.managed::<K>() {
+        if self.setup.settings.managed::<K>() {
             self.came(queue, packet);
         }
-        if K::CONTROLS && self.settings.controls {
+        if K::CONTROLS && self.setup.settings.controls {
             self.joins_backlog::<K>(queue, packet);
         }
         let q = &mut self.queues[queue];
-        let free = q.first == NONE && (!self.settings.wants::<K>().heads || self.progress[queue].sent != TAIL_PENDING);
-        if free && (K::WHOLE || packet != NONE) && (self.settings.immediate::<K>()) {
+        let free =
+            q.first == NONE && (!self.setup.settings.wants::<K>().heads || self.progress[queue].sent != TAIL_PENDING);
+        if free && (K::WHOLE || packet != NONE) && (self.setup.settings.immediate::<K>()) {
             // By far the most frequent case: the head may be allocated at once.
-            let output = if self.settings.lasting::<K>() { q.output } else { NONE };
+            let output = if self.map.lasting::<K>(&self.setup.settings) { q.output } else { NONE };
             *q = Queue { first: packet, last: packet, output, ..*q };
             let port = q.port;
-            if self.settings.progress::<K>() {
+            if self.setup.settings.progress::<K>() {
                 self.progress[queue] = Progress { eligible: now, arrived: 1, sent: 0 };
             }
             self.packets[packet].entry = now;
-            if self.settings.wants::<K>().heads {
+            if self.setup.settings.wants::<K>().heads {
                 self.announce_head(queue);
             }
             if K::SETTLED {
@@ -169,13 +170,13 @@ impl Partition {
         q.last = packet;
         self.packets[packet].entry = now;
         let mut gone = true;
-        if self.settings.progress::<K>() {
+        if self.setup.settings.progress::<K>() {
             let progress = &mut self.progress[queue];
             progress.arrived = 1;
             gone = progress.sent != TAIL_PENDING;
         }
         if was_empty && gone {
-            if self.settings.wants::<K>().heads {
+            if self.setup.settings.wants::<K>().heads {
                 self.announce_head(queue);
             }
             self.come_to_front::<K>(queue, now);
@@ -186,18 +187,18 @@ impl Partition {
     #[inline(always)]
     pub(crate) fn come_to_front<K: Kernel>(&mut self, queue: u32, from: Tick) {
         let q = &mut self.queues[queue];
-        if !self.settings.lasting::<K>() {
+        if !self.map.lasting::<K>(&self.setup.settings) {
             q.output = NONE;
         }
         let (port, first) = (q.port, q.first);
         if K::SETTLED {
             self.decide_ahead(port, queue, first);
         }
-        if self.settings.progress::<K>() {
+        if self.setup.settings.progress::<K>() {
             let progress = &mut self.progress[queue];
             (progress.eligible, progress.sent) = (from, 0);
         }
-        if self.settings.immediate::<K>() {
+        if self.setup.settings.immediate::<K>() {
             self.offer::<K>(port, queue);
         } else {
             self.come_to_front_later::<K>(queue, from);
@@ -209,10 +210,10 @@ impl Partition {
     #[inline(never)]
     fn come_to_front_later<K: Kernel>(&mut self, queue: u32, from: Tick) {
         let packet = self.queues[queue].first;
-        let delay = self.config.allocation_delay;
-        let later = |from: Tick| self.config.choices.pace.map_or(from + delay, |pace| pace.after(from, delay));
+        let delay = self.setup.config.allocation_delay;
+        let later = |from: Tick| self.setup.config.choices.pace.map_or(from + delay, |pace| pace.after(from, delay));
         let mut eligible = later(from);
-        if self.config.switching == Switching::StoreAndForward {
+        if self.setup.config.switching == Switching::StoreAndForward {
             let Packet { size, entry, .. } = self.packets[packet];
             let transfer = self.arrival_time(self.queues[queue].port, size.into());
             eligible = eligible.max(later(entry + transfer));
@@ -231,7 +232,7 @@ impl Partition {
             Some(rates) => rates.arrival(port, phits),
             None => {
                 let class = self.inputs[port].class as usize % MOST_CLASSES;
-                self.config.links.serialisation(phits, self.settings.arrival_bandwidth[class])
+                self.setup.config.links.serialisation(phits, self.setup.settings.arrival_bandwidth[class])
             }
         }
     }
@@ -242,7 +243,7 @@ impl Partition {
             Some(rates) => rates.onto_link(port, phits),
             None => {
                 let class = self.tables.outputs[port].class as usize % MOST_CLASSES;
-                self.config.links.serialisation(phits, self.settings.bandwidth[class])
+                self.setup.config.links.serialisation(phits, self.setup.settings.bandwidth[class])
             }
         }
     }
@@ -296,7 +297,7 @@ impl Partition {
         input.waking = false;
         for_each_short_member(std::mem::take(&mut input.ready), count, |lane| {
             let queue = first + lane;
-            match self.settings.at_outputs::<K>() && self.sleeps_at_output(port, queue) {
+            match self.setup.settings.at_outputs::<K>() && self.sleeps_at_output(port, queue) {
                 true => self.call_output::<K>(self.queues[queue].output),
                 false => self.offer::<K>(port, queue),
             }
@@ -327,18 +328,18 @@ impl Partition {
                 pools.take_back((target, channel), phits, &mut self.tables);
             }
             let output = &self.tables.outputs[target];
-            if self.settings.minds::<K>(output.class) {
+            if self.setup.settings.minds::<K>(output.class) {
                 self.signals.change(output.router);
             }
             if K::LISTS {
                 let channel = output.vc + vc;
                 self.credit_listed(target, channel, before);
             } else if output.waiters != 0 {
-                if self.settings.watches::<K>() {
+                if self.setup.settings.watches::<K>() {
                     return self.credit_watchers::<K>(target, vc, before);
                 }
-                let wanted = || before < self.settings.enough && self.at_outputs.wants(target, vc);
-                if !self.settings.at_outputs::<K>() || wanted() {
+                let wanted = || before < self.setup.settings.enough && self.at_outputs.wants(target, vc);
+                if !self.setup.settings.at_outputs::<K>() || wanted() {
                     self.wake::<K>(target);
                 }
             }
@@ -362,10 +363,10 @@ impl Partition {
         if K::LISTS {
             return self.output_free_listed(output);
         }
-        if self.settings.at_outputs::<K>() {
+        if self.setup.settings.at_outputs::<K>() {
             return self.call_output::<K>(output);
         }
-        if self.settings.watches::<K>() {
+        if self.setup.settings.watches::<K>() {
             return self.call_watchers::<K>(output);
         }
         let &Output { router, waiters, .. } = &self.tables.outputs[output];

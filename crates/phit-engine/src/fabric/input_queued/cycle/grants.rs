@@ -14,7 +14,7 @@ impl Partition {
     #[inline(never)]
     pub(crate) fn grant_in_turn<K: Kernel>(&mut self, requests: &mut [Request]) {
         for run in requests.chunk_by_mut(|a, b| a.router == b.router) {
-            let turn = (self.now / self.settings.fine) as usize % run.len();
+            let turn = (self.now / self.setup.settings.fine) as usize % run.len();
             for place in (turn..run.len()).chain(0..turn) {
                 if self.still_fits(&run[place]) {
                     run[place].granted = true;
@@ -33,7 +33,7 @@ impl Partition {
         let (allocator, rngs, scratch, now) = (&mut self.allocator, &mut self.rngs, &mut self.scratch, self.now);
         paths.allocate(requests, |asked| allocator.allocate_all(now, rngs, asked, scratch));
         for run in requests.chunk_by_mut(|a, b| a.router == b.router) {
-            let turn = (self.now / self.settings.fine) as usize % run.len();
+            let turn = (self.now / self.setup.settings.fine) as usize % run.len();
             for place in (turn..run.len()).chain(0..turn) {
                 if run[place].granted {
                     run[place].granted = self.still_fits(&run[place]);

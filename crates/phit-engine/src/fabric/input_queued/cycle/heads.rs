@@ -26,12 +26,12 @@ impl Partition {
     #[inline(always)]
     pub(crate) fn decide_ahead(&mut self, port: u32, queue: u32, packet: u32) {
         let &Input { router, number, .. } = &self.inputs[port];
-        let (at, packet) = (|| self.locations[router], &self.packets[packet]);
-        self.known.with_only_hop(at, packet.destination_router, packet.hops, |out, vc, there| {
+        let (at, packet) = (|| self.setup.locations[router], &self.packets[packet]);
+        self.map.known.with_only_hop(at, packet.destination_router, packet.hops, |out, vc, there| {
             // Whether it has arrived cannot be guessed either.
             let lanes = Lanes {
                 first: select_unpredictable(there, 0, vc.into()),
-                count: select_unpredictable(there, self.settings.ejection_vcs, 1).into(),
+                count: select_unpredictable(there, self.setup.settings.ejection_vcs, 1).into(),
             };
             let out = select_unpredictable(there, packet.ejection_port, out);
             self.queues[queue].decide(port - u32::from(number), lanes, out);
@@ -42,13 +42,13 @@ impl Partition {
     #[inline(always)]
     pub(crate) fn route<K: Kernel>(&mut self, router: u32, number: u16, port: u32, queue: u32, lane: u32) {
         let packet = self.queues[queue].first;
-        if self.settings.wants::<K>().redecide {
+        if self.setup.settings.wants::<K>().redecide {
             self.watched.clear();
         }
         let first = port - u32::from(number);
-        if let Some(table) = self.tabled.as_ref().filter(|_| K::TABLES) {
+        if let Some(table) = self.map.tabled.as_ref().filter(|_| K::TABLES) {
             // They lead to the endpoint, too.
-            let out = table.port(self.routers.number(router), self.packets[packet].destination);
+            let out = table.port(self.setup.routers.number(router), self.packets[packet].destination);
             let lanes = match K::MANAGED {
                 // Packets come into the first queue of a buffer.
                 true => Lanes::one(0),
@@ -59,11 +59,11 @@ impl Partition {
         if let Some(hop) = self.ejection::<K>(router, packet) {
             return self.decide::<K>(router, first, queue, hop);
         }
-        let hop = if K::SETTLED || self.settings.wants.settled {
-            let (at, packet) = (self.routers.number(router), &self.packets[packet]);
-            let (config, rngs) = (&self.config, &mut self.rngs);
-            let hop = self.known.with_leg_hop(
-                &*self.topology,
+        let hop = if K::SETTLED || self.setup.settings.wants.settled {
+            let (at, packet) = (self.setup.routers.number(router), &self.packets[packet]);
+            let (config, rngs) = (&self.setup.config, &mut self.rngs);
+            let hop = self.map.known.with_leg_hop(
+                &*self.map.topology,
                 (at, packet.destination_router, Leg::ONLY),
                 || packet.hop_state(),
                 move || (&config.buffers.vcs[..], &mut rngs[router]),
@@ -80,7 +80,7 @@ impl Partition {
             hop
         } else {
             let mut view = view!(self, router);
-            if K::EXTRAS && self.settings.networks > 1 {
+            if K::EXTRAS && self.setup.settings.networks > 1 {
                 view.at.network = u32::from(Kind::of(&self.packets[packet]) == Kind::Reply);
             }
             match self.routing.route(&mut view, number, lane as u16, &mut self.packets[packet]) {
@@ -99,11 +99,11 @@ impl Partition {
     #[inline(always)]
     pub(crate) fn decide<K: Kernel>(&mut self, router: u32, first: u32, queue: u32, hop: Hop) {
         let mut lanes = match () {
-            () if K::BARE || self.settings.transparent => Lanes::from(hop),
-            () if K::EXTRAS && !K::LISTS && self.settings.looks_ahead => self.look_ahead(router, queue, hop),
+            () if K::BARE || self.setup.settings.transparent => Lanes::from(hop),
+            () if K::EXTRAS && !K::LISTS && self.setup.settings.looks_ahead => self.look_ahead(router, queue, hop),
             () => self.select(router, queue, hop),
         };
-        if K::EXTRAS && self.settings.parts_channels {
+        if K::EXTRAS && self.setup.settings.parts_channels {
             let output = first + u32::from(hop.port);
             let class = self.tables.outputs.get(output as usize).map_or(0, |output| output.class);
             lanes.first += self.first_channel(self.queues[queue].first, class);
@@ -122,7 +122,7 @@ impl Partition {
             let there = lanes.count > 0 && self.tables.outputs.get(output as usize).is_some_and(leads);
             assert!(there, "the routing mechanism chose {lanes:?} of port {port}, which router {router} does not have");
         }
-        if K::CONTROLS && self.settings.controls {
+        if K::CONTROLS && self.setup.settings.controls {
             self.turns_backlog(queue, first + u32::from(port));
         }
         self.queues[queue].decide(first, lanes, port);
@@ -132,11 +132,11 @@ impl Partition {
     #[inline(never)]
     pub(crate) fn select(&self, router: u32, queue: u32, hop: Hop) -> Lanes {
         // Whether the mechanism names a port that exists is checked afterwards.
-        match self.neighbours.get((self.tables.first_port[router] + u32::from(hop.port)) as usize) {
+        match self.map.neighbours.get((self.tables.first_port[router] + u32::from(hop.port)) as usize) {
             None | Some(&NONE) => hop.into(),
             Some(&next) => {
                 let packet = &self.packets[self.queues[queue].first];
-                self.queueing.select(&*self.topology, next, packet, hop)
+                self.queueing.select(&*self.map.topology, next, packet, hop)
             }
         }
     }
@@ -146,32 +146,32 @@ impl Partition {
     #[inline(never)]
     pub(crate) fn look_ahead(&self, router: u32, queue: u32, hop: Hop) -> Lanes {
         let packet = &self.packets[self.queues[queue].first];
-        self.queueing.ahead(&*self.topology, self.routers.number(router), packet, hop)
+        self.queueing.ahead(&*self.map.topology, self.setup.routers.number(router), packet, hop)
     }
 
     /// The ejection hop of `packet` if it has reached its destination's router.
     #[inline(always)]
     pub(crate) fn ejection<K: Kernel>(&mut self, router: u32, packet: u32) -> Option<Hop> {
-        let router = self.routers.number(router);
+        let router = self.setup.routers.number(router);
         let packet = &mut self.packets[packet];
         // Minimal routes have one leg.
-        if !K::SETTLED && !self.settings.wants::<K>().heads {
-            advance_leg(&*self.topology, router, packet);
+        if !K::SETTLED && !self.setup.settings.wants::<K>().heads {
+            advance_leg(&*self.map.topology, router, packet);
         }
         if packet.destination_router != router {
             return None;
         }
         if !K::SETTLED && packet.intermediate != NONE {
-            if !self.settings.wants::<K>().ends_passing {
+            if !self.setup.settings.wants::<K>().ends_passing {
                 return None;
             }
             packet.intermediate = NONE;
         }
-        if K::EXTRAS && self.settings.wants.ejects {
-            let vc = self.routing.ejection(packet).min(self.settings.ejection_vcs - 1);
+        if K::EXTRAS && self.setup.settings.wants.ejects {
+            let vc = self.routing.ejection(packet).min(self.setup.settings.ejection_vcs - 1);
             return Some(Hop { port: packet.ejection_port, vc, vcs: 1 });
         }
-        Some(Hop { port: packet.ejection_port, vc: 0, vcs: self.settings.ejection_vcs })
+        Some(Hop { port: packet.ejection_port, vc: 0, vcs: self.setup.settings.ejection_vcs })
     }
 
     /// Lets a mechanism that decides for a whole router do so, router by router, for the heads of the queues `looking`.
@@ -184,7 +184,7 @@ impl Partition {
             let (packet, decided, held) = (q.first, q.output != NONE, q.vcs == 0);
             let &Input { busy, queues, number, router, .. } = &self.inputs[q.port];
             let lane = queue - queues;
-            let busy = match K::EXTRAS && self.settings.several_paths {
+            let busy = match K::EXTRAS && self.setup.settings.several_paths {
                 true => self.input_path_busy(q.port, lane),
                 false => busy,
             };
@@ -194,16 +194,16 @@ impl Partition {
                 }
                 latest = router;
             }
-            if packet == NONE || busy > self.now || K::EXTRAS && self.settings.fine > 1 && self.rests(queue) {
+            if packet == NONE || busy > self.now || K::EXTRAS && self.setup.settings.fine > 1 && self.rests(queue) {
                 continue;
             }
-            if self.settings.progress::<K>() {
+            if self.setup.settings.progress::<K>() {
                 let Progress { eligible, sent, .. } = self.progress[queue];
-                let again = self.settings.wants::<K>().redecide && sent == 0 && !held;
+                let again = self.setup.settings.wants::<K>().redecide && sent == 0 && !held;
                 if eligible > self.now || decided && !again {
                     continue;
                 }
-            } else if decided && !self.settings.wants::<K>().redecide {
+            } else if decided && !self.setup.settings.wants::<K>().redecide {
                 continue;
             }
             match self.ejection::<K>(router, packet) {
@@ -242,7 +242,7 @@ impl Partition {
     /// The first virtual channel over links of `class` for `packet`, which the routing mechanism counts as 0.
     #[inline]
     pub(crate) fn first_channel(&self, packet: u32, class: u8) -> u16 {
-        first_channel(&self.config, &self.settings, &self.packets[packet], class)
+        first_channel(&self.setup.config, &self.setup.settings, &self.packets[packet], class)
     }
 
     /// Virtual channel `vc` of a link of `class` as the routing mechanism of `packet` counts it.

@@ -63,7 +63,7 @@ impl Partition {
     pub(crate) fn deliver_to_host(&mut self, packet: u32) {
         let (now, packet) = (self.now, &self.packets[packet]);
         let Some(hosted) = &mut self.hosted else { return };
-        hosted.delivered(packet, now, &self.config.links, &mut self.collector.counters.programs);
+        hosted.delivered(packet, now, &self.setup.config.links, &mut self.collector.counters.programs);
     }
 
     /// Takes in the messages of other partitions' hosts.

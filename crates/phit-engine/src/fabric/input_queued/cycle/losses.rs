@@ -13,7 +13,7 @@ impl Partition {
     pub(crate) fn lose(&mut self, index: u32) {
         let packet = self.packets[index];
         self.part_ends(index);
-        let (cycle, cycles) = (self.settings.ticks_per_cycle, self.settings.cycles);
+        let (cycle, cycles) = (self.setup.settings.ticks_per_cycle, self.setup.settings.cycles);
         let Some(repeats) = &self.repeats else { return self.collector.lost(&packet, self.now) };
         let home = |endpoint: u32| repeats.home(endpoint);
         match repeats.after(&packet, self.now, cycle, cycles) {
@@ -22,7 +22,7 @@ impl Partition {
                 home => self.post.mail_to(home).again.push(again),
             },
             None => {
-                let asked = self.settings.exchanges;
+                let asked = self.setup.settings.exchanges;
                 let ending = asked.then(|| repeats.ending(&packet, self.now, cycle, cycles)).flatten();
                 match ending.map(|ending| (home(ending.source), ending)) {
                     Some((home, ending)) if self.post.is_own(home) => self.expect_ending(ending, self.now),

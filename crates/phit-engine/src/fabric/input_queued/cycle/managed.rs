@@ -130,7 +130,7 @@ impl Partition {
                 leaves
             }
         };
-        let at = leaves + self.settings.latency[self.tables.outputs[port].class as usize % MOST_CLASSES].max(1);
+        let at = leaves + self.setup.settings.latency[self.tables.outputs[port].class as usize % MOST_CLASSES].max(1);
         self.dispatch(far, at, Message { party: Party::Sender, router: target, port: 0, payload });
     }
 

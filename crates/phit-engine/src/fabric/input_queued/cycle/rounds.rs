@@ -24,7 +24,7 @@ impl Partition {
     #[cold]
     #[inline(never)]
     pub(crate) fn further_rounds<K: Kernel>(&mut self, requests: &mut Vec<Request>, losers: &mut Vec<Request>) {
-        for round in 1..self.settings.choices.rounds {
+        for round in 1..self.setup.settings.choices.rounds {
             requests.clear();
             // A head that can do nothing more in this tick waits, or finds out when it is looked at.
             losers.drain(..).for_each(|loser| self.try_again::<K>(&loser));
@@ -43,9 +43,9 @@ impl Partition {
     /// The number of this round. With one round in a tick, this is the tick.
     #[inline(always)]
     pub(crate) fn turn<K: Kernel>(&self) -> Tick {
-        match K::EXTRAS && self.settings.choices.rounds > 1 {
+        match K::EXTRAS && self.setup.settings.choices.rounds > 1 {
             // It serves to tell what came before what, and ends with the cycles of a run.
-            true => self.now.wrapping_mul(self.settings.choices.rounds).wrapping_add(self.tables.round),
+            true => self.now.wrapping_mul(self.setup.settings.choices.rounds).wrapping_add(self.tables.round),
             false => self.now,
         }
     }

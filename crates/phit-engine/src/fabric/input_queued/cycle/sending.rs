@@ -35,11 +35,11 @@ impl Partition {
     /// Opens the measured window, or moves its end.
     pub(crate) fn open_window(&mut self, span: Range<Tick>) {
         let (before, drawn) = (self.collector.span(), self.sending.drawn(&self.endpoints));
-        let sources = sources_of(&self.traffic, &self.settings);
+        let sources = sources_of(&self.setup.traffic, &self.setup.settings);
         sources.open(span.clone(), drawn.iter().map(|(_, packet)| *packet), &mut self.collector);
-        if self.settings.classes {
+        if self.setup.settings.classes {
             for (class, packet) in drawn {
-                let birth = packet.cycle * self.settings.ticks_per_cycle;
+                let birth = packet.cycle * self.setup.settings.ticks_per_cycle;
                 let (before, after) = (before.contains(&birth), span.contains(&birth));
                 self.collector.counters.classes.moved(class, packet.size, before, after);
             }
@@ -50,7 +50,7 @@ impl Partition {
     /// window.
     pub(crate) fn close_window(&mut self) -> u64 {
         self.sending.close(&self.endpoints, &mut self.collector);
-        let sources = sources_of(&self.traffic, &self.settings);
+        let sources = sources_of(&self.setup.traffic, &self.setup.settings);
         let beside = self.hosted.as_ref().filter(|hosted| hosted.has_traffic());
         let (packets, phits) = match beside {
             Some(hosted) => hosted.generated(&self.endpoints, &sources, &self.collector),
@@ -64,21 +64,9 @@ impl Partition {
     pub(crate) fn sending_of(&mut self, e: u32) -> (&mut Sending, Site<'_>) {
         let site = Site {
             now: self.now,
-            settings: &self.settings,
-            config: &self.config,
-            traffic: &self.traffic,
+            setup: &self.setup,
             endpoint: &mut self.endpoints[e],
-            room: Room {
-                settings: &self.settings,
-                config: &self.config,
-                channels: &self.tables.channels,
-                pools: self.pools.as_deref(),
-                queueing: &*self.queueing,
-                bounds: &self.injection_bounds,
-                topology: &*self.topology,
-                known: &self.known,
-                routers: &self.routers,
-            },
+            room: Room::new(&self.setup, &self.map, &self.tables.channels, self.pools.as_deref(), &*self.queueing),
             queues: &self.queues,
             repeats: self.repeats.as_deref_mut(),
             hosted: self.hosted.as_deref_mut(),
@@ -92,11 +80,11 @@ impl Partition {
     /// Draws the next packet of endpoint `e`.
     #[inline(always)]
     pub(crate) fn draw<K: Kernel>(&mut self, e: u32) {
-        if self.hosted.is_some() || K::EXTRAS && (!self.settings.in_turn || self.settings.serial) {
+        if self.hosted.is_some() || K::EXTRAS && (!self.setup.settings.in_turn || self.setup.settings.serial) {
             return self.draw_otherwise(e);
         }
         let endpoint = &mut self.endpoints[e];
-        let sources = sources_of(&self.traffic, &self.settings);
+        let sources = sources_of(&self.setup.traffic, &self.setup.settings);
         endpoint.next = sources.draw(endpoint.number, &mut endpoint.source, &mut self.collector);
     }
 
@@ -110,13 +98,13 @@ impl Partition {
     /// Sends what endpoint `e` can send now, and files its next attempt if only time is missing.
     #[inline(always)]
     fn send<K: Kernel>(&mut self, e: u32) {
-        if !K::BARE && !self.settings.in_turn {
+        if !K::BARE && !self.setup.settings.in_turn {
             return self.send_otherwise::<K>(e);
         }
         loop {
             let endpoint = &self.endpoints[e];
             let Some(packet) = endpoint.next else { return };
-            let cycle = self.settings.ticks_per_cycle;
+            let cycle = self.setup.settings.ticks_per_cycle;
             // A packet generated in one cycle can be sent in the next.
             let earliest = ((packet.cycle + 1) * cycle).max(endpoint.free);
             if earliest > self.now {
@@ -127,8 +115,8 @@ impl Partition {
                 return;
             }
             let size = match K::SIZED {
-                true => self.settings.size,
-                false => self.config.flit_phits(packet.size, endpoint.sent),
+                true => self.setup.settings.size,
+                false => self.setup.config.flit_phits(packet.size, endpoint.sent),
             };
             let Some(lane) = self.injection_lane::<K>(endpoint, packet, size) else {
                 self.endpoints[e].blocked = true;
@@ -172,36 +160,28 @@ impl Partition {
     /// The injection queue for the next flit of `endpoint`, if it has room.
     #[inline(always)]
     fn injection_lane<K: Kernel>(&self, endpoint: &Endpoint, packet: Generated, size: u32) -> Option<u16> {
-        let room = Room {
-            settings: &self.settings,
-            config: &self.config,
-            channels: &self.tables.channels,
-            pools: self.pools.as_deref(),
-            queueing: &*self.queueing,
-            bounds: &self.injection_bounds,
-            topology: &*self.topology,
-            known: &self.known,
-            routers: &self.routers,
-        };
+        let room = Room::new(&self.setup, &self.map, &self.tables.channels, self.pools.as_deref(), &*self.queueing);
         room.lane::<K>(endpoint, packet, size)
     }
 
     #[inline(always)]
     pub(crate) fn send_flit<K: Kernel>(&mut self, e: u32, packet: Generated, lane: u16, size: u32, mark: u8) {
-        let flits = if K::WHOLE { 1 } else { self.config.flits(packet.size) };
-        let latency = self.settings.injection_latency;
+        let flits = if K::WHOLE { 1 } else { self.setup.config.flits(packet.size) };
+        let latency = self.setup.settings.injection_latency;
         let before = self.endpoints[e].free;
-        let starts = self.settings.starts;
+        let starts = self.setup.settings.starts;
         let mut wire = (self.now, 0, None);
-        let free = match (self.settings.injection_bandwidth, &mut self.rates, K::SIZED) {
-            (None, ..) => starts.align(self.now + self.settings.ticks_per_cycle),
+        let free = match (self.setup.settings.injection_bandwidth, &mut self.rates, K::SIZED) {
+            (None, ..) => starts.align(self.now + self.setup.settings.ticks_per_cycle),
             (Some(_), Some(rates), _) if K::EXTRAS => {
                 let sent = rates.send(e, (self.now, before), size, starts);
                 wire = (sent.start, sent.early, Some(sent.end));
                 sent.free
             }
-            (Some(_), _, true) => starts.align(self.now + self.unit.arrival[0]),
-            (Some(bandwidth), _, false) => starts.align(self.now + self.config.links.serialisation(size, bandwidth)),
+            (Some(_), _, true) => starts.align(self.now + self.setup.unit.arrival[0]),
+            (Some(bandwidth), _, false) => {
+                starts.align(self.now + self.setup.config.links.serialisation(size, bandwidth))
+            }
         };
         let endpoint = &mut self.endpoints[e];
         let queue = endpoint.queues + u32::from(lane);
@@ -231,7 +211,7 @@ impl Partition {
             pools.send((place, channel), size, tail, &mut self.tables);
         }
         let index = if head { self.create::<K>(e, router, packet, flits, mark) } else { NONE };
-        if tail && (K::BARE || self.settings.in_turn) {
+        if tail && (K::BARE || self.setup.settings.in_turn) {
             self.draw::<K>(e);
         }
         if latency == 0 {
@@ -244,10 +224,10 @@ impl Partition {
     /// Makes the packet and lets the routing mechanism see it.
     #[inline(always)]
     fn create<K: Kernel>(&mut self, e: u32, router: u32, generated: Generated, flits: u16, mark: u8) -> u32 {
-        let (destination_router, ejection_port) = self.known.attachment(&*self.topology, generated.destination);
+        let (destination_router, ejection_port) = self.map.known.attachment(&*self.map.topology, generated.destination);
         let index = self.packets.insert(Packet {
             entry: self.now,
-            birth: generated.cycle * self.settings.ticks_per_cycle,
+            birth: generated.cycle * self.setup.settings.ticks_per_cycle,
             destination_router,
             size: generated.size,
             flits,
@@ -255,17 +235,17 @@ impl Partition {
             ejection_port,
             ..Packet::new(self.endpoints[e].number, generated.destination)
         });
-        if K::SETTLED || self.settings.wants.settled {
+        if K::SETTLED || self.setup.settings.wants.settled {
             return index;
         }
         let mut injection = Injection {
-            topology: &*self.topology,
-            router: self.routers.number(router),
+            topology: &*self.map.topology,
+            router: self.setup.routers.number(router),
             now: self.now,
             rng: &mut self.injection_rngs[e],
         };
         self.routing.inject(&mut injection, &mut self.packets[index]);
-        if K::EXTRAS && self.settings.wants.sends {
+        if K::EXTRAS && self.setup.settings.wants.sends {
             self.announce_sending(router, index);
         }
         index

@@ -29,7 +29,7 @@ impl Partition {
         for_each_member(free, 64, |place| room |= self.tables.channels[first + place].credits >= size as i32);
         let &Queue { port, output, .. } = &self.queues[queue];
         let number = self.inputs[port].number;
-        let busy = match K::EXTRAS && self.settings.several_paths {
+        let busy = match K::EXTRAS && self.setup.settings.several_paths {
             true => self.output_path_busy(output, number),
             false => self.tables.outputs[output].busy,
         };

@@ -48,7 +48,7 @@ impl Partition {
         let mut requests = std::mem::take(&mut self.requests);
         let mut losers = std::mem::take(&mut self.losers);
         self.round::<K>(&mut requests, &mut losers);
-        if K::EXTRAS && K::WHOLE && !K::HELD && !K::LISTS && self.settings.choices.rounds > 1 {
+        if K::EXTRAS && K::WHOLE && !K::HELD && !K::LISTS && self.setup.settings.choices.rounds > 1 {
             self.further_rounds::<K>(&mut requests, &mut losers);
         }
         // The losers' next step depends on the resources that the winners have taken.
@@ -66,7 +66,7 @@ impl Partition {
     #[inline(always)]
     pub(crate) fn round<K: Kernel>(&mut self, requests: &mut Vec<Request>, losers: &mut Vec<Request>) {
         self.scratch.latest = NONE;
-        if self.settings.wants::<K>().batch {
+        if self.setup.settings.wants::<K>().batch {
             // The list is taken out of the partition, which changes during the loop.
             let mut looking = std::mem::take(&mut self.looking);
             self.candidates.drain_into(&mut looking);
@@ -76,7 +76,7 @@ impl Partition {
         } else {
             self.look_at_all::<K>(requests);
         }
-        if self.settings.at_outputs::<K>() {
+        if self.setup.settings.at_outputs::<K>() {
             self.serve_outputs::<K>(requests);
         }
         if !self.discards.is_empty() {
@@ -96,16 +96,16 @@ impl Partition {
         if K::HELD && !self.waiting.is_empty() {
             self.allocate_channels::<K>(requests);
         }
-        if self.settings.managed::<K>() {
+        if self.setup.settings.managed::<K>() {
             self.choose(requests);
         }
-        if K::EXTRAS && self.settings.choices.connects_packets {
+        if K::EXTRAS && self.setup.settings.choices.connects_packets {
             self.keep_connections::<K>(requests);
         }
-        if self.settings.ideal::<K>() {
+        if self.setup.settings.ideal::<K>() {
             self.grant_in_turn::<K>(requests);
             losers.extend(lost(requests));
-        } else if K::EXTRAS && self.settings.several_paths {
+        } else if K::EXTRAS && self.setup.settings.several_paths {
             self.grant_paths::<K>(requests);
             losers.extend(lost(requests));
         } else {
@@ -147,7 +147,7 @@ impl Partition {
             }
             let before = requests.len();
             self.look_at::<K, false>(queue, requests);
-            if K::MANAGED && self.settings.first_leads && requests.len() > before {
+            if K::MANAGED && self.setup.settings.first_leads && requests.len() > before {
                 let &Input { queues, count, .. } = &self.inputs[self.queues[queue].port];
                 if queue == queues {
                     led = queues + u32::from(count);
@@ -190,12 +190,12 @@ impl Partition {
     fn transfer_all<K: Kernel>(&mut self, requests: &[Request], losers: &mut Vec<Request>) {
         for request in requests {
             // A grant to a head without a channel has no effect.
-            let in_vain = !K::LONE && self.settings.speculates::<K>() && request.vc == SPECULATIVE;
+            let in_vain = !K::LONE && self.setup.settings.speculates::<K>() && request.vc == SPECULATIVE;
             if !request.granted || in_vain {
                 losers.push(*request);
                 continue;
             }
-            let crowded = self.settings.at_outputs::<K>() && self.tables.outputs[request.output].waiters != 0;
+            let crowded = self.setup.settings.at_outputs::<K>() && self.tables.outputs[request.output].waiters != 0;
             if crowded {
                 self.leave_output(request.port, request.queue, request.output);
             }
@@ -219,10 +219,10 @@ impl Partition {
                     self.wait(queue, what);
                 }
             }
-            Look::Sleep(output) if self.settings.at_outputs::<K>() => {
+            Look::Sleep(output) if self.setup.settings.at_outputs::<K>() => {
                 self.sleep_at_output(self.queues[queue].port, queue, output);
             }
-            Look::Sleep(output) if self.settings.watches::<K>() => {
+            Look::Sleep(output) if self.setup.settings.watches::<K>() => {
                 self.watch_for_room(self.queues[queue].port, queue, output);
             }
             Look::Sleep(output) => {
@@ -236,7 +236,7 @@ impl Partition {
     /// A request has lost.
     #[inline(always)]
     pub(crate) fn try_again<K: Kernel>(&mut self, loser: &Request) {
-        if self.settings.at_outputs::<K>() {
+        if self.setup.settings.at_outputs::<K>() {
             return self.lose_at_output::<K>(loser);
         }
         let busy = self.tables.outputs[loser.output].busy;
@@ -254,8 +254,8 @@ impl Partition {
     /// True if `output` need not know a queue that waits only for the tick in which this output is free.
     #[inline(always)]
     fn waits_alone<K: Kernel>(&self, output: u32) -> bool {
-        let alone = || !self.settings.at_outputs::<K>() || self.tables.outputs[output].waiters == 0;
-        !K::LISTS && !self.settings.wants::<K>().redecide && alone()
+        let alone = || !self.setup.settings.at_outputs::<K>() || self.tables.outputs[output].waiters == 0;
+        !K::LISTS && !self.setup.settings.wants::<K>().redecide && alone()
     }
 
     /// Looks at the front of one queue, and requests if it can. `HOLDS`: the queue is known to hold a channel.
@@ -263,7 +263,7 @@ impl Partition {
     fn look<K: Kernel, const HOLDS: bool>(&mut self, queue: u32, requests: &mut Vec<Request>) -> Look {
         let now = self.now;
         let q = &self.queues[queue];
-        if K::EXTRAS && self.settings.several_paths && q.first != NONE {
+        if K::EXTRAS && self.setup.settings.several_paths && q.first != NONE {
             // The port is free when one of its paths is free. This queue's path may become free later.
             let free = self.input_path_busy(q.port, queue - self.inputs[q.port].queues);
             if free > now {
@@ -276,29 +276,29 @@ impl Partition {
         if q.first == NONE {
             return Look::Done;
         }
-        if self.settings.progress::<K>() && self.progress[queue].eligible > now {
+        if self.setup.settings.progress::<K>() && self.progress[queue].eligible > now {
             // A head that came to the front in an earlier round of this tick is a candidate of the next tick, because
             // nothing else wakes it. For any other early head, an event is filed for the tick in which it may ask.
-            return if later && self.settings.immediate::<K>() { Look::Again } else { Look::Done };
+            return if later && self.setup.settings.immediate::<K>() { Look::Again } else { Look::Done };
         }
         let port = q.port;
-        if K::EXTRAS && self.settings.fine > 1 && self.rests(queue) {
+        if K::EXTRAS && self.setup.settings.fine > 1 && self.rests(queue) {
             return Look::Again;
         }
         // Fields are read where they are needed: to keep them all at hand would take more instructions.
         let input = &self.inputs[port];
-        if self.settings.managed::<K>() && self.management.holds(queue) {
+        if self.setup.settings.managed::<K>() && self.management.holds(queue) {
             return Look::Done;
         }
         if input.busy > now {
             return Look::Again;
         }
         let redecides =
-            self.settings.wants::<K>().redecide && (!K::HELD || self.progress[queue].sent == 0 && q.vcs != 0);
-        let watches = redecides && (K::ADAPTIVE || !self.settings.every_cycle) && !later;
+            self.setup.settings.wants::<K>().redecide && (!K::HELD || self.progress[queue].sent == 0 && q.vcs != 0);
+        let watches = redecides && (K::ADAPTIVE || !self.setup.settings.every_cycle) && !later;
         let watch = if watches { Look::Watch } else { Look::Again };
         let mut decided = (q.output, q.vc, q.vcs);
-        if !HOLDS && (q.output == NONE || redecides) && !self.settings.wants::<K>().batch {
+        if !HOLDS && (q.output == NONE || redecides) && !self.setup.settings.wants::<K>().batch {
             let &Input { queues, router, number, .. } = input;
             self.route::<K>(router, number, port, queue, queue - queues);
             let q = &self.queues[queue];
@@ -310,8 +310,8 @@ impl Partition {
         if !K::SETTLED && index == NONE {
             return if self.discards.contains(&queue) { Look::Done } else { watch };
         }
-        let (size, birth) = match K::SIZED || K::WHOLE && self.settings.alike {
-            true => (self.settings.size, 0),
+        let (size, birth) = match K::SIZED || K::WHOLE && self.setup.settings.alike {
+            true => (self.setup.settings.size, 0),
             false => {
                 let &Packet { flits, size, birth, .. } = &self.packets[q.first];
                 let size = match K::WHOLE || flits == 1 {
@@ -322,10 +322,10 @@ impl Partition {
                         if sent >= available {
                             return Look::Done;
                         }
-                        self.config.flit_phits(size, sent)
+                        self.setup.config.flit_phits(size, sent)
                     }
                 };
-                match K::EXTRAS && self.settings.ranked.0 {
+                match K::EXTRAS && self.setup.settings.ranked.0 {
                     true => (size, self.rank(q.first)),
                     false => (size, birth),
                 }
@@ -347,7 +347,7 @@ impl Partition {
             0 if K::HELD => {
                 Some(vc).filter(|vc| self.tables.channels[output.vc + u32::from(*vc)].credits >= size as i32)
             }
-            _ if K::EXTRAS && !K::STAGED && K::HELD && self.settings.wants.alternatives && output.class != 0 => {
+            _ if K::EXTRAS && !K::STAGED && K::HELD && self.setup.settings.wants.alternatives && output.class != 0 => {
                 return match self.ask_of_several(requests, queue, (size, birth)) {
                     NONE => Look::Again,
                     // The head requests, or sleeps.
@@ -377,7 +377,7 @@ impl Partition {
                 let packet = self.queues[queue].first;
                 let (number, count, class) = (self.turn_of::<K>(port, queue), vcs as u8, output.class);
                 let output = ((index - self.tables.first_port[router]) % 64) as u8;
-                let request = match self.settings.speculates::<K>() {
+                let request = match self.setup.settings.speculates::<K>() {
                     true => self.speculate::<K>(requests, queue, (first, free), (size, birth)),
                     false => NONE,
                 };
@@ -396,7 +396,7 @@ impl Partition {
                 // Where heads with a channel stand apart, the stage decides which heads are looked at again.
                 return if request == NONE && !K::APART { Look::Again } else { Look::Done };
             }
-            _ if K::EXTRAS && self.settings.choices.reuse_when_empty => {
+            _ if K::EXTRAS && self.setup.settings.choices.reuse_when_empty => {
                 let reusable = |vc: u16| self.reusable(output.vc + u32::from(vc), output.class);
                 (vc..vc + vcs).find(|vc| reusable(*vc) && self.fits::<K>(output.vc, *vc, size))
             }
@@ -405,13 +405,13 @@ impl Partition {
         let Some(vc) = granted else {
             return if K::LISTS && vcs == 1 { Look::Wait(Waits::Channel(output.vc + u32::from(vc))) } else { sleep };
         };
-        let occupied = match K::EXTRAS && self.settings.several_paths {
+        let occupied = match K::EXTRAS && self.setup.settings.several_paths {
             true => self.output_path_busy(index, self.inputs[port].number),
             false => output.busy,
         };
         if occupied > now {
             // A port that is free in the next tick is simply asked again.
-            if occupied == now + 1 && !(self.settings.at_outputs::<K>() && output.waiters != 0) {
+            if occupied == now + 1 && !(self.setup.settings.at_outputs::<K>() && output.waiters != 0) {
                 return Look::Again;
             }
             if self.waits_alone::<K>(index) {
@@ -431,7 +431,7 @@ impl Partition {
             self.wake_output_at(index, room);
             return sleep;
         }
-        if self.settings.at_outputs::<K>()
+        if self.setup.settings.at_outputs::<K>()
             && self.tables.outputs[index].waiters != 0
             && self.at_outputs.due.contains(index)
         {
@@ -469,7 +469,7 @@ impl Partition {
     pub(crate) fn rests(&self, queue: u32) -> bool {
         let &Queue { port, output, .. } = &self.queues[queue];
         let fast = |rates: &PortRates| rates.comes_fast(port) || output != NONE && rates.leaves_fast(output);
-        !self.now.is_multiple_of(self.settings.fine) && !self.rates.as_ref().is_some_and(|rates| fast(rates))
+        !self.now.is_multiple_of(self.setup.settings.fine) && !self.rates.as_ref().is_some_and(|rates| fast(rates))
     }
 
     /// Requests `output` for the first flit of `queue` of input `port`, of `size` phits, in virtual channel `vc` there.
@@ -481,8 +481,8 @@ impl Partition {
         (vc, size, birth): (u16, u32, Tick),
     ) {
         let &Input { queues, router, number, class, .. } = &self.inputs[port];
-        let speculative = K::HELD && !K::LONE && self.settings.speculates::<K>() && vc == SPECULATIVE;
-        let after = if speculative { self.settings.speculative_class } else { 0 };
+        let speculative = K::HELD && !K::LONE && self.setup.settings.speculates::<K>() && vc == SPECULATIVE;
+        let after = if speculative { self.setup.settings.speculative_class } else { 0 };
         requests.push(Request {
             queue,
             port,
@@ -493,7 +493,7 @@ impl Partition {
             lane: (queue - queues) as u16,
             vc,
             size: size as u16,
-            class: u8::from(class < self.settings.after_transit) + after,
+            class: u8::from(class < self.setup.settings.after_transit) + after,
             granted: false,
         });
     }

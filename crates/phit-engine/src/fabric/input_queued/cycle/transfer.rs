@@ -23,14 +23,14 @@ impl Partition {
     #[inline(always)]
     pub(crate) fn transfer<K: Kernel>(&mut self, grant: &Request) {
         let now = self.now;
-        let size = if K::SIZED { self.settings.size } else { u32::from(grant.size) };
-        if self.settings.wants::<K>().departures && (K::WHOLE || self.progress[grant.queue].sent == 0) {
+        let size = if K::SIZED { self.setup.settings.size } else { u32::from(grant.size) };
+        if self.setup.settings.wants::<K>().departures && (K::WHOLE || self.progress[grant.queue].sent == 0) {
             self.announce_departure(grant.queue, grant.output, grant.vc);
         }
-        if K::CALLED && self.settings.rereads {
+        if K::CALLED && self.setup.settings.rereads {
             self.occupied::<K>(grant.output);
         }
-        if K::CONTROLS && self.settings.controls {
+        if K::CONTROLS && self.setup.settings.controls {
             self.leaves_backlog::<K>(grant);
         }
         let q = &self.queues[grant.queue];
@@ -47,23 +47,23 @@ impl Partition {
             }
         };
 
-        let settings = &self.settings;
+        let settings = &self.setup.settings;
         let input = &mut self.inputs[port];
         let &mut Input { class: came_by, upstream_partition, upstream, .. } = input;
         let came_by = came_by as usize % MOST_CLASSES;
         let output = &mut self.tables.outputs[grant.output];
         let class = output.class as usize % MOST_CLASSES;
-        let times = match self.times.get(size as usize) {
-            _ if K::SIZED => &self.unit,
+        let times = match self.setup.times.get(size as usize) {
+            _ if K::SIZED => &self.setup.unit,
             Some(times) => times,
-            None => &Times::new(&self.config, settings, size),
+            None => &Times::new(&self.setup.config, settings, size),
         };
         let passage = match &mut self.rates {
             Some(rates) if K::EXTRAS => {
                 let (input_free, output_free, link_free) = (input.busy, output.busy, output.free);
                 let (input, output) = (port, grant.output);
                 let granted = Granted { input, output, now, entry, input_free, output_free, link_free };
-                rates.pass(&self.config, settings, granted, (size, class, !settings.several_paths))
+                rates.pass(&self.setup.config, settings, granted, (size, class, !settings.several_paths))
             }
             _ => Passage::new::<K>(settings, times, (came_by, class), (now, entry, output.free), size),
         };
@@ -72,7 +72,7 @@ impl Partition {
             _ => (passage.occupied, passage.held),
         };
         output.free = passage.free;
-        if self.settings.wants::<K>().batch
+        if self.setup.settings.wants::<K>().batch
             && let Some(ready) = self.tables.ready.get_mut(grant.output as usize)
         {
             *ready = self.tables.buffers.room_from(output).max(output.busy);
@@ -93,7 +93,7 @@ impl Partition {
             p.hops.add_link(class as u8);
         }
         self.note_grant::<K>(grant.output, channel, size);
-        let credit_at = self.release::<K>(port, &passage) + self.settings.credit_latency[came_by];
+        let credit_at = self.release::<K>(port, &passage) + self.setup.settings.credit_latency[came_by];
         let gone = if far >= BROKEN {
             self.leave::<K>(grant, packet, &passage, channel, far, tail);
             false
@@ -101,11 +101,11 @@ impl Partition {
             self.tables.channels[channel].credits -= size as i32;
             self.go_on::<K>(grant, packet, &passage, far, far_queue, head)
         };
-        if K::CONTROLS && self.settings.controls && head {
+        if K::CONTROLS && self.setup.settings.controls && head {
             self.heads_for_link(grant, packet, far, (passage.start, passage.end), tail);
         }
-        if self.settings.wants::<K>().redecide
-            && self.settings.watches::<K>()
+        if self.setup.settings.wants::<K>().redecide
+            && self.setup.settings.watches::<K>()
             && self.tables.outputs[grant.output].waiters != 0
         {
             self.call_watchers_when_free::<K>(grant.output);
@@ -122,17 +122,17 @@ impl Partition {
         }
 
         let mut lane = u32::from(grant.lane);
-        if self.settings.managed::<K>() {
+        if self.setup.settings.managed::<K>() {
             // The credits of all queues of a buffer are those of its first.
-            lane = self.settings.channel_of(lane) * self.settings.queues;
+            lane = self.setup.settings.channel_of(lane) * self.setup.settings.queues;
         }
         let data = pack_credit(lane, size);
         self.send_event(upstream_partition, credit_at, kind::CREDIT, upstream, data);
 
-        if self.settings.managed::<K>() {
+        if self.setup.settings.managed::<K>() {
             self.gone(grant.queue, packet);
         }
-        if K::EXTRAS && self.settings.choices.connects_packets {
+        if K::EXTRAS && self.setup.settings.choices.connects_packets {
             self.connect(grant, tail);
         }
         if tail {
@@ -151,7 +151,7 @@ impl Partition {
     /// The tick in which input `port` sends the credit of the flit.
     #[inline(always)]
     fn release<K: Kernel>(&mut self, port: u32, passage: &Passage) -> Tick {
-        let settings = &self.settings;
+        let settings = &self.setup.settings;
         let released = if settings.choices.credit_at_output { passage.start } else { passage.left };
         if !settings.credits_in_turn::<K>() {
             return released;
@@ -179,7 +179,7 @@ impl Partition {
         far: u32,
         tail: bool,
     ) {
-        let (settings, size) = (&self.settings, u32::from(grant.size));
+        let (settings, size) = (&self.setup.settings, u32::from(grant.size));
         let at = passage.end + settings.latency[passage.class];
         let kept = K::EXTRAS && settings.endpoints_keep && Kind::of(&self.packets[packet]) == Kind::Request;
         if kept && far == SINK {
@@ -227,24 +227,24 @@ impl Partition {
         far_queue: u32,
         head: bool,
     ) -> bool {
-        let at = passage.start + self.settings.latency[passage.class];
+        let at = passage.start + self.setup.settings.latency[passage.class];
         let queue = far_queue + u32::from(grant.vc);
         if !head {
             self.send_event(far, at, kind::ARRIVAL, queue, NONE);
-            return far != self.index;
+            return far != self.setup.index;
         }
         // Mechanisms know virtual channels, not the queues that these are divided into.
-        let vc = match K::BARE || self.settings.transparent {
+        let vc = match K::BARE || self.setup.settings.transparent {
             true => grant.vc,
-            false => self.settings.channel_of(grant.vc.into()) as u16,
+            false => self.setup.settings.channel_of(grant.vc.into()) as u16,
         };
-        let vc = match K::EXTRAS && self.settings.networks > 1 {
+        let vc = match K::EXTRAS && self.setup.settings.networks > 1 {
             true => self.within(packet, passage.class as u8, vc),
             false => vc,
         };
         let p = &mut self.packets[packet];
         (p.came_by, p.came_in) = (passage.class as u8, vc as u8);
-        if far == self.index {
+        if far == self.setup.index {
             self.file(at, kind::ARRIVAL, queue, packet);
             return false;
         }
@@ -255,11 +255,11 @@ impl Partition {
     /// A mechanism that reads occupancies again must know in the next tick that one has grown.
     #[inline(always)]
     fn occupied<K: Kernel>(&mut self, output: u32) {
-        if self.settings.minds::<K>(self.tables.outputs[output].class) {
+        if self.setup.settings.minds::<K>(self.tables.outputs[output].class) {
             self.signals.change(self.tables.outputs[output].router);
         }
         // Heads that are decided about together do not wait, and those that do, to leave the network, watch nothing.
-        let Wants { redecide, batch, .. } = self.settings.wants::<K>();
+        let Wants { redecide, batch, .. } = self.setup.settings.wants::<K>();
         if redecide && !batch && self.tables.outputs[output].waiters != 0 {
             self.grant_before_watchers::<K>(output);
         }
@@ -279,7 +279,7 @@ impl Partition {
         let empty = q.first == q.last;
         if empty {
             (q.first, q.last) = (NONE, NONE);
-            if !self.settings.lasting::<K>() {
+            if !self.map.lasting::<K>(&self.setup.settings) {
                 q.output = NONE;
             }
         } else {
@@ -288,7 +288,7 @@ impl Partition {
         if gone {
             self.packets.remove(packet);
         }
-        if self.settings.wants::<K>().heads {
+        if self.setup.settings.wants::<K>().heads {
             let progress = &mut self.progress[queue];
             (progress.sent, progress.eligible) = (TAIL_PENDING, Tick::MAX);
             self.file(free.max(self.now + 1), kind::TAIL, queue, 0);

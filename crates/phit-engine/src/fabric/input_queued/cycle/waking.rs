@@ -27,7 +27,7 @@ impl Partition {
             (first..end).for_each(|output| self.watch_output::<K>(output, lane, all, ANY));
         }
         // A virtual channel of a mechanism may be one of several networks, or several queues.
-        let divided = self.settings.networks > 1 || self.tables.behind.division.queues != 1;
+        let divided = self.setup.settings.networks > 1 || self.tables.behind.division.queues != 1;
         for index in 0..self.watched.outputs.len() {
             let Watched { ports, vcs, changes } = self.watched.outputs[index].clone();
             let vcs = if divided { ANY } else { vcs.start.into()..vcs.end.into() };
@@ -81,7 +81,7 @@ impl Partition {
     /// A virtual channel of `output` is free.
     #[inline(always)]
     pub(crate) fn free_channel<K: Kernel>(&mut self, output: u32) {
-        match self.settings.watches::<K>() && !self.watchers.is_exact() {
+        match self.setup.settings.watches::<K>() && !self.watchers.is_exact() {
             true => self.rouse_watchers::<K>(output, Changes::ALL),
             false => self.wake::<K>(output),
         }
@@ -91,8 +91,8 @@ impl Partition {
     /// heads ask for channels of several outputs: then they wait for a free channel.
     #[inline(always)]
     fn all_but_free<K: Kernel>(&self) -> Changes {
-        let rules = self.settings.choices.reuse_when_empty || self.settings.choices.full_is_taken;
-        match K::EXTRAS && self.settings.wants.alternatives && !rules {
+        let rules = self.setup.settings.choices.reuse_when_empty || self.setup.settings.choices.full_is_taken;
+        match K::EXTRAS && self.setup.settings.wants.alternatives && !rules {
             true => Changes::ALL.without(Changes::FREE),
             false => Changes::ALL,
         }
@@ -109,7 +109,7 @@ impl Partition {
     /// Phits of the smallest flit that a head may wait with, as far as the kernel knows.
     #[inline(always)]
     fn least<K: Kernel>(&self) -> u32 {
-        if K::SIZED || self.settings.alike { self.settings.size } else { 1 }
+        if K::SIZED || self.setup.settings.alike { self.setup.settings.size } else { 1 }
     }
 
     /// `output` may have room, or has become free: heads that wait for such a change are looked at.
@@ -174,7 +174,8 @@ impl Partition {
             self.rouse_watchers::<K>(output, Changes::FALL);
         }
         let channel = self.tables.outputs[output].vc + vc;
-        let awaited = changes.has(Changes::ROOM) && before < self.settings.enough && self.watchers.is_wanted(channel);
+        let awaited =
+            changes.has(Changes::ROOM) && before < self.setup.settings.enough && self.watchers.is_wanted(channel);
         if awaited && !self.waits_for_time::<K>(output, self.next_look) {
             self.rouse_for_room::<K>(output, channel);
         }

@@ -287,8 +287,8 @@ impl Sender for Admittances {
         let Some(admittance) = self.0.get_mut(e as usize) else { return };
         while let Some(packet) = admittance.first() {
             match admittance.take(packet.destination) {
-                0 => at.collector.dropped(packet.cycle * at.settings.ticks_per_cycle),
-                _ => lost_for_good(at.endpoint, packet, (at.now, at.settings), at.collector),
+                0 => at.collector.dropped(packet.cycle * at.setup.settings.ticks_per_cycle),
+                _ => lost_for_good(at.endpoint, packet, (at.now, &at.setup.settings), at.collector),
             }
         }
     }
@@ -305,10 +305,10 @@ impl Admittances {
         while let Some(again) = at.repeats.as_mut().and_then(|repeats| repeats.due(e, at.now)) {
             admittance.admit_again(again.generated(), again.mark());
         }
-        let room = at.config.admittance.unwrap_or(Phits::Infinite);
+        let room = at.setup.config.admittance.unwrap_or(Phits::Infinite);
         while let Some(packet) = at.endpoint.next.filter(|packet| at.earliest(packet) <= at.now) {
             if !admittance.admit(packet, room) {
-                at.collector.dropped(packet.cycle * at.settings.ticks_per_cycle);
+                at.collector.dropped(packet.cycle * at.setup.settings.ticks_per_cycle);
             }
             at.draw();
         }

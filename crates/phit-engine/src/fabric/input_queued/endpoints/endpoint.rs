@@ -77,7 +77,7 @@ impl Sender for InTurn {
             _ => return Next::Wait { at: first.into_iter().chain(second).min(), blocked: false },
         };
         let (before, stream) = (endpoint.sent, 0);
-        let size = at.config.flit_phits(packet.size, before);
+        let size = at.setup.config.flit_phits(packet.size, before);
         match at.room.lane::<K>(endpoint, packet, size) {
             Some(lane) => Next::Send(Flit { packet, size, lane, before, mark, stream }),
             None => Next::Wait { at: None, blocked: true },

@@ -133,7 +133,7 @@ impl Sender for Exchange {
     }
 
     fn next<K: Kernel>(&mut self, e: u32, at: &mut Site<'_>) -> Next {
-        if at.settings.repeats {
+        if at.setup.settings.repeats {
             self.hear_endings(e, at);
         }
         let (it, rule) = (&self.loops[e as usize], &self.rule);
@@ -152,7 +152,7 @@ impl Sender for Exchange {
                 next = ways.into_iter().flatten().map(|(_, tick, _)| tick).chain(next).min();
                 continue;
             };
-            let size = at.config.flit_phits(packet.size, sending.sent);
+            let size = at.setup.config.flit_phits(packet.size, sending.sent);
             if rule.in_order {
                 committed = Some(kind);
             }
@@ -190,7 +190,7 @@ impl Sender for Exchange {
                 if let (Some(Reply { held: (phits, vc), .. }), Some(_)) = (reply, self.rule.room) {
                     // Its own port leads back to an endpoint.
                     let output = at.queues[at.endpoint.queues].port;
-                    let back = at.now + at.settings.ejection_credit_latency.max(1);
+                    let back = at.now + at.setup.settings.ejection_credit_latency.max(1);
                     at.post.file((at.now, back), kind::CREDIT, output, pack_credit(vc.into(), phits.into()));
                 }
             }
@@ -209,8 +209,8 @@ impl Sender for Exchange {
             Some(_) => it.free.front().copied(),
         };
         let Some(free) = free else { return };
-        let drawn = at.traffic.request(rule, endpoint.number, &mut endpoint.source, free.max(it.next));
-        let Some(packet) = drawn.filter(|packet| packet.cycle < at.settings.cycles) else {
+        let drawn = at.setup.traffic.request(rule, endpoint.number, &mut endpoint.source, free.max(it.next));
+        let Some(packet) = drawn.filter(|packet| packet.cycle < at.setup.settings.cycles) else {
             it.ended = true;
             return;
         };
@@ -220,7 +220,7 @@ impl Sender for Exchange {
         it.waiting.push(Waiting { destination: packet.destination, cycle: packet.cycle });
         endpoint.next = Some(packet);
         let under_way = it.waiting.len() as u64;
-        at.collector.generated(packet.cycle * at.settings.ticks_per_cycle, packet.size);
+        at.collector.generated(packet.cycle * at.setup.settings.ticks_per_cycle, packet.size);
         at.collector.counters.transactions.requested(under_way);
     }
 
@@ -274,7 +274,7 @@ impl Sender for Exchange {
 impl Exchange {
     /// The tail of `packet`, which came in virtual channel `vc`, has reached endpoint `e`.
     pub(crate) fn arrived(&mut self, e: u32, packet: &Packet, vc: u32, at: &mut Site<'_>) {
-        let (it, rule, tick) = (&mut self.loops[e as usize], &self.rule, at.settings.ticks_per_cycle);
+        let (it, rule, tick) = (&mut self.loops[e as usize], &self.rule, at.setup.settings.ticks_per_cycle);
         let now = at.now.div_ceil(tick);
         match Kind::of(packet) {
             Kind::Request => {
@@ -312,7 +312,7 @@ impl Exchange {
                 return;
             };
             it.given_up.pop();
-            let now = at.now.div_ceil(at.settings.ticks_per_cycle);
+            let now = at.now.div_ceil(at.setup.settings.ticks_per_cycle);
             let asked = |waiting: &Waiting| waiting.destination == ending.asked;
             // A reply to a later request to the same endpoint may have been taken for that of this one.
             let exact = it.waiting.iter().position(|waiting| asked(waiting) && waiting.cycle == ending.cycle);
@@ -355,7 +355,7 @@ fn lane_of(sending: Sending, kind: Kind, packet: Generated, size: u32, at: &Site
         return Some(sending.lane).filter(|lane| at.room.credits(channel, *lane) >= size as i32);
     }
     let entering = Entering { channel, last: sending.lane, destination: packet.destination, size };
-    at.room.choose::<General>(entering, injection_lanes(at.config, at.settings, kind), |_| true)
+    at.room.choose::<General>(entering, injection_lanes(&at.setup.config, &at.setup.settings, kind), |_| true)
 }
 
 /// The injection queues for requests, or for replies; with congestion control for data, or for notifications.

@@ -2,31 +2,24 @@
 
 use super::endpoint::Endpoint;
 use crate::engine::Table;
-use crate::fabric::input_queued::options::config::Config;
 use crate::fabric::input_queued::options::kernel::Kernel;
 use crate::fabric::input_queued::options::params::InjectionQueue;
-use crate::fabric::input_queued::options::settings::Settings;
 use crate::fabric::input_queued::state::pools::{Pools, reusable};
 use crate::fabric::input_queued::state::records::OutputVc;
+use crate::fabric::input_queued::wiring::setup::{Map, Setup};
 use crate::fabric::seams::queueing::{Lanes, Queueing};
 use crate::packet::Packet;
-use crate::topology::{Known, Routers, Topology};
 use crate::traffic::Generated;
 use std::ops::Range;
 
 /// The rules for the injection queue that a packet enters: credits, and the rules of router and queue organisation.
 #[derive(Clone, Copy)]
 pub(crate) struct Room<'a> {
-    pub settings: &'a Settings,
-    pub config: &'a Config,
+    pub setup: &'a Setup,
+    pub map: &'a Map,
     pub channels: &'a Table<OutputVc>,
     pub pools: Option<&'a Pools>,
     pub queueing: &'a dyn Queueing,
-    /// First destination of each injection queue except the first, where the destination decides.
-    pub bounds: &'a [u32],
-    pub topology: &'a dyn Topology,
-    pub known: &'a Known,
-    pub routers: &'a Routers,
 }
 
 /// A flit that is to enter an injection queue.
@@ -42,7 +35,18 @@ pub(crate) struct Entering {
     pub size: u32,
 }
 
-impl Room<'_> {
+impl<'a> Room<'a> {
+    #[inline(always)]
+    pub(crate) fn new(
+        setup: &'a Setup,
+        map: &'a Map,
+        channels: &'a Table<OutputVc>,
+        pools: Option<&'a Pools>,
+        queueing: &'a dyn Queueing,
+    ) -> Self {
+        Self { setup, map, channels, pools, queueing }
+    }
+
     /// Phits that fit into injection queue `lane` of an endpoint whose first one has its credits in `channel`.
     #[inline(always)]
     pub(crate) fn credits(&self, channel: u32, lane: u16) -> i32 {
@@ -58,28 +62,28 @@ impl Room<'_> {
             return Some(last).filter(fits);
         }
         let entering = Entering { channel, last, destination: packet.destination, size };
-        if K::EXTRAS && !K::LISTS && self.settings.looks_ahead {
+        if K::EXTRAS && !K::LISTS && self.setup.settings.looks_ahead {
             return self.choose::<K>(entering, self.entered(endpoint, packet), |_| true);
         }
-        if !K::BARE && !self.settings.transparent {
-            let router = self.routers.number(endpoint.router);
+        if !K::BARE && !self.setup.settings.transparent {
+            let router = self.setup.routers.number(endpoint.router);
             if let Some(lane) = self.queueing.inject(router, packet.destination) {
                 return Some(lane).filter(fits);
             }
         }
-        self.choose::<K>(entering, 0..self.settings.injection_queues, |_| true)
+        self.choose::<K>(entering, 0..self.setup.settings.injection_queues, |_| true)
     }
 
     /// The injection queues that a packet may enter, where that depends on its next hops.
     #[cold]
     #[inline(never)]
     fn entered(&self, endpoint: &Endpoint, generated: Generated) -> Range<u16> {
-        let (destination_router, ejection_port) = self.known.attachment(self.topology, generated.destination);
-        let birth = generated.cycle * self.settings.ticks_per_cycle;
+        let (destination_router, ejection_port) = self.map.known.attachment(&*self.map.topology, generated.destination);
+        let birth = generated.cycle * self.setup.settings.ticks_per_cycle;
         let packet = Packet::new(endpoint.number, generated.destination);
         let packet = Packet { birth, destination_router, ejection_port, ..packet };
-        let router = self.routers.number(endpoint.router);
-        let Lanes { first, count } = self.queueing.enters(self.topology, router, &packet);
+        let router = self.setup.routers.number(endpoint.router);
+        let Lanes { first, count } = self.queueing.enters(&*self.map.topology, router, &packet);
         first..first + count
     }
 
@@ -94,17 +98,20 @@ impl Room<'_> {
         let Entering { channel, last, destination, size } = entering;
         let credits = |lane: u16| self.credits(channel, lane);
         // Room for a head, which takes an empty queue where channels are reused when they are empty.
-        let least =
-            if K::EXTRAS && self.settings.choices.reuse_when_empty { self.config.links[0].buffer } else { size };
-        let fits = |lane: &u16| match self.settings.shares {
+        let least = if K::EXTRAS && self.setup.settings.choices.reuse_when_empty {
+            self.setup.config.links[0].buffer
+        } else {
+            size
+        };
+        let fits = |lane: &u16| match self.setup.settings.shares {
             _ if !open(*lane) => false,
             true if K::HELD && K::EXTRAS => self.takes_head(channel + u32::from(*lane), size),
             _ => credits(*lane) >= least as i32,
         };
-        let (first, count, all) = (lanes.start, lanes.end - lanes.start, self.settings.injection_queues);
-        match self.config.choices.injection_queue {
+        let (first, count, all) = (lanes.start, lanes.end - lanes.start, self.setup.settings.injection_queues);
+        match self.setup.config.choices.injection_queue {
             InjectionQueue::Destination => {
-                let lane = self.bounds.partition_point(|first| *first <= destination) as u16;
+                let lane = self.setup.injection_bounds.partition_point(|first| *first <= destination) as u16;
                 let lane = if count == all {
                     lane
                 } else {
@@ -125,6 +132,7 @@ impl Room<'_> {
     /// True if a packet may begin in `channel` with a flit of `phits`, where channels share a buffer.
     #[cold]
     fn takes_head(&self, channel: u32, phits: u32) -> bool {
-        reusable(self.settings, self.pools, self.channels, channel, 0) && self.channels[channel].credits >= phits as i32
+        reusable(&self.setup.settings, self.pools, self.channels, channel, 0)
+            && self.channels[channel].credits >= phits as i32
     }
 }

@@ -15,10 +15,10 @@ use super::throttle::Throttle;
 use crate::engine::{Table, Tick};
 use crate::fabric::input_queued::options::config::Config;
 use crate::fabric::input_queued::options::kernel::Kernel;
-use crate::fabric::input_queued::options::settings::Settings;
 use crate::fabric::input_queued::post::office::PostOffice;
 use crate::fabric::input_queued::state::lost::Kind;
 use crate::fabric::input_queued::state::records::Queue;
+use crate::fabric::input_queued::wiring::setup::Setup;
 use crate::fabric::seams::congestion::CongestionParams;
 use crate::fabric::sources::Sources;
 use crate::measure::Collector;
@@ -59,9 +59,7 @@ impl Next {
 /// What a sender may touch when it chooses for one endpoint.
 pub(crate) struct Site<'a> {
     pub now: Tick,
-    pub settings: &'a Settings,
-    pub config: &'a Config,
-    pub traffic: &'a Traffic,
+    pub setup: &'a Setup,
     /// The endpoint.
     pub endpoint: &'a mut Endpoint,
     /// The room in its injection queues.
@@ -82,12 +80,12 @@ impl Site<'_> {
     /// The first tick at which a packet can be sent: a packet generated in one cycle can be sent in the next.
     #[inline(always)]
     pub(crate) fn earliest(&self, packet: &Generated) -> Tick {
-        (packet.cycle + 1) * self.settings.ticks_per_cycle
+        (packet.cycle + 1) * self.setup.settings.ticks_per_cycle
     }
 
     /// Draws the endpoint's next packet from its traffic or its program.
     pub(crate) fn draw(&mut self) {
-        let Self { settings, traffic, endpoint, collector, .. } = self;
+        let Self { setup: Setup { settings, traffic, .. }, endpoint, collector, .. } = self;
         if let Some(hosted) = &mut self.hosted {
             return hosted.draw(endpoint, settings, collector, self.post);
         }
@@ -101,7 +99,7 @@ impl Site<'_> {
     /// Endpoint `e` does not work: packets that it should have sent again by tick `until` are lost for good.
     pub(crate) fn give_up(&mut self, e: u32, until: Tick) {
         while let Some(again) = self.repeats.as_mut().and_then(|repeats| repeats.give_up(e, until)) {
-            lost_for_good(self.endpoint, again.generated(), (self.now, self.settings), self.collector);
+            lost_for_good(self.endpoint, again.generated(), (self.now, &self.setup.settings), self.collector);
         }
     }
 

@@ -79,7 +79,7 @@ impl Sender for Streams {
     fn next<K: Kernel>(&mut self, e: u32, at: &mut Site<'_>) -> Next {
         let (own, last) = (self.of(e), usize::from(self.last[e as usize]));
         // A packet that holds the crossbar also holds the link: until it is through, only higher classes come between.
-        let held = at.settings.choices.connects_packets && own[last].sending.sent > 0;
+        let held = at.setup.settings.choices.connects_packets && own[last].sending.sent > 0;
         let turns = (0..own.len()).map(|turn| (last + turn + usize::from(!held)) % own.len());
         let (mut next, mut blocked) = (None::<Tick>, false);
         let mut chosen = None::<(u8, Flit)>;
@@ -94,7 +94,7 @@ impl Sender for Streams {
             if chosen.is_some_and(|(best, _)| best <= rank) {
                 continue;
             }
-            let size = at.config.flit_phits(packet.size, sending.sent);
+            let size = at.setup.config.flit_phits(packet.size, sending.sent);
             let (stream, before) = (class as u8, sending.sent);
             match lane_of(own, *sending, packet, size, at) {
                 Some(lane) => {
@@ -155,8 +155,8 @@ impl Sender for Streams {
 impl Streams {
     /// Draws the next packet of a class of endpoint `e`.
     fn draw_of(&mut self, e: u32, class: usize, at: &mut Site<'_>) {
-        let Some(classes) = at.traffic.classes() else { return };
-        let (ticks_per_cycle, cycles) = (at.settings.ticks_per_cycle, at.settings.cycles);
+        let Some(classes) = at.setup.traffic.classes() else { return };
+        let (ticks_per_cycle, cycles) = (at.setup.settings.ticks_per_cycle, at.setup.settings.cycles);
         let sources = Sources { traffic: &classes.traffic[class], ticks_per_cycle, cycles };
         let stream = self.stream(e, class);
         stream.next = sources.draw(at.endpoint.number, &mut stream.source, at.collector);
@@ -176,5 +176,5 @@ fn lane_of(own: &[Stream], sending: Sending, packet: Generated, size: u32, at: &
     }
     let entering = Entering { channel, last: sending.lane, destination: packet.destination, size };
     let open = |lane: u16| !own.iter().any(|other| other.sending.sent > 0 && other.sending.lane == lane);
-    at.room.choose::<General>(entering, 0..at.settings.injection_queues, open)
+    at.room.choose::<General>(entering, 0..at.setup.settings.injection_queues, open)
 }

@@ -276,22 +276,22 @@ impl Throttle {
     fn flit(&self, e: u32, kind: Kind, packet: Generated, at: &Site<'_>) -> Option<Flit> {
         let sending = &self.queues[e as usize].sending;
         let (Sending { sent, lane: last }, other) = (sending[kind as usize], sending[1 - kind as usize]);
-        let size = at.config.flit_phits(packet.size, sent);
+        let size = at.setup.config.flit_phits(packet.size, sent);
         let (room, channel) = (&at.room, at.endpoint.channel);
         let fits = |lane: &u16| room.credits(channel, *lane) >= size as i32;
         // Flits of two packets never mix in one queue.
         let open = |lane: u16| other.sent == 0 || other.lane != lane;
-        let named = match at.settings.transparent {
+        let named = match at.setup.settings.transparent {
             true => None,
-            false => room.queueing.inject(room.routers.number(at.endpoint.router), packet.destination),
+            false => room.queueing.inject(room.setup.routers.number(at.endpoint.router), packet.destination),
         };
         let lane = match named {
             _ if sent > 0 => Some(last).filter(fits),
             Some(lane) => Some(lane).filter(fits).filter(|lane| open(*lane)),
             None => {
                 let own = self.notifications.channels == NotificationChannels::Own;
-                let all = 0..at.settings.injection_queues;
-                let lanes = if own { injection_lanes(at.config, at.settings, kind) } else { all };
+                let all = 0..at.setup.settings.injection_queues;
+                let lanes = if own { injection_lanes(&at.setup.config, &at.setup.settings, kind) } else { all };
                 room.choose::<General>(Entering { channel, last, destination: packet.destination, size }, lanes, open)
             }
         };
@@ -337,7 +337,7 @@ impl Throttle {
         if !self.rule.received(e, packet, now) {
             return Arrived::Data;
         }
-        let (cycle, size) = (now.div_ceil(at.settings.ticks_per_cycle), self.notifications.phits);
+        let (cycle, size) = (now.div_ceil(at.setup.settings.ticks_per_cycle), self.notifications.phits);
         let notification = Generated { cycle, destination: packet.source, size };
         self.queues[e as usize].notifications.push_back(notification);
         Arrived::Notified

@@ -24,10 +24,10 @@ impl Partition {
     /// Breaks the outputs `dead`, given as (router, port): they lead nowhere from now on. Repairs the outputs `back`.
     pub(crate) fn break_links(&mut self, dead: &[(u32, u16)], back: &[(u32, u16)]) {
         // From now on, a packet's way depends on more than the tables.
-        (self.tabled, self.settings.lasting) = (None, false);
+        self.map.tabled = None;
         for output in self.outputs_among(dead) {
             let channels = usize::from(self.tables.outputs[output].vcs);
-            let neighbour = self.neighbours.get(output as usize).copied().unwrap_or(NONE);
+            let neighbour = self.map.neighbours.get(output as usize).copied().unwrap_or(NONE);
             let far_partition = std::mem::replace(&mut self.tables.outputs[output].far_partition, BROKEN);
             let none = vec![0; channels];
             self.outages.begin(Outage { output, far_partition, neighbour, lost: none.clone(), aside: none });
@@ -42,7 +42,7 @@ impl Partition {
             for (channel, (lost, aside)) in (self.tables.outputs[output].vc..).zip(lost.iter().zip(&aside)) {
                 self.tables.channels[channel].credits += lost + aside;
             }
-            if let Some(there) = self.neighbours.get_mut(output as usize) {
+            if let Some(there) = self.map.neighbours.get_mut(output as usize) {
                 *there = neighbour;
             }
             self.speak(output);
@@ -59,8 +59,8 @@ impl Partition {
     /// exists, wait for no credit. If a mechanism has reserved channels for detours, packets take these channels, and
     /// the mechanism sees the broken link as full.
     pub(crate) fn reroute(&mut self, news: &News<'_>) {
-        self.topology = news.graph.clone();
-        self.known = Known::Other;
+        self.map.topology = news.graph.clone();
+        self.map.known = Known::Other;
         self.routing.rerouted(self.now, news.phase, news.table.as_ref());
         let dead = self.outputs_among(news.dead);
         self.cut_at(Some(&dead), |_, _| 0, Cut::Whole);
@@ -70,11 +70,11 @@ impl Partition {
             let held: Vec<bool> = (first..first + u32::from(vcs)).map(|channel| self.is_kept(channel)).collect();
             let Some(outage) = self.outages.of_mut(output) else { continue };
             for ((channel, aside), held) in (first..).zip(&mut outage.aside).zip(held) {
-                let full = class > 0 && self.settings.detours && !held;
+                let full = class > 0 && self.setup.settings.detours && !held;
                 let credits = if full { 0 } else { UNLIMITED };
                 *aside += std::mem::replace(&mut self.tables.channels[channel].credits, credits) - credits;
             }
-            if let Some(neighbour) = self.neighbours.get_mut(output as usize) {
+            if let Some(neighbour) = self.map.neighbours.get_mut(output as usize) {
                 *neighbour = NONE;
             }
         }
@@ -99,13 +99,13 @@ impl Partition {
     /// of the ways in the whole network, only packets on detours are cut.
     fn cut_stretched(&mut self, news: &News<'_>) {
         let layers = news.table.as_ref().is_some_and(|table| table.layers().is_some());
-        if !layers && !self.settings.detours {
+        if !layers && !self.setup.settings.detours {
             return;
         }
         let first = |partition: &Self, output: u32| match partition.tables.outputs[output].class {
             0 => u16::MAX,
             _ if layers => 0,
-            class => partition.config.buffers.vcs[usize::from(class)].into(),
+            class => partition.setup.config.buffers.vcs[usize::from(class)].into(),
         };
         self.cut_at(None, first, Cut::Front);
     }
@@ -114,13 +114,13 @@ impl Partition {
     fn wake_everybody(&mut self) {
         // The next look is in this tick, whenever the last one was.
         self.next_look = self.now;
-        match self.settings.lists {
+        match self.setup.settings.lists {
             true => self.wake_all_lists(),
             false => {
                 for output in 0..self.tables.outputs.len() as u32 {
                     match () {
-                        () if self.settings.at_outputs => self.rouse_output::<General>(output),
-                        () if self.settings.watches::<General>() => {
+                        () if self.setup.settings.at_outputs => self.rouse_output::<General>(output),
+                        () if self.setup.settings.watches::<General>() => {
                             self.rouse_watchers::<General>(output, Changes::ALL);
                         }
                         () => self.wake::<General>(output),
@@ -138,8 +138,8 @@ impl Partition {
 
     /// The `outputs` of this partition, as its port numbers.
     fn outputs_among(&self, outputs: &[(u32, u16)]) -> Vec<u32> {
-        let here = outputs.iter().filter(|(router, _)| self.routers.contains(*router));
-        here.map(|&(router, port)| self.tables.first_port[self.routers.place(router) as u32] + u32::from(port))
+        let here = outputs.iter().filter(|(router, _)| self.setup.routers.contains(*router));
+        here.map(|&(router, port)| self.tables.first_port[self.setup.routers.place(router) as u32] + u32::from(port))
             .collect()
     }
 
@@ -158,7 +158,7 @@ impl Partition {
         let port = (output - self.tables.first_port[router]) as u16;
         let there = |e: &u32| {
             let endpoint = &self.endpoints[*e];
-            endpoint.router == router && self.topology.attachment(endpoint.number).1 == port
+            endpoint.router == router && self.map.topology.attachment(endpoint.number).1 == port
         };
         (self.tables.outputs[output].class == 0).then(|| (0..self.endpoints.len() as u32).find(there)).flatten()
     }
@@ -170,7 +170,7 @@ impl Partition {
             self.endpoints[e].sent = 0;
             self.stop_sending(e, self.endpoints[e].lane);
         }
-        let ticks_per_cycle = self.settings.ticks_per_cycle;
+        let ticks_per_cycle = self.setup.settings.ticks_per_cycle;
         let born = |cycle: Tick| cycle * ticks_per_cycle;
         while let Some(packet) = self.endpoints[e].next.filter(|packet| born(packet.cycle) < self.now) {
             self.collector.dropped(born(packet.cycle));
@@ -191,8 +191,9 @@ impl Partition {
     fn speak(&mut self, output: u32) {
         let Some(e) = self.endpoint_at(output) else { return };
         let Some(mut next) = self.outages.speak(e) else { return };
-        let cycle = self.settings.ticks_per_cycle;
-        let sources = Sources { traffic: &self.traffic, ticks_per_cycle: cycle, cycles: self.settings.cycles };
+        let cycle = self.setup.settings.ticks_per_cycle;
+        let sources =
+            Sources { traffic: &self.setup.traffic, ticks_per_cycle: cycle, cycles: self.setup.settings.cycles };
         let endpoint = &mut self.endpoints[e];
         while next.is_some_and(|packet| packet.cycle * cycle < self.now) {
             next = sources.following(endpoint.number, &mut endpoint.source);

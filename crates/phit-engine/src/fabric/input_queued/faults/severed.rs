@@ -23,7 +23,7 @@ impl Partition {
     /// Cuts the packets that have gone on in part over one of `outputs`, or over any output if there is no list. Only
     /// packets in virtual channel `first` of their link or a later one are cut.
     pub(crate) fn cut_at(&mut self, outputs: Option<&[u32]>, first: impl Fn(&Self, u32) -> u16, cut: Cut) {
-        if self.settings.single {
+        if self.setup.settings.single {
             return;
         }
         for queue in 0..self.queues.len() as u32 {
@@ -117,7 +117,7 @@ impl Partition {
         self.file(left, kind::LOSS, packet, SINK);
         self.pop::<K>(queue, packet, left, false);
         // No port is busy, so nothing else wakes the next packet.
-        if self.settings.progress && self.queues[queue].first != NONE {
+        if self.setup.settings.progress && self.queues[queue].first != NONE {
             self.file(left, kind::READY, queue, 0);
         }
     }
@@ -178,7 +178,7 @@ impl Partition {
             }
             far => {
                 self.send_word(q.output, q.vc, far);
-                let here = far == self.index;
+                let here = far == self.setup.index;
                 if here && more {
                     self.severed.add_part(q.first);
                 }
@@ -189,11 +189,11 @@ impl Partition {
 
     /// Tells the router behind `output`, in partition `far`, that no more comes in virtual channel `vc`.
     fn send_word(&mut self, output: u32, vc: u16, far: u32) {
-        let cycle = self.settings.ticks_per_cycle;
+        let cycle = self.setup.settings.ticks_per_cycle;
         let o = &mut self.tables.outputs[output];
-        let start = align(o.free.max(self.now + self.settings.router_latency), cycle);
+        let start = align(o.free.max(self.now + self.setup.settings.router_latency), cycle);
         o.free = start + cycle;
-        let at = start + self.settings.latency[o.class as usize % MOST_CLASSES];
+        let at = start + self.setup.settings.latency[o.class as usize % MOST_CLASSES];
         let queue = o.far_queue + u32::from(vc);
         self.send_event(far, at, kind::CUT, queue, NONE);
     }
@@ -203,10 +203,10 @@ impl Partition {
     fn take_from_endpoint(&mut self, queue: u32) {
         let q = self.queues[queue];
         let packet = &self.packets[q.first];
-        let phits = self.config.phits_of(packet.size, self.progress[queue].sent);
+        let phits = self.setup.config.phits_of(packet.size, self.progress[queue].sent);
         self.severed.discard(phits);
-        if self.settings.endpoints_keep && Kind::of(packet) == Kind::Request {
-            let at = self.now + self.settings.ejection_credit_latency.max(1);
+        if self.setup.settings.endpoints_keep && Kind::of(packet) == Kind::Request {
+            let at = self.now + self.setup.settings.ejection_credit_latency.max(1);
             self.file(at, kind::CREDIT, q.output, pack_credit(q.vc.into(), phits));
         }
     }
@@ -232,7 +232,7 @@ impl Partition {
     fn throw_away_flits(&mut self, queue: u32, packet: u32, flits: std::ops::Range<u16>, latest: bool) -> Tick {
         let (size, last, mut left) = (self.packets[packet].size, flits.end, self.now + 1);
         for flit in flits {
-            let phits = self.config.flit_phits(size, flit);
+            let phits = self.setup.config.flit_phits(size, flit);
             let came = if latest && flit + 1 == last { self.latest[queue] } else { 0 };
             left = left.max(self.throw_away(queue, phits, came));
             self.severed.discard(phits);
@@ -251,17 +251,17 @@ impl Partition {
         // The flit leaves when its last phit has come.
         let arriving = self.arrival_time(port, phits);
         let left = (self.now + 1).max(came + arriving);
-        let mut released = match self.settings.choices.credit_at_output {
-            true => left.max(self.now + self.settings.router_latency),
+        let mut released = match self.setup.settings.choices.credit_at_output {
+            true => left.max(self.now + self.setup.settings.router_latency),
             false => left,
         };
-        if self.settings.credits_in_turn {
-            let cycle = self.settings.ticks_per_cycle;
+        if self.setup.settings.credits_in_turn {
+            let cycle = self.setup.settings.ticks_per_cycle;
             released = align(released.max(self.next_credit[port]), cycle);
             self.next_credit[port] = released + cycle;
         }
         let credit = pack_credit(lane, phits);
-        self.send_event(partition, released + self.settings.credit_latency[class], kind::CREDIT, sender, credit);
+        self.send_event(partition, released + self.setup.settings.credit_latency[class], kind::CREDIT, sender, credit);
         left
     }
 
@@ -276,7 +276,7 @@ impl Partition {
     pub(crate) fn stop_sending(&mut self, e: u32, lane: u16) {
         let queue = self.endpoints[e].queues + u32::from(lane);
         let before = self.now - 1;
-        match before + self.settings.injection_latency {
+        match before + self.setup.settings.injection_latency {
             at if at == before => self.severed.cut(queue, Cut::Behind),
             at => self.file_after(before, at, kind::CUT, queue, NONE),
         }

@@ -119,7 +119,7 @@ macro_rules! kernels {
         /// Calls a method that is compiled for every kernel, for the kernel of the partition's settings.
         macro_rules! in_kernel {
             ($d self:ident, $d method:ident($d($d argument:expr),*)) => {
-                match $d self.settings.kernel {
+                match $d self.setup.settings.kernel {
                     $(
                         $crate::fabric::input_queued::options::kernel::Compiled::$name => {
                             use $crate::fabric::input_queued::options::kernel::$name as Row;

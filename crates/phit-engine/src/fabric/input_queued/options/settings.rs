@@ -193,12 +193,6 @@ impl Settings {
         K::SLEEPERS && (K::PLAIN || self.at_outputs)
     }
 
-    /// [`Self::lasting`].
-    #[inline(always)]
-    pub(crate) fn lasting<K: Kernel>(&self) -> bool {
-        K::TABLES && K::LISTS && self.lasting
-    }
-
     /// True if a head may be allocated in the tick in which it comes to the front.
     #[inline(always)]
     pub(crate) fn immediate<K: Kernel>(&self) -> bool {

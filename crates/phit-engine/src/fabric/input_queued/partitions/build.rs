@@ -29,6 +29,7 @@ use crate::fabric::input_queued::waiting::wait_lists::WaitLists;
 use crate::fabric::input_queued::waiting::watchers::Watchers;
 use crate::fabric::input_queued::wiring::layout::{Hosts, Layout, endpoints_of};
 use crate::fabric::input_queued::wiring::rates::PortRates;
+use crate::fabric::input_queued::wiring::setup::{Frozen, Map, Setup};
 use crate::fabric::links::LinkClass;
 use crate::fabric::seams::allocator::{AllocatorContext, AllocatorParams, InTurn};
 use crate::fabric::seams::queueing::QueueingContext;
@@ -401,30 +402,39 @@ impl<'a> Plan<'a> {
         let repeats = |rule| Box::new(Repeats::new(rule, layout.homes_of_endpoints.clone(), endpoints.len(), kinds));
         let repeats = self.retransmit().map(repeats);
         let known = self.topology.clone().known();
-        Partition {
+        let setup = Setup {
             index: index as u32,
             config: self.config.clone(),
-            topology: self.topology.clone(),
             locations: if settings.wants.settled { known.locations(&routers) } else { Default::default() },
-            known,
             traffic: self.traffic.clone(),
             unit: Times::new(config, &settings, settings.size),
             times: Times::table(config, &settings, self.largest_flit),
             settings,
+            injection_bounds,
+            widest,
+            blocks,
+            routers: routers.clone(),
+        };
+        let neighbours = if settings.transparent { Vec::new() } else { neighbours(topology, &routers) };
+        let map = Map {
+            topology: self.topology.clone(),
+            known,
             tabled: routing.tables().cloned(),
+            neighbours: neighbours.into(),
+        };
+        Partition {
+            setup: Frozen::new(setup),
+            map,
             routing,
             queueing,
             management: Management::new(manager, queues.len(), ways_back),
             allocator,
             vc_allocator,
             rngs: routers.iter().map(|r| Rng::new(self.seed, Stream::Router, r.into())).collect::<Vec<_>>().into(),
-            injection_bounds,
-            widest,
             candidates: Candidates::new(queues.len()),
             present: Candidates::new(if in_blocks { queues.len() } else { 0 }),
             holders: Candidates::new(if apart { queues.len() } else { 0 }),
             holding: Candidates::new(if apart { queues.len() } else { 0 }),
-            blocks,
             looking: Members::default(),
             again: Vec::new(),
             at_outputs: match settings.at_outputs {
@@ -435,11 +445,6 @@ impl<'a> Plan<'a> {
             watchers,
             next_look: 0,
             senders: Vec::new(),
-            neighbours: match settings.transparent {
-                true => Vec::new(),
-                false => neighbours(topology, &routers),
-            }
-            .into(),
             rates: settings.unequal.then(|| {
                 let own = endpoints.iter().map(|endpoint| endpoint.number);
                 Box::new(PortRates::new(config, topology, routers.iter(), own, self.largest_flit))
@@ -454,7 +459,6 @@ impl<'a> Plan<'a> {
                 .then(|| Box::new(Connections::new(config.choices.paths, ports))),
             next_credit: vec![0; if settings.credits_in_turn { inputs.len() } else { 0 }].into(),
             latest: vec![0; if settings.single { 0 } else { queues.len() }].into(),
-            routers,
             inputs: inputs.into(),
             progress: vec![Progress::default(); if settings.progress { queues.len() } else { 0 }].into(),
             queues: queues.into(),

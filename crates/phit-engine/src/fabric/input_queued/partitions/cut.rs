@@ -377,8 +377,8 @@ mod tests {
         let topology = &*network.blueprint().topology;
         let mut homes = vec![usize::MAX; topology.routers() as usize];
         for (partition, home) in network.parts().iter().zip(0..) {
-            assert!(!partition.routers.is_empty());
-            for router in partition.routers.iter() {
+            assert!(!partition.setup.routers.is_empty());
+            for router in partition.setup.routers.iter() {
                 assert_eq!(std::mem::replace(&mut homes[router as usize], home), usize::MAX);
             }
         }

@@ -237,7 +237,8 @@ impl Fabric for InputQueued {
         match self.circle() {
             None => "no circle of waiting packets was found".to_owned(),
             Some(cycle) => {
-                let words = self.partitions.first().map_or(Words::default(), |partition| partition.topology.words());
+                let words =
+                    self.partitions.first().map_or(Words::default(), |partition| partition.map.topology.words());
                 cycle.iter().map(|waiting| waiting.said(words)).collect::<Vec<_>>().join("; ")
             }
         }

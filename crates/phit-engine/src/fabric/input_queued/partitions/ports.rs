@@ -166,7 +166,7 @@ pub(crate) fn check_links(partitions: &[Partition], sizes: &[Sizes]) {
     for partition in partitions {
         let (ports, queues, channels) =
             (partition.inputs.len(), partition.queues.len(), partition.tables.channels.len());
-        let Sizes { ports: outputs, queues: inputs, endpoints } = sizes[partition.index as usize];
+        let Sizes { ports: outputs, queues: inputs, endpoints } = sizes[partition.setup.index as usize];
         assert_eq!((outputs as usize, inputs as usize), (partition.tables.outputs.len(), queues), "ports or queues");
         assert_eq!(endpoints as usize, partition.endpoints.len(), "endpoints of a partition");
         assert!(partition.queues.iter().all(|queue| (queue.port as usize) < ports), "a queue has no port");
@@ -184,7 +184,7 @@ pub(crate) fn check_links(partitions: &[Partition], sizes: &[Sizes]) {
             assert!(output.far_partition >= BROKEN || far.is_some_and(room), "an output port leads nowhere");
         }
         for endpoint in partition.endpoints.iter() {
-            let lanes = partition.config.links[0].queues as usize;
+            let lanes = partition.setup.config.links[0].queues as usize;
             assert!(endpoint.channel as usize + lanes <= channels, "an endpoint has no channels");
             assert!(endpoint.queues as usize + lanes <= queues, "an endpoint has no injection queues");
         }

@@ -356,7 +356,7 @@ impl Partition {
             self.wake_output_at(output, busy);
             return false;
         }
-        let size = if K::SIZED || self.settings.alike { self.settings.size } else { 1 };
+        let size = if K::SIZED || self.setup.settings.alike { self.setup.settings.size } else { 1 };
         if let Some(room) = self.full_until::<K>(output, size) {
             self.wake_output_at(output, room);
             return false;
@@ -372,9 +372,9 @@ impl Partition {
         let (first_port, end) = (self.tables.first_port[router], self.tables.first_port[router + 1]);
         let first = self.inputs[first_port].queues;
         let start = if first_port + turn < end { self.inputs[first_port + turn].queues - first } else { 0 };
-        let ranks = self.settings.after_transit > 0;
+        let ranks = self.setup.settings.after_transit > 0;
         for injected in if ranks { 0..2 } else { 0..1 } {
-            let right = |class: u8| !ranks || (class < self.settings.after_transit) == (injected == 1);
+            let right = |class: u8| !ranks || (class < self.setup.settings.after_transit) == (injected == 1);
             let right = [right(0), right(1)];
             if self.serve_between::<K>(output, start..64 * self.at_outputs.words, right, served)
                 || self.serve_between::<K>(output, 0..start, right, served)
@@ -449,8 +449,8 @@ impl Partition {
             return false;
         }
         let &Queue { first, vc, vcs, .. } = &self.queues[queue];
-        let (size, birth) = match K::SIZED || self.settings.alike {
-            true => (self.settings.size, 0),
+        let (size, birth) = match K::SIZED || self.setup.settings.alike {
+            true => (self.setup.settings.size, 0),
             false => {
                 let &Packet { size, birth, .. } = &self.packets[first];
                 let size = u32::from(size);
@@ -458,7 +458,7 @@ impl Partition {
                     self.wake_output_at(output, room);
                     return false;
                 }
-                (size, if K::EXTRAS && self.settings.ranked.0 { self.rank(first) } else { birth })
+                (size, if K::EXTRAS && self.setup.settings.ranked.0 { self.rank(first) } else { birth })
             }
         };
         let channel = self.tables.outputs[output].vc;

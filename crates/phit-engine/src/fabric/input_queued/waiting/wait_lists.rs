@@ -308,7 +308,7 @@ impl Partition {
 
     /// Credits have come for `channel` of `output`, which had `before` credits.
     pub(crate) fn credit_listed(&mut self, output: u32, channel: u32, before: i32) {
-        if before < self.settings.enough {
+        if before < self.setup.settings.enough {
             self.wake_list(List::Channel(channel));
         }
         self.wake_list(List::Output(output));

@@ -266,7 +266,7 @@ impl Underway {
         let input = &partition.inputs[partition.queues[queue].port];
         self.standing.push((queue, self.journey.visits.len()));
         self.journey.visits.push(Visit {
-            router: partition.routers.number(input.router),
+            router: partition.setup.routers.number(input.router),
             input: input.number,
             class: input.class,
             queue: (queue - input.queues) as u16,
@@ -376,7 +376,7 @@ fn why(partition: &Partition, queue: u32, q: &Queue, now: Tick) -> Wait {
     if q.output == NONE || partition.progress(queue).eligible > now {
         return Wait::Routing;
     }
-    let size = partition.config.flit_phits(partition.packets[q.first].size, 0);
+    let size = partition.setup.config.flit_phits(partition.packets[q.first].size, 0);
     let mut owned = true;
     for vc in u32::from(q.vc)..u32::from(q.vc + q.vcs.max(1)) {
         match obstacle(partition, q, vc, size) {

@@ -12,7 +12,7 @@ use crate::topology::Topology;
 
 /// The index in the partition of a port of a router of the network.
 fn index(partition: &Partition, router: u32, port: u16) -> u32 {
-    partition.tables.first_port[partition.routers.place(router) as u32] + u32::from(port)
+    partition.tables.first_port[partition.setup.routers.place(router) as u32] + u32::from(port)
 }
 
 /// The number of a queue in the partition.
@@ -30,11 +30,11 @@ fn packets(partition: &Partition, router: u32, port: u16, queue: u16) -> impl It
 
 impl Observation for Partition {
     fn topology(&self) -> &dyn Topology {
-        &*self.topology
+        &*self.map.topology
     }
 
     fn routers(&self) -> Box<dyn Iterator<Item = u32> + '_> {
-        Box::new(self.routers.iter())
+        Box::new(self.setup.routers.iter())
     }
 
     fn mechanism(&self, router: u32, see: See<'_>) {
@@ -66,25 +66,25 @@ impl Observation for Partition {
         }
         // Some flits of the last packet may not have come yet, and some of the first may have gone.
         let (last, arrived) = (&self.packets[last], self.progress(number).arrived);
-        let coming = u32::from(last.size) - self.config.phits_of(last.size, arrived.min(last.flits));
-        let gone = self.config.phits_of(self.packets[first].size, self.sent_flits(number));
+        let coming = u32::from(last.size) - self.setup.config.phits_of(last.size, arrived.min(last.flits));
+        let gone = self.setup.config.phits_of(self.packets[first].size, self.sent_flits(number));
         all - coming - gone
     }
 
     fn arrivals(&self, router: u32, port: u16, queue: u16) -> u32 {
-        let cycle = self.now - self.now % self.settings.ticks_per_cycle;
+        let cycle = self.now - self.now % self.setup.settings.ticks_per_cycle;
         packets(self, router, port, queue).filter(|packet| packet.entry >= cycle).count() as u32
     }
 
     fn output_phits(&self, router: u32, port: u16, vc: u16) -> Option<u32> {
         let output = &self.tables.outputs[index(self, router, port)];
         let channel = output.vc + u32::from(vc);
-        let capacity = self.config.buffers.capacity[output.class as usize] as i32;
+        let capacity = self.setup.config.buffers.capacity[output.class as usize] as i32;
         let credits = match &self.pools {
             Some(pools) => capacity - pools.held(channel),
             None => self.tables.channels[channel].credits,
         };
-        let division = self.config.buffers.division;
+        let division = self.setup.config.buffers.division;
         let charged = !division.shared || u32::from(vc) % division.queues == 0;
         (output.far_partition < BROKEN).then_some(if charged { (capacity - credits).max(0) as u32 } else { 0 })
     }

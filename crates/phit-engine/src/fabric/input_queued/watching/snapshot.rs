@@ -2,6 +2,7 @@
 
 use crate::fabric::input_queued::endpoints::endpoint::Endpoint;
 use crate::fabric::input_queued::partition::Partition;
+use crate::fabric::input_queued::wiring::setup::{Map, Setup};
 use crate::measure::{Rate, Share, Snapshot};
 use crate::packet::MOST_CLASSES;
 use std::collections::BTreeMap;
@@ -18,7 +19,8 @@ struct Carried {
 
 impl Carried {
     fn of(partition: &Partition) -> Self {
-        let Partition { tables, endpoints, config, collector, topology, routers, .. } = partition;
+        let Partition { setup, map: Map { topology, .. }, tables, endpoints, collector, .. } = partition;
+        let Setup { config, routers, .. } = &**setup;
         let links = &config.links;
         let count = tables.outputs.len() as u32;
         let class = |output: u32| tables.outputs[output].class;
@@ -74,7 +76,7 @@ impl Snapshot {
             }
             let ends = partition.tables.first_port.windows(2);
             let ports = ends.map(|ends| &carried.outputs[ends[0] as usize..ends[1] as usize]);
-            routers.extend(partition.routers.iter().zip(ports));
+            routers.extend(partition.setup.routers.iter().zip(ports));
             endpoints.extend(partition.endpoints.iter().map(|endpoint| endpoint.number).zip(&carried.endpoints));
         }
         // In the order of their numbers in the network.
@@ -94,7 +96,7 @@ impl Snapshot {
 impl Share {
     /// The routers and endpoints of these partitions.
     pub(crate) fn of(partitions: &[Partition]) -> Self {
-        let mut routers: Vec<u32> = partitions.iter().flat_map(|partition| partition.routers.iter()).collect();
+        let mut routers: Vec<u32> = partitions.iter().flat_map(|partition| partition.setup.routers.iter()).collect();
         let endpoints = partitions.iter().flat_map(|partition| partition.endpoints.iter());
         let mut endpoints: Vec<u32> = endpoints.map(|endpoint| endpoint.number).collect();
         routers.sort_unstable();

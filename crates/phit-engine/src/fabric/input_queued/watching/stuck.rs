@@ -76,9 +76,9 @@ pub(crate) fn find_cycle(partitions: &[Partition], team: Option<&Team>) -> Optio
     let mut own: Known = Default::default();
     for partition in partitions {
         for queue in 0..partition.queues.len() as u32 {
-            own.0.extend(waits_for(partition, queue).map(|waits| ((partition.index, queue), waits)));
+            own.0.extend(waits_for(partition, queue).map(|waits| ((partition.setup.index, queue), waits)));
             if partition.queues[queue].first != NONE {
-                own.1.push((partition.index, queue));
+                own.1.push((partition.setup.index, queue));
             }
         }
     }
@@ -132,14 +132,14 @@ fn waits_for(partition: &Partition, queue: u32) -> Option<Waits> {
     if sent >= available {
         return None;
     }
-    let size = partition.config.flit_phits(packet.size, sent);
+    let size = partition.setup.config.flit_phits(packet.size, sent);
     let output = &partition.tables.outputs[q.output];
     let far = |vc: u32| (output.far_partition < BROKEN).then(|| (output.far_partition, output.far_queue + vc));
     let mut waits = Waits::new();
     for vc in u32::from(q.vc)..u32::from(q.vc + q.vcs.max(1)) {
         match obstacle(partition, q, vc, size)? {
             NONE => waits.push((far(vc)?, true)),
-            owner => waits.push(((partition.index, owner), false)),
+            owner => waits.push(((partition.setup.index, owner), false)),
         }
     }
     Some(waits)
@@ -162,12 +162,12 @@ pub(crate) fn obstacle(partition: &Partition, q: &Queue, vc: u32, size: u32) -> 
 
 /// The packet that waits at a place, if the place is in one of these partitions.
 fn describe(partitions: &[Partition], (partition, queue): Place) -> Option<Waiting> {
-    let partition = partitions.iter().find(|own| own.index == partition)?;
+    let partition = partitions.iter().find(|own| own.setup.index == partition)?;
     let q = &partition.queues[queue];
     let input = &partition.inputs[q.port];
     let packet = &partition.packets[q.first];
     Some(Waiting {
-        router: partition.routers.number(input.router),
+        router: partition.setup.routers.number(input.router),
         port: input.number,
         queue: (queue - input.queues) as u16,
         source: packet.source,

@@ -35,12 +35,12 @@ impl Bench {
         partition.management.take();
         let (ports, endpoints) = (partition.inputs.len() as u32, partition.endpoints.len() as u32);
         let context = QueueingContext {
-            routers: partition.routers.clone(),
-            vcs: partition.config.buffers.vcs.clone(),
+            routers: partition.setup.routers.clone(),
+            vcs: partition.setup.config.buffers.vcs.clone(),
             table: Some(table.clone()),
             packet_size: PACKET.into(),
             ticks_per_cycle: 1,
-            topology: partition.topology.clone(),
+            topology: partition.map.topology.clone(),
         };
         let params = Fbicm { detection: 8, stop: 8, go: 4, ..params };
         Self { rule: Rule::new(params, &context, table, ports, endpoints), network }

@@ -65,10 +65,10 @@ pub(super) fn awake(partition: &Partition, pending: &Pending) -> Result<(), Stri
             continue;
         }
         let at_port = bit(input.number.into());
-        let watches = partition.settings.watches::<General>();
+        let watches = partition.setup.settings.watches::<General>();
         let own = if watches { partition.watchers.lane(input.router, index) } else { 0 };
         let asleep = match () {
-            () if partition.settings.at_outputs => partition.sleeps_at_output(queue.port, index),
+            () if partition.setup.settings.at_outputs => partition.sleeps_at_output(queue.port, index),
             () if watches => partition.watchers.sleeps(input.router, own),
             () => input.asleep & lane != 0,
         };
@@ -89,7 +89,7 @@ pub(super) fn awake(partition: &Partition, pending: &Pending) -> Result<(), Stri
         if !known(queue.output) {
             return wrong("sleeps, but its output does not know");
         }
-        let size = partition.config.flit_phits(packet.size, sent);
+        let size = partition.setup.config.flit_phits(packet.size, sent);
         if could_move(partition, queue, size) && !woken(partition, pending, queue.output, now) {
             return wrong("sleeps, but could move");
         }
@@ -176,13 +176,13 @@ fn woken(partition: &Partition, pending: &Pending, output: u32, now: Tick) -> bo
 }
 
 fn no_room(partition: &Partition, output: u32, size: u32) -> bool {
-    if let Some(backlog) = partition.settings.backlog {
+    if let Some(backlog) = partition.setup.settings.backlog {
         let record = &partition.tables.outputs[output];
         return record.free.saturating_sub(partition.now) >= backlog[record.class as usize];
     }
     let flits = partition.tables.buffers.flits(output);
     let kept = flits.filter(|(start, _)| *start >= partition.now).map(|(_, size)| size);
-    partition.config.buffers.output_buffer.is_some_and(|capacity| kept.sum::<u32>() + size > capacity)
+    partition.setup.config.buffers.output_buffer.is_some_and(|capacity| kept.sum::<u32>() + size > capacity)
 }
 
 /// True if some permitted channel of the front of `queue` is free and has room for its next flit.
@@ -194,7 +194,7 @@ fn has_channel(partition: &Partition, queue: &Queue, size: u32) -> bool {
     match queue.vcs {
         0 => channel(0).credits >= size as i32,
         // In a stage of its own the channel alone is asked for, whatever its credits, unless one without room is taken.
-        vcs if partition.vc_allocator.is_some() && !partition.settings.choices.full_is_taken => {
+        vcs if partition.vc_allocator.is_some() && !partition.setup.settings.choices.full_is_taken => {
             (0..u32::from(vcs)).any(free)
         }
         vcs => (0..u32::from(vcs)).any(|vc| channel(vc).credits >= size as i32 && free(vc)),

@@ -46,7 +46,7 @@ struct Load {
 
 impl Load {
     fn of(partition: &Partition, pending: &Pending, index: u32, packets: &[u32]) -> Result<Self, String> {
-        let config = &*partition.config;
+        let config = &*partition.setup.config;
         let last_arrived = partition.progress(index).arrived;
         let mut inside = 0;
         for (place, &packet) in packets.iter().enumerate() {
@@ -87,7 +87,7 @@ impl Load {
 /// Checks queues against their senders' credits. Returns the phits in queues and on links, and the ejected phits of
 /// packets that are not delivered yet.
 pub(super) fn buffers(partitions: &[Partition], pending: &[Pending], here: &Partition) -> Result<u64, String> {
-    let config = &*here.config;
+    let config = &*here.setup.config;
     let mut held = 0;
     for input in here.inputs.iter() {
         let capacity = i64::from(config.links[input.class as usize].buffer);
@@ -99,7 +99,7 @@ pub(super) fn buffers(partitions: &[Partition], pending: &[Pending], here: &Part
             let queue = &here.queues[index];
             let wrong = |what: String| format!("{}: {what}", name(here, index));
             let packets = members(here, queue).map_err(wrong)?;
-            let load = Load::of(here, &pending[here.index as usize], index, &packets).map_err(wrong)?;
+            let load = Load::of(here, &pending[here.setup.index as usize], index, &packets).map_err(wrong)?;
             held += load.inside + load.coming;
             let gone = here.sent_flits(index);
             if gone > 0 && !here.severed.drains(index) && here.tables.outputs[queue.output].far_partition == SINK {

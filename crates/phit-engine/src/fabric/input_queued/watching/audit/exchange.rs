@@ -22,7 +22,7 @@ pub(super) fn answered(partitions: &[Partition], inboxes: &Inboxes<Mail>, held_p
     inboxes.for_each(|_, mail| sum.1 += (mail.again.len() + mail.ended.len()) as u64);
     // A packet whose flits are in several partitions is in the arena of each. A lost packet stays in an arena until all
     // of its parts have been thrown away.
-    let whole = partitions.iter().all(|partition| partition.settings.single);
+    let whole = partitions.iter().all(|partition| partition.setup.settings.single);
     let exact = whole || partitions.len() == 1 && partitions[0].repeats.is_none();
     match sum.0 == sum.1 || !exact {
         true => Ok(()),
@@ -34,8 +34,10 @@ pub(super) fn answered(partitions: &[Partition], inboxes: &Inboxes<Mail>, held_p
 /// that have been sent there, and room of requests that it keeps.
 pub(super) fn kept(partition: &Partition, pending: &Pending) -> Result<(), String> {
     // A packet of several flits may have been sent in part.
-    let Some(exchange) = partition.sending.exchange().filter(|_| partition.settings.single) else { return Ok(()) };
-    let Some(room) = partition.traffic.requests().and_then(|requests| requests.room) else { return Ok(()) };
+    let Some(exchange) = partition.sending.exchange().filter(|_| partition.setup.settings.single) else {
+        return Ok(());
+    };
+    let Some(room) = partition.setup.traffic.requests().and_then(|requests| requests.room) else { return Ok(()) };
     // Requests that have left the network and have not been delivered, by endpoint.
     let mut coming = HashMap::<u32, u64>::new();
     for packet in pending.ejected.iter().map(|&packet| &partition.packets[packet]) {

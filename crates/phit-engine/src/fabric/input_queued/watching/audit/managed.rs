@@ -28,7 +28,7 @@ pub(super) fn agreement(partitions: &[Partition]) -> Result<(), String> {
             }
             let (told, heard) = (known(here, port as u32, true), known(sender, input.upstream, false));
             if told != heard {
-                let router = here.routers.number(input.router);
+                let router = here.setup.routers.number(input.router);
                 let (input, now) = (input.number, here.now);
                 return Err(format!(
                     "input {input} of router {router} at tick {now} has told {told:?}, its sender knows {heard:?}"
@@ -49,7 +49,7 @@ pub(super) fn managed(partition: &Partition) -> Result<(), String> {
             list.iter().map(|&packet| u32::from(partition.packets[packet].size)).sum()
         };
         manager.audit(port as u32, &held).map_err(|what| {
-            let router = partition.routers.number(input.router);
+            let router = partition.setup.routers.number(input.router);
             format!("input {} of router {router} at tick {}: {what}", input.number, partition.now)
         })?;
     }

@@ -51,7 +51,7 @@ pub(crate) fn audit(partitions: &[Partition], inboxes: &Inboxes<Mail>, held_pack
     let mut pending: Vec<Pending> = partitions.iter().map(Pending::of).collect();
     let mut post = |to: usize, slice: &Slice| {
         let pending = &mut pending[to];
-        slice.for_each_packet(partitions[to].settings.size as u16, |packet| {
+        slice.for_each_packet(partitions[to].setup.settings.size as u16, |packet| {
             pending.arrivals.entry(packet.next).or_default().push((packet.entry, Coming::Head(packet)));
         });
         for Timed { at, event } in slice.events.iter() {
@@ -75,7 +75,7 @@ pub(crate) fn audit(partitions: &[Partition], inboxes: &Inboxes<Mail>, held_pack
     }
     let (mut injected, mut delivered, mut held, mut discarded) = (0, 0, 0, 0);
     for partition in partitions {
-        let pending_here = &pending[partition.index as usize];
+        let pending_here = &pending[partition.setup.index as usize];
         injected += partition.endpoints.iter().map(|e| e.phits).sum::<u64>();
         let counters = &partition.collector.counters;
         delivered += counters.flow.phits
@@ -117,7 +117,7 @@ pub(crate) fn audit(partitions: &[Partition], inboxes: &Inboxes<Mail>, held_pack
 fn backlogs(partition: &Partition) -> Result<(), String> {
     let Some(backlogs) = partition.sending.throttle().map(Throttle::backlogs) else { return Ok(()) };
     for (index, queue) in (0..).zip(partition.queues.iter()) {
-        let (config, mut packet) = (&*partition.config, queue.first);
+        let (config, mut packet) = (&*partition.setup.config, queue.first);
         let mut phits = 0;
         while packet != NONE {
             let Packet { size, flits, next, .. } = partition.packets[packet];
@@ -142,6 +142,6 @@ fn backlogs(partition: &Partition) -> Result<(), String> {
 /// The name of a queue for people.
 fn name(partition: &Partition, queue: u32) -> String {
     let input = &partition.inputs[partition.queues[queue].port];
-    let router = partition.routers.number(input.router);
+    let router = partition.setup.routers.number(input.router);
     format!("queue {} of input {} of router {router} at tick {}", queue - input.queues, input.number, partition.now)
 }
