@@ -9,7 +9,7 @@
 //!
 //! 1. **Events** (`cycle/events.rs`): whatever was filed for this tick takes place, kind by kind (`state/kind.rs`).
 //!    Flits arrive and enter their queues (`state/records.rs`), credits come back, tails are delivered, ports become
-//!    free. A queue whose head may now move becomes a candidate (`waiting/candidates.rs`).
+//!    free. A queue whose head may now move becomes a candidate (`waiting/agenda.rs`).
 //! 2. **Endpoints** (`cycle/sending.rs`): each endpoint sends flits into the injection queues that have room
 //!    (`endpoints/room.rs`). A way of sending decides which packet is next (`endpoints/seam.rs`): the drawn packets in
 //!    turn (`endpoint.rs`), admittance queues (`admittance.rs`), requests and replies (`exchange.rs`), or classes

@@ -21,8 +21,8 @@ use crate::fabric::input_queued::state::outages::Outages;
 use crate::fabric::input_queued::state::pools::Pools;
 use crate::fabric::input_queued::state::records::{Input, OutputTables, Progress, Queue, TAIL_PENDING};
 use crate::fabric::input_queued::state::severed::Severed;
+use crate::fabric::input_queued::waiting::agenda::Agenda;
 use crate::fabric::input_queued::waiting::at_outputs::AtOutputs;
-use crate::fabric::input_queued::waiting::candidates::{Candidates, Members};
 use crate::fabric::input_queued::waiting::wait_lists::WaitLists;
 use crate::fabric::input_queued::waiting::watchers::Watchers;
 use crate::fabric::input_queued::wiring::rates::PortRates;
@@ -70,28 +70,14 @@ pub struct Partition {
     /// Of each endpoint, its decisions at injection; without entries if there is nothing to decide.
     pub(crate) injection_rngs: Table<Rng>,
 
-    /// Queues to be looked at at the next look.
-    pub(crate) candidates: Candidates,
-    /// Queues to be looked at in this tick, while those of the next gather; empty in between.
-    pub(crate) present: Candidates,
-    /// Queues whose heads hold a channel and request the crossbar at the next look, where these stand apart.
-    pub(crate) holders: Candidates,
-    /// Those that request it in this tick; empty in between.
-    pub(crate) holding: Candidates,
-    /// Queues that are being looked at.
-    pub(crate) looking: Members,
-    /// Queues of these to be looked at again in the next tick.
-    pub(crate) again: Vec<u32>,
+    /// Which queues and endpoints are looked at, and when.
+    pub(crate) agenda: Agenda,
     /// Heads that sleep at their outputs, and outputs whose turn it is.
     pub(crate) at_outputs: AtOutputs,
     /// Queues that wait, by what they wait for; without entries unless [`Settings::lists`].
     pub(crate) lists: WaitLists,
     /// Heads that sleep until what their decisions depend on changes; nobody unless [`Settings::watches`].
     pub(crate) watchers: Watchers,
-    /// Tick of the next look at the candidates: this one until it has taken place.
-    pub(crate) next_look: Tick,
-    /// Endpoints that may have something to send in this tick.
-    pub(crate) senders: Vec<u32>,
 
     pub(crate) packets: Arena,
     pub(crate) now: Tick,
@@ -212,7 +198,7 @@ impl Partition {
     #[inline(never)]
     fn run_ticks<K: Kernel>(&mut self, mut end: Tick) {
         while self.now < end {
-            self.next_look = self.now;
+            self.agenda.look_in(self.now);
             if K::ALIKE || self.tables.buffers.by_time() {
                 self.tables.buffers.begin(self.now);
             }
@@ -231,7 +217,7 @@ impl Partition {
                 self.sever::<K>();
             }
             // Endpoints look at their credits when all of the tick's have come, or the order would show.
-            if !self.senders.is_empty() {
+            if self.agenda.has_senders() {
                 self.send_all::<K>();
             }
             if !K::PLAIN && (self.now == self.signals.next_period() || self.has_news()) {
@@ -239,7 +225,7 @@ impl Partition {
             }
             let acts = !K::EXTRAS || self.setup.settings.choices.pace.is_none_or(|pace| pace.acts_in(self.now));
             if acts && self.has_candidates::<K>() {
-                self.next_look = self.now + 1;
+                self.agenda.look_in(self.now + 1);
                 self.step::<K>();
             }
             if K::EXTRAS && self.setup.settings.wants.after_grants && self.signals.has_changes() {
@@ -267,8 +253,8 @@ impl Partition {
     /// True if some queue is to be looked at at the next look.
     #[inline(always)]
     pub(crate) fn has_candidates<K: Kernel>(&self) -> bool {
-        !self.candidates.is_empty()
-            || (K::APART || K::EXTRAS) && !self.holders.is_empty()
+        self.agenda.has_queues()
+            || (K::APART || K::EXTRAS) && self.agenda.has_holders()
             || (K::EXTRAS || self.setup.settings.at_outputs::<K>()) && !self.at_outputs.due.is_empty()
     }
 
@@ -323,9 +309,9 @@ impl Partition {
     pub fn tables(&self) -> Vec<(&'static str, usize)> {
         let mut tables = tables_of!(self, Self {
             allocator, rngs, inputs, queues, progress, tables, latest, next_credit, endpoints, injection_rngs,
-            candidates, present, holders, holding, looking, again, at_outputs, lists, watchers, senders, packets,
+            at_outputs, lists, watchers, packets,
             collector, requests, scratch, losers, heads, alternatives, waiting, wires, watched;
-            setup, map, routing, queueing, management, signals, vc_allocator, next_look, now, post, offered_phits,
+            setup, map, routing, queueing, management, signals, vc_allocator, agenda, now, post, offered_phits,
             probing, hosted, sending, repeats, discards, severed, outages, paths, rates, connections, pools
         });
         tables.extend([
@@ -341,6 +327,7 @@ impl Partition {
         ]);
         tables.extend(self.setup.tables());
         tables.extend(self.map.tables());
+        tables.extend(self.agenda.tables());
         tables.extend(self.post.tables());
         tables.extend(self.sending.tables());
         tables.extend(self.signals.tables());

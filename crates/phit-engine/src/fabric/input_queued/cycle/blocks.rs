@@ -33,8 +33,7 @@ impl Partition {
     #[inline(always)]
     pub(crate) fn step_in_blocks<K: Kernel>(&mut self) {
         // Queues that a block adds are candidates of the next tick.
-        std::mem::swap(&mut self.candidates, &mut self.present);
-        std::mem::swap(&mut self.holders, &mut self.holding);
+        self.agenda.begin_blocks();
         let mut requests = std::mem::take(&mut self.requests);
         let mut start = 0;
         for block in 0..self.setup.blocks.len() {
@@ -52,27 +51,26 @@ impl Partition {
             }
         }
         self.requests = requests;
-        while let Some(queue) = self.again.pop() {
+        while let Some(queue) = self.agenda.next_again() {
             self.offer::<K>(self.queues[queue].port, queue);
         }
-        self.present.forget();
-        self.holding.forget();
+        self.agenda.end_blocks();
     }
 
     /// Looks at the candidates among the queues `range`.
     #[inline(never)]
     fn look_at_block<K: Kernel>(&mut self, range: Range<u32>, requests: &mut Vec<Request>) {
-        let mut present = std::mem::take(&mut self.present);
+        let mut present = std::mem::take(self.agenda.present(false));
         present.drain_range(range, |queue| self.look_at::<K, false>(queue, requests));
-        self.present = present;
+        *self.agenda.present(false) = present;
     }
 
     /// Looks at the queues of `range` whose heads hold a channel.
     #[inline(never)]
     fn look_at_holders<K: Kernel>(&mut self, range: Range<u32>, requests: &mut Vec<Request>) {
-        let mut holding = std::mem::take(&mut self.holding);
+        let mut holding = std::mem::take(self.agenda.present(true));
         holding.drain_range(range, |queue| self.look_at::<K, true>(queue, requests));
-        self.holding = holding;
+        *self.agenda.present(true) = holding;
     }
 
     /// Allocates channels and the crossbar to the requests of a block, and carries out the granted requests.

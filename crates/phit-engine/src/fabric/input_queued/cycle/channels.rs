@@ -73,7 +73,7 @@ impl Partition {
         let (queues, owners, outputs) = (&mut self.queues, &mut self.tables.owners, &self.tables.outputs);
         let (packets, rngs, now) = (&self.packets, &mut self.rngs, self.now);
         let (channels, settings, pools) = (&self.tables.channels, &self.setup.settings, self.pools.as_deref());
-        let (first_port, holders, again) = (&self.tables.first_port, &mut self.holders, &mut self.again);
+        let (first_port, (holders, again)) = (&self.tables.first_port, self.agenda.of_channels());
         let first_channel = |router: u32| outputs[first_port[router]].vc;
         let mut won = |head: &Waiting, channel: u32| {
             let q = &mut queues[head.queue];

@@ -127,7 +127,7 @@ impl Partition {
         let Some(e) = self.place_of(packet.destination) else { return };
         let (Sending::Throttled(throttle), mut site) = self.sending_of(e) else { return };
         if throttle.seen(e, &packet, &mut site) == Arrived::Notified {
-            self.senders.push(e);
+            self.agenda.add_sender(e);
         }
     }
 
@@ -139,7 +139,7 @@ impl Partition {
         let (Sending::Throttled(throttle), mut site) = self.sending_of(e) else { return false };
         let arrived = throttle.arrived(e, &packet, &mut site);
         if arrived != Arrived::Data {
-            self.senders.push(e);
+            self.agenda.add_sender(e);
         }
         arrived == Arrived::Notification
     }

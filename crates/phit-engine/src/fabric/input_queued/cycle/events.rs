@@ -97,7 +97,7 @@ impl Partition {
             kind::INPUT => self.input_free::<K>(target),
             kind::OUTPUT => self.wake::<K>(target),
             kind::READY => self.make_ready::<K>(target),
-            kind::SEND => self.senders.push(target),
+            kind::SEND => self.agenda.add_sender(target),
             kind::MESSAGE => self.hear(target),
             kind::LOSS => self.lose(target),
             kind::REVIEW => self.management.review(target),
@@ -270,10 +270,10 @@ impl Partition {
         if K::LISTS {
             return self.offer_listed(port, queue);
         }
-        if self.inputs[port].busy > self.next_look {
+        if self.inputs[port].busy > self.agenda.next_look() {
             self.wait_for_input(port, queue);
         } else {
-            self.candidates.insert(queue);
+            self.agenda.add(queue);
         }
     }
 
@@ -352,7 +352,7 @@ impl Partition {
                 pools.take_back((target, channel), phits, &mut self.tables);
             }
             if blocked {
-                self.senders.push(endpoint);
+                self.agenda.add_sender(endpoint);
             }
         }
     }

@@ -22,7 +22,7 @@ impl Partition {
         for &endpoint in &senders {
             if self.endpoints[endpoint].next.is_none() {
                 self.draw::<General>(endpoint);
-                self.senders.push(endpoint);
+                self.agenda.add_sender(endpoint);
             }
         }
         if let Some(hosted) = &mut self.hosted {
@@ -83,7 +83,7 @@ impl Partition {
             || self.signals.has_changes()
             || self.management.has_reviews()
             || self.severed.is_due()
-            || !self.senders.is_empty();
+            || self.agenda.has_senders();
         match pending || self.now == 0 {
             true => self.now,
             false => self

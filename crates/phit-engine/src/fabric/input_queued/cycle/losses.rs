@@ -58,7 +58,7 @@ impl Partition {
         if let (Sending::Exchanging(exchange), mut site) = self.sending_of(e) {
             exchange.arrived(e, &packet, vc, &mut site);
         }
-        self.senders.push(e);
+        self.agenda.add_sender(e);
     }
 
     /// The place in the partition of an endpoint of the network.

@@ -65,7 +65,7 @@ impl Partition {
                     let own = rank(request);
                     let loser = if own < least { std::mem::replace(&mut best, next) } else { next };
                     least = least.min(own);
-                    self.again.push(requests[loser].queue);
+                    self.agenda.add_again(requests[loser].queue);
                     next += 1;
                 }
             }

@@ -28,10 +28,10 @@ impl Partition {
             requests.clear();
             // A head that can do nothing more in this tick waits, or finds out when it is looked at.
             losers.drain(..).for_each(|loser| self.try_again::<K>(&loser));
-            while let Some(queue) = self.again.pop() {
+            while let Some(queue) = self.agenda.next_again() {
                 self.offer::<K>(self.queues[queue].port, queue);
             }
-            if self.candidates.is_empty() {
+            if !self.agenda.has_queues() {
                 break;
             }
             self.tables.round = round;

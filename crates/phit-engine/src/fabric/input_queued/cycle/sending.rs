@@ -27,7 +27,7 @@ impl Partition {
     /// Sends what endpoints can send that may have something in this tick.
     #[inline(never)]
     pub(crate) fn send_all<K: Kernel>(&mut self) {
-        while let Some(endpoint) = self.senders.pop() {
+        while let Some(endpoint) = self.agenda.next_sender() {
             self.send::<K>(endpoint);
         }
     }
@@ -257,7 +257,7 @@ impl Partition {
             admittances.hold(e, destination, held);
         }
         if !held && self.endpoints[e].blocked {
-            self.senders.push(e);
+            self.agenda.add_sender(e);
         }
     }
 

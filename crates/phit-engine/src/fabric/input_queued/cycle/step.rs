@@ -56,7 +56,7 @@ impl Partition {
         self.losers = losers;
         requests.clear();
         self.requests = requests;
-        while let Some(queue) = self.again.pop() {
+        while let Some(queue) = self.agenda.next_again() {
             self.offer::<K>(self.queues[queue].port, queue);
         }
     }
@@ -68,11 +68,10 @@ impl Partition {
         self.scratch.latest = NONE;
         if self.setup.settings.wants::<K>().batch {
             // The list is taken out of the partition, which changes during the loop.
-            let mut looking = std::mem::take(&mut self.looking);
-            self.candidates.drain_into(&mut looking);
+            let looking = self.agenda.take();
             self.route_batches::<K>(&looking);
             looking.iter().for_each(|queue| self.look_at::<K, false>(*queue, requests));
-            self.looking = looking;
+            self.agenda.looked(looking);
         } else {
             self.look_at_all::<K>(requests);
         }
@@ -136,13 +135,12 @@ impl Partition {
             return self.look_in_turn::<K>(requests);
         }
         // A look adds no candidate.
-        let mut looking = std::mem::take(&mut self.looking);
-        self.candidates.drain_into(&mut looking);
+        let looking = self.agenda.take();
         // Queues before `led` need not request, because the first queue of their port does.
         let mut led = 0;
         for &queue in &*looking {
             if K::MANAGED && queue < led {
-                self.again.push(queue);
+                self.agenda.add_again(queue);
                 continue;
             }
             let before = requests.len();
@@ -154,15 +152,14 @@ impl Partition {
                 }
             }
         }
-        self.looking = looking;
+        self.agenda.looked(looking);
     }
 
     /// Looks at all candidates, where an input may have many. If the allocator takes turns, the queues of an input are
     /// looked at in turn until one requests. The others could only lose, so they are not looked at.
     #[inline(always)]
     fn look_in_turn<K: Kernel>(&mut self, requests: &mut Vec<Request>) {
-        let mut looking = std::mem::take(&mut self.looking);
-        self.candidates.drain_into(&mut looking);
+        let looking = self.agenda.take();
         let mut rest = &looking[..];
         while let Some(&queue) = rest.first() {
             let &Input { queues, count, .. } = &self.inputs[self.queues[queue].port];
@@ -177,12 +174,12 @@ impl Partition {
                 self.look_at::<K, false>(queue, requests);
                 if turn.is_some() && requests.len() > before {
                     for &queue in order.by_ref() {
-                        self.again.push(queue);
+                        self.agenda.add_again(queue);
                     }
                 }
             }
         }
-        self.looking = looking;
+        self.agenda.looked(looking);
     }
 
     /// Carries out the granted `requests`, and notes the others as losers.
@@ -210,7 +207,7 @@ impl Partition {
     #[inline(always)]
     pub(crate) fn look_at<K: Kernel, const HOLDS: bool>(&mut self, queue: u32, requests: &mut Vec<Request>) {
         match self.look::<K, HOLDS>(queue, requests) {
-            Look::Again => self.again.push(queue),
+            Look::Again => self.agenda.add_again(queue),
             Look::Done => {}
             Look::Until(at) => self.file(at, kind::READY, queue, 0),
             Look::Watch => self.watch::<K>(queue),
@@ -240,11 +237,11 @@ impl Partition {
             return self.lose_at_output::<K>(loser);
         }
         let busy = self.tables.outputs[loser.output].busy;
-        let free = self.inputs[loser.port].busy <= self.next_look;
-        if K::APART && free && busy <= self.next_look {
+        let free = self.inputs[loser.port].busy <= self.agenda.next_look();
+        if K::APART && free && busy <= self.agenda.next_look() {
             // The head has asked for the crossbar, so it holds a channel.
-            self.holders.insert(loser.queue);
-        } else if self.waits_alone::<K>(loser.output) && free && busy > self.next_look {
+            self.agenda.add_holder(loser.queue);
+        } else if self.waits_alone::<K>(loser.output) && free && busy > self.agenda.next_look() {
             self.file(busy, kind::READY, loser.queue, 0);
         } else {
             self.offer::<K>(loser.port, loser.queue);
@@ -341,7 +338,7 @@ impl Partition {
 
         let granted = match vcs {
             0 if K::APART && !HOLDS => {
-                self.holding.insert(queue);
+                self.agenda.add_holding(queue);
                 return Look::Done;
             }
             0 if K::HELD => {

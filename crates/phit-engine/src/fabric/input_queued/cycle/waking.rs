@@ -121,7 +121,7 @@ impl Partition {
         let &Output { waiters, vc, vcs, .. } = &self.tables.outputs[output];
         let changes = Changes::of_bits(waiters as u8);
         let awaited = changes.meets(Changes::ROOM.and(Changes::FREE));
-        if !awaited || self.waits_for_time::<K>(output, self.next_look) {
+        if !awaited || self.waits_for_time::<K>(output, self.agenda.next_look()) {
             return;
         }
         let size = self.least::<K>();
@@ -176,7 +176,7 @@ impl Partition {
         let channel = self.tables.outputs[output].vc + vc;
         let awaited =
             changes.has(Changes::ROOM) && before < self.setup.settings.enough && self.watchers.is_wanted(channel);
-        if awaited && !self.waits_for_time::<K>(output, self.next_look) {
+        if awaited && !self.waits_for_time::<K>(output, self.agenda.next_look()) {
             self.rouse_for_room::<K>(output, channel);
         }
     }

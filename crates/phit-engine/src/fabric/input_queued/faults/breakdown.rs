@@ -113,7 +113,7 @@ impl Partition {
     /// Every waiting queue is looked at again in this tick.
     fn wake_everybody(&mut self) {
         // The next look is in this tick, whenever the last one was.
-        self.next_look = self.now;
+        self.agenda.look_in(self.now);
         match self.setup.settings.lists {
             true => self.wake_all_lists(),
             false => {
@@ -202,7 +202,7 @@ impl Partition {
             self.collector.generated(packet.cycle * cycle, packet.size);
         }
         endpoint.next = next;
-        self.senders.push(e);
+        self.agenda.add_sender(e);
     }
 
     /// Discards the first packets of queues for which no way is left.

@@ -23,8 +23,8 @@ use crate::fabric::input_queued::partition::Partition;
 use crate::fabric::input_queued::post::office::PostOffice;
 use crate::fabric::input_queued::state::pools::Pools;
 use crate::fabric::input_queued::state::records::{Input, Output, OutputTables, OutputVc, Progress, Queue};
+use crate::fabric::input_queued::waiting::agenda::Agenda;
 use crate::fabric::input_queued::waiting::at_outputs::AtOutputs;
-use crate::fabric::input_queued::waiting::candidates::{Candidates, Members};
 use crate::fabric::input_queued::waiting::wait_lists::WaitLists;
 use crate::fabric::input_queued::waiting::watchers::Watchers;
 use crate::fabric::input_queued::wiring::layout::{Hosts, Layout, endpoints_of};
@@ -431,20 +431,13 @@ impl<'a> Plan<'a> {
             allocator,
             vc_allocator,
             rngs: routers.iter().map(|r| Rng::new(self.seed, Stream::Router, r.into())).collect::<Vec<_>>().into(),
-            candidates: Candidates::new(queues.len()),
-            present: Candidates::new(if in_blocks { queues.len() } else { 0 }),
-            holders: Candidates::new(if apart { queues.len() } else { 0 }),
-            holding: Candidates::new(if apart { queues.len() } else { 0 }),
-            looking: Members::default(),
-            again: Vec::new(),
+            agenda: Agenda::new(queues.len(), in_blocks, apart),
             at_outputs: match settings.at_outputs {
                 true => AtOutputs::new(inputs.len(), radix, most_queues, widest),
                 false => AtOutputs::default(),
             },
             lists,
             watchers,
-            next_look: 0,
-            senders: Vec::new(),
             rates: settings.unequal.then(|| {
                 let own = endpoints.iter().map(|endpoint| endpoint.number);
                 Box::new(PortRates::new(config, topology, routers.iter(), own, self.largest_flit))

@@ -216,7 +216,7 @@ impl Partition {
             return;
         }
         let busy = self.tables.outputs[output].busy;
-        if busy > self.next_look {
+        if busy > self.agenda.next_look() {
             self.wake_output_at(output, busy);
         } else if waiters.is_power_of_two() {
             self.rouse_output::<K>(output);
@@ -248,13 +248,13 @@ impl Partition {
     #[inline(always)]
     pub(crate) fn lose_at_output<K: Kernel>(&mut self, loser: &Request) {
         let &Request { queue, port, output, .. } = loser;
-        if self.inputs[port].busy > self.next_look {
+        if self.inputs[port].busy > self.agenda.next_look() {
             self.leave_output(port, queue, output);
             return self.offer::<K>(port, queue);
         }
         self.sleep_at_output(port, queue, output);
         let busy = self.tables.outputs[output].busy;
-        if busy > self.next_look {
+        if busy > self.agenda.next_look() {
             self.wake_output_at(output, busy);
         } else {
             self.at_outputs.due.insert(output);

@@ -193,7 +193,7 @@ impl Partition {
         let input = &self.inputs[port];
         let (busy, router) = (input.busy, input.router);
         let output = self.queues[queue].output;
-        if busy > self.next_look {
+        if busy > self.agenda.next_look() {
             match output {
                 NONE => self.lists.join(queue, List::Input(port)),
                 _ => self.wait_for_crossbar(queue, port, output - self.tables.first_port[router]),
@@ -201,11 +201,11 @@ impl Partition {
             if !self.inputs[port].waking {
                 self.wake_input_when_free(port);
             }
-        } else if output != NONE && self.tables.outputs[output].busy > self.next_look {
+        } else if output != NONE && self.tables.outputs[output].busy > self.agenda.next_look() {
             self.wait_for_crossbar(queue, port, output - self.tables.first_port[router]);
             self.wake_output_when_free(output);
         } else {
-            self.candidates.insert(queue);
+            self.agenda.add(queue);
         }
     }
 
@@ -230,7 +230,7 @@ impl Partition {
             if bits == 0 {
                 continue;
             }
-            self.candidates.insert_all(queues + 64 * place, bits);
+            self.agenda.add_all(queues + 64 * place, bits);
             // They are looked at later in this tick. Where each destination has a queue, this queue has one number at
             // all ports.
             while bits != 0 {
@@ -265,7 +265,7 @@ impl Partition {
     pub(crate) fn input_free_listed(&mut self, port: u32) {
         let input = &mut self.inputs[port];
         input.waking = false;
-        if input.busy > self.next_look {
+        if input.busy > self.agenda.next_look() {
             return self.wake_input_when_free(port);
         }
         let first = port - u32::from(input.number);
@@ -273,7 +273,7 @@ impl Partition {
         for word in 0..self.lists.port_words {
             for_each_member(self.lists.outputs[port * self.lists.port_words + word], 64, |output| {
                 let output = 64 * word + output;
-                match self.tables.outputs[first + output].busy <= self.next_look {
+                match self.tables.outputs[first + output].busy <= self.agenda.next_look() {
                     true => self.wake_crossing(port, first, output),
                     false => self.wake_output_when_free(first + output),
                 }
@@ -289,7 +289,7 @@ impl Partition {
         if words.clone().all(|word| self.lists.inputs[word] == 0) {
             return;
         }
-        if busy > self.next_look {
+        if busy > self.agenda.next_look() {
             return self.wake_output_at(output, busy);
         }
         let first = self.tables.first_port[router];
@@ -297,7 +297,7 @@ impl Partition {
             for_each_member(self.lists.inputs[word], 64, |input| {
                 let port = first + 64 * place as u32 + input;
                 let &Input { busy, waking, .. } = &self.inputs[port];
-                if busy <= self.next_look {
+                if busy <= self.agenda.next_look() {
                     self.wake_crossing(port, first, output - first);
                 } else if !waking {
                     self.wake_input_when_free(port);

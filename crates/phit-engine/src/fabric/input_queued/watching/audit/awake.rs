@@ -50,7 +50,7 @@ pub(super) fn awake(partition: &Partition, pending: &Pending) -> Result<(), Stri
         if partition.management.may_hold(index) {
             continue;
         }
-        if partition.candidates.contains(index) || partition.holders.contains(index) {
+        if partition.agenda.has(index) {
             continue;
         }
         if let Some(&what) = listed.get(&index) {
