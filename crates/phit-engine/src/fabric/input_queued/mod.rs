@@ -19,9 +19,9 @@
 //!    queue organisation.
 //! 4. **Look** (`cycle/step.rs`): each candidate is looked at. The routing mechanism names the output and the lanes of
 //!    a new head (`cycle/heads.rs`). A head that has its output, a virtual channel and credits requests the crossbar.
-//!    Any other head sleeps at its output until it is the output's turn (`waiting/at_outputs.rs`). If its mechanism
+//!    Any other head sleeps at its output until it is the output's turn (`cycle/sleeping.rs`). If its mechanism
 //!    decides again, it sleeps until one of the changes that the mechanism has named (`cycle/waking.rs`). Where
-//!    ports have many queues, it stands in the list of the resource that it lacks (`waiting/wait_lists.rs`).
+//!    ports have many queues, it stands in the list of the resource that it lacks (`cycle/listing.rs`).
 //! 5. **Virtual channels** (`cycle/channels.rs`, `allocation/vc_allocation.rs`), where they have a stage of their own.
 //!    Heads may ask for channels of several outputs (`cycle/alternatives.rs`), or for the crossbar in the same cycle
 //!    (`cycle/speculation.rs`).

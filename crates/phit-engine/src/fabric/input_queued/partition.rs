@@ -255,7 +255,7 @@ impl Partition {
     pub(crate) fn has_candidates<K: Kernel>(&self) -> bool {
         self.agenda.has_queues()
             || (K::APART || K::EXTRAS) && self.agenda.has_holders()
-            || (K::EXTRAS || self.setup.settings.at_outputs::<K>()) && !self.at_outputs.due.is_empty()
+            || (K::EXTRAS || self.setup.settings.at_outputs::<K>()) && self.at_outputs.has_due()
     }
 
     /// Lets probes look, if this tick is measured.

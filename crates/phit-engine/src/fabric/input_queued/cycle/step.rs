@@ -430,7 +430,7 @@ impl Partition {
         }
         if self.setup.settings.at_outputs::<K>()
             && self.tables.outputs[index].waiters != 0
-            && self.at_outputs.due.contains(index)
+            && self.at_outputs.is_due(index)
         {
             // The output chooses among all queues that want it now.
             return sleep;

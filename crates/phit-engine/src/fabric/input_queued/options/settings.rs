@@ -48,7 +48,7 @@ pub(crate) struct Settings {
     /// Queues that wait stand in lists, see [`crate::fabric::input_queued::waiting::wait_lists`]: there are
     /// many of them, and nothing but a grant changes what the first packet of one asks for.
     pub lists: bool,
-    /// Heads that can go nowhere wait at their outputs, see `waiting/at_outputs.rs`: each is decided about once, and
+    /// Heads that can go nowhere wait at their outputs, see `cycle/sleeping.rs`: each is decided about once, and
     /// nothing but its input, its output and credits keeps it waiting.
     pub at_outputs: bool,
     /// Changes of an output that let heads go are told apart from others, see `waiting/watchers.rs`.

@@ -170,7 +170,7 @@ fn in_list(partition: &Partition, pending: &Pending, queue: &Queue, what: Waits)
 /// True if the heads that wait for `output` are woken in tick `now`, which has not begun.
 fn woken(partition: &Partition, pending: &Pending, output: u32, now: Tick) -> bool {
     let record = &partition.tables.outputs[output];
-    partition.at_outputs.due.contains(output)
+    partition.at_outputs.is_due(output)
         || pending.wakes_at(kind::OUTPUT, output, now)
         || (0..u32::from(record.vcs)).any(|vc| pending.wakes_at(kind::CREDIT, record.vc + vc, now))
 }
