@@ -81,7 +81,8 @@ impl Agenda {
         self.again.push(queue);
     }
 
-    /// Where the allocation of channels lists its winners, which are holders, and its losers, which are looked at again.
+    /// Where the allocation of channels lists its winners, which are holders, and its losers, which are looked at
+    /// again.
     #[inline(always)]
     pub(crate) fn of_channels(&mut self) -> (&mut Candidates, &mut Vec<u32>) {
         (&mut self.holders, &mut self.again)
