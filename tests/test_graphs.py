@@ -380,6 +380,33 @@ ZOO = """<?xml version="1.0" encoding="utf-8"?><graphml xmlns="http://graphml.gr
 """
 
 
+# As the editor yEd writes it: what stands at a line of the drawing is a label within the edge's graphics.
+YED = """<?xml version="1.0" encoding="UTF-8"?>
+<graphml xmlns="http://graphml.graphdrawing.org/xmlns" xmlns:y="http://www.yworks.com/xml/graphml">
+  <key for="edge" id="d9" yfiles.type="edgegraphics"/>
+  <graph edgedefault="undirected" id="G">
+    <node id="n0"/><node id="n1"/><node id="n2"/>
+    <edge id="e0" source="n0" target="n1">
+      <data key="d9"><y:PolyLineEdge><y:EdgeLabel>LABEL</y:EdgeLabel></y:PolyLineEdge></data>
+    </edge>
+    <edge id="e1" source="n1" target="n2"/>
+  </graph></graphml>
+"""
+
+
+@pytest.mark.parametrize("label", ["100G", "10 GbE", "400 Gb/s", "2.5 Gbps", "800g"])
+def test_speeds_in_labels_of_links_are_left_out_and_counted(tmp_path: Path, label: str) -> None:
+    found, _ = read(written(tmp_path / "net.graphml", YED.replace("LABEL", label))).section(None, 1)
+    assert [(row["what"], row["count"], row["first"]) for row in found["left_out"]] == [
+        ("speeds of links that are not given as `bandwidth`", 1, "line 6 (edge 'e0')")
+    ]
+
+
+def test_other_labels_of_links_are_names(tmp_path: Path) -> None:
+    found, _ = read(written(tmp_path / "net.graphml", YED.replace("LABEL", "uplink 3"))).section(None, 1)
+    assert "left_out" not in found
+
+
 def test_attributes_and_types_of_others_are_left_out_and_counted(tmp_path: Path) -> None:
     network = read(written(tmp_path / "net.graphml", ZOO))
     assert [node.label for node in network.nodes.values()] == ["Ahaus", "Bedburg", "Celle", "Dahlem"]

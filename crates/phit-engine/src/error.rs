@@ -321,8 +321,9 @@ fn from_serde(inner: &str, root: &Value, message: &str) -> ScenarioError {
         }
         Some((_, expected)) => {
             let expected = plain_type(expected);
-            let write = found.filter(|_| expected.starts_with("a whole number")).and_then(whole).unwrap_or_default();
-            format!("expected {expected}{write}")
+            let whole_number = found.filter(|_| expected.starts_with("a whole number")).and_then(whole);
+            let number = || found.filter(|_| expected.contains("number")).and_then(written);
+            format!("expected {expected}{}", whole_number.or_else(number).unwrap_or_default())
         }
         None => message.to_owned(),
     };
@@ -334,6 +335,16 @@ fn whole(value: &Value) -> Option<String> {
     let number = value.as_f64().filter(|number| value.is_f64() && number.fract() == 0.0)?;
     // Below this limit all whole numbers are exact.
     (0.0..9e15).contains(&number).then(|| format!(", without a decimal point or an exponent: write {number:.0}"))
+}
+
+/// The correct notation for a number that is given as text: in quotation marks, or as a percentage.
+fn written(value: &Value) -> Option<String> {
+    let text = value.as_str()?.trim();
+    let number = |text: &str| text.trim().parse::<f64>().ok().filter(|number| number.is_finite());
+    match text.strip_suffix('%') {
+        Some(percent) => number(percent).map(|percent| format!(", not a percentage: write {}", percent / 100.0)),
+        None => number(text).map(|_| format!(", without quotation marks: write {text}")),
+    }
 }
 
 /// The largest number of a type.
@@ -375,6 +386,12 @@ mod tests {
         list: Vec<[u32; 2]>,
     }
 
+    #[derive(Debug, Deserialize, JsonSchema)]
+    #[expect(dead_code)]
+    struct Share {
+        share: f64,
+    }
+
     fn said(value: Value) -> String {
         parse::<Table>("at", &value).unwrap_err().to_string()
     }
@@ -397,6 +414,14 @@ mod tests {
         let write = "expected a whole number, zero or more, without a decimal point or an exponent: write 1000000000";
         assert_eq!(said(json!({ "count": 1e9 })), format!("at.count = 1000000000.0: {write}"));
         assert_eq!(said(json!({ "count": 1.5 })), "at.count = 1.5: expected a whole number, zero or more");
+    }
+
+    #[test]
+    fn a_number_as_text_is_told_as_it_is_to_be_written() {
+        let said = |value| parse::<Share>("at", &json!({ "share": value })).unwrap_err().to_string();
+        assert_eq!(said("10 %"), "at.share = \"10 %\": expected a number, not a percentage: write 0.1");
+        assert_eq!(said("0.3"), "at.share = \"0.3\": expected a number, without quotation marks: write 0.3");
+        assert_eq!(said("much"), "at.share = \"much\": expected a number");
     }
 
     #[test]

@@ -109,6 +109,8 @@ pub(crate) enum Missing {
     Saturated,
     /// The backlog at the sources has grown by more than the width of the interval.
     Backlog,
+    /// What is measured is a program: it has an end and no steady state.
+    Program,
     /// The traffic or the network changes in the measured time: this is the change.
     Changing(&'static str),
 }
@@ -125,6 +127,7 @@ impl Missing {
             Self::Trend => "the mean rises or falls throughout the measured time".into(),
             Self::Saturated => "saturated: the backlog at the sources grows without end".into(),
             Self::Backlog => "the backlog at the sources grows".into(),
+            Self::Program => "a program has no steady state".into(),
             Self::Changing(how) => format!("{how} in the measured time"),
         }
     }

@@ -42,11 +42,18 @@ impl Reading<'_> {
         (!self.workload).then(of_traffic)
     }
 
+    /// Refuses intervals of what has no single state to be measured.
+    fn has_one_state(&self) -> Result<(), Missing> {
+        match self.changing {
+            Some(how) => Err(Missing::Changing(how)),
+            None if self.workload => Err(Missing::Program),
+            None => Ok(()),
+        }
+    }
+
     /// The interval of the mean latency and its number of batches, or the reason why there is none.
     pub(super) fn latency_interval(&self) -> Result<(Interval, usize), Missing> {
-        if let Some(how) = self.changing {
-            return Err(Missing::Changing(how));
-        }
+        self.has_one_state()?;
         if self.saturated() {
             return Err(Missing::Saturated);
         }
@@ -61,9 +68,7 @@ impl Reading<'_> {
     /// long run. The accepted load of a run differs from that mean for two reasons: chance in what was offered, and the
     /// growth of the backlog, which was measured. So the interval is at least as wide as the sum of both.
     pub(super) fn load_interval(&self) -> Result<(Interval, usize), Missing> {
-        if let Some(how) = self.changing {
-            return Err(Missing::Changing(how));
-        }
+        self.has_one_state()?;
         let found = self.load_estimate();
         let mut interval = found.interval?;
         if !self.saturated() {

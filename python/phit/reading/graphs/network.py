@@ -1,6 +1,7 @@
 """A network while it is read: routers, endpoints and links, by the names in the file."""
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -28,6 +29,9 @@ OF_LINKS = frozenset({"id", "key", "source", "target", "label", "class", "parall
 
 SPEEDS = ("LinkSpeed", "LinkSpeedRaw", "speed", "capacity")
 """Attributes by which other tools give the speed of a link, in units of their own."""
+
+SPEED = re.compile(r"\d+(\.\d+)?\s*[kMGT](E|bE|b(it|ps)?(/s)?)?", re.IGNORECASE)
+"""A speed as editors' labels of links have it: 100G, 10 GbE, 400 Gb/s."""
 
 MOST_NAMED = 8
 """Maximum number of attributes that are named among the things left out."""
@@ -108,7 +112,9 @@ class Network:
             if name not in self.nodes:
                 self.nodes[name] = Node(where, name, "", None)
         self._foreign(attributes, OF_LINKS, where)
-        if any(_text(attributes.get(name)) for name in SPEEDS) and not _text(attributes.get("bandwidth")):
+        speeds = [_text(attributes.get(name)) for name in SPEEDS]
+        labelled = SPEED.fullmatch(_text(attributes.get("label")).strip())
+        if (any(speeds) or labelled) and not _text(attributes.get("bandwidth")):
             self.left_out.add("speeds of links that are not given as `bandwidth`", where)
         numbers = {
             "latency": self._time_or_size(attributes, "latency", where, 0),
