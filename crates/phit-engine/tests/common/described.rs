@@ -56,7 +56,7 @@ pub fn cases() -> Vec<(String, String, Value)> {
             for own in blocks(entry["description"].as_str().unwrap_or_default()) {
                 assert!(uses(&own, kind), "the {concept} {kind:?} does not occur in the scenario of its description");
                 if !names_users_own(&own) {
-                    found.push((concept.clone(), kind.to_owned(), complete(kind, own)));
+                    found.push((concept.clone(), kind.to_owned(), complete(own)));
                 }
             }
         }
@@ -65,13 +65,10 @@ pub fn cases() -> Vec<(String, String, Value)> {
 }
 
 /// The scenario of a description, with the sections that it leaves out.
-fn complete(kind: &str, own: Value) -> Value {
+fn complete(own: Value) -> Value {
     let mut base = base();
     if own.get("workload").is_some() {
         base.as_object_mut().expect("a table").retain(|key, _| key != "traffic" && key != "measure");
-    }
-    if kind == "jobs" {
-        base["topology"]["dims"] = json!([8, 8]);
     }
     with(base, own)
 }

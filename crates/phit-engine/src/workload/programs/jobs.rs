@@ -19,6 +19,10 @@ use std::sync::Arc;
 /// process. The run ends when all programs have ended.
 ///
 /// ```toml
+/// [topology]
+/// kind = "torus"
+/// dims = [8, 8]
+///
 /// [workload]
 /// kind = "jobs"
 /// packet_size = 16
