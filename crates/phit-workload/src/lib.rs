@@ -52,6 +52,7 @@ mod queue;
 mod ranks;
 mod totals;
 
+pub mod accelerator;
 pub mod archive;
 pub mod cache;
 pub mod called;
@@ -64,6 +65,7 @@ pub mod generated;
 pub mod goal;
 pub mod host;
 pub mod lists;
+pub mod model;
 pub mod network;
 pub mod patience;
 pub mod rails;

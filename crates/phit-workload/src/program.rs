@@ -476,6 +476,12 @@ impl RankProgram {
         self.dependencies.push((before, after | mark));
     }
 
+    /// Sorts the dependencies from `first` on, and so the order in which operations released by one operation start, by
+    /// a key of the waiting operations.
+    pub(crate) fn order_successors(&mut self, first: usize, key: impl Fn(u32) -> u32) {
+        self.dependencies[first..].sort_by_key(|(_, after)| key(after & !STARTED));
+    }
+
     /// Adds an operation that waits until all of `before` have ended, and returns its number.
     pub fn after(&mut self, before: &[u32], operation: Operation) -> u32 {
         let number = self.push(operation);

@@ -295,6 +295,9 @@ pub type Frontier = Vec<u32>;
 fn all_tasks(list: &mut RankProgram, script: &dyn Script, rank: u32, tag: u32, start: Frontier) -> Frontier {
     // For each stream: the ends of its tasks, and the next task.
     let streams = script.streams();
+    let (first, dependencies) = (list.len(), list.dependencies().len());
+    // The stream of each operation.
+    let mut of: Vec<u32> = vec![];
     let mut ends: Vec<Vec<Frontier>> = vec![vec![]; streams as usize];
     let mut next: Vec<Option<Task>> = (0..streams).map(|stream| script.task(rank, stream, 0)).collect();
     loop {
@@ -312,6 +315,7 @@ fn all_tasks(list: &mut RankProgram, script: &dyn Script, rank: u32, tag: u32, s
                 before.sort_unstable();
                 before.dedup();
                 let end = one_task(list, task, tag, before);
+                of.resize((list.len() - first) as usize, stream as u32);
                 ends[stream].push(end);
                 next[stream] = script.task(rank, stream as u32, ends[stream].len() as u32);
                 moved = true;
@@ -321,6 +325,8 @@ fn all_tasks(list: &mut RankProgram, script: &dyn Script, rank: u32, tag: u32, s
             break;
         }
     }
+    // Of operations that one operation releases, those of the first stream come first, as in a generated program.
+    list.order_successors(dependencies, |operation| of[(operation - first) as usize]);
     debug_assert!(next.iter().all(Option::is_none), "streams of rank {rank} wait for one another: {next:?}");
     let mut last: Frontier = ends.iter().flat_map(|ends| ends.last().unwrap_or(&start)).copied().collect();
     last.sort_unstable();

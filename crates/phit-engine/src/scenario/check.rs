@@ -72,7 +72,7 @@ fn workload(scenario: &Scenario) -> Result<(), ScenarioError> {
     let params = scenario.workload.as_ref().map(|workload| workload.program.params());
     let timed = scenario.units.as_ref().is_some_and(|units| units.cycle.is_some());
     if params.is_some_and(|params| params.counts_nanoseconds()) && !timed {
-        let reason = "the times of a trace are nanoseconds: say how long a cycle is, as \"1 ns\"";
+        let reason = "the times of this program are nanoseconds: say how long a cycle is, as \"1 ns\"";
         return Err(ScenarioError::missing("units.cycle", reason));
     }
     let known = scenario.units.as_ref().is_some_and(|units| units.phit.is_some());

@@ -113,7 +113,7 @@ fn what_cannot_be_executed_is_named() {
     let mut untimed = scenario("chakra", &good, "1 ns");
     untimed["units"].as_object_mut().unwrap().remove("cycle");
     for (document, expected) in [
-        (untimed, "units.cycle: the times of a trace are nanoseconds"),
+        (untimed, "units.cycle: the times of this program are nanoseconds"),
         (with(json!({ "chunks": 0 })), "workload.options.chunks = 0: expected"),
         (with(json!({ "chonks": 2 })), "did you mean \"chunks\"?"),
         (with(json!({ "dependencies": "control" })), "workload.options.dependencies = \"control\""),

@@ -249,6 +249,7 @@ impl Members {
         }
         let square = u64::from(*members) * u64::from(*members);
         match pairs {
+            Pairs::Back(of) => self.check_pairs(of),
             Pairs::Matrix(matrix) if matrix.len() as u64 != square => {
                 Err(Error::new(format!("a matrix of {members} rows and columns is expected")))
             }

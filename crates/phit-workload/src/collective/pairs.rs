@@ -11,6 +11,8 @@ pub enum Pairs {
     ByDestination(Arc<[u64]>),
     /// By source and destination, row by row.
     Matrix(Arc<[u64]>),
+    /// The way back: what each member got from another one goes to it.
+    Back(Arc<Pairs>),
     /// One of several parts of other pairs. Sizes of parts differ by at most one byte.
     Chunk(Arc<Pairs>, u32, u32),
 }
@@ -23,6 +25,7 @@ impl Pairs {
             Self::Equal(bytes) => *bytes,
             Self::ByDestination(bytes) => bytes[destination as usize],
             Self::Matrix(bytes) => bytes[source as usize * members as usize + destination as usize],
+            Self::Back(of) => of.bytes(members, destination, source),
             Self::Chunk(of, chunk, chunks) => Self::chunk(of.bytes(members, source, destination), *chunk, *chunks),
         }
     }
@@ -36,7 +39,7 @@ impl Pairs {
         match self {
             Self::Equal(_) => true,
             Self::ByDestination(_) | Self::Matrix(_) => false,
-            Self::Chunk(of, ..) => of.is_equal(),
+            Self::Back(of) | Self::Chunk(of, ..) => of.is_equal(),
         }
     }
 
@@ -45,6 +48,7 @@ impl Pairs {
         match self {
             Self::Equal(_) | Self::ByDestination(_) => true,
             Self::Matrix(_) => false,
+            Self::Back(of) => of.is_equal(),
             Self::Chunk(of, ..) => of.same_from_all(),
         }
     }

@@ -10,6 +10,7 @@ mod grid;
 mod halo;
 mod incast;
 mod permutation;
+mod routed;
 mod sequence;
 mod sweep;
 mod training;
@@ -40,6 +41,16 @@ pub struct Setting {
     pub groups: Vec<u32>,
     /// Seed of random choices.
     pub seed: u64,
+    /// Units of time in a nanosecond, as a fraction. If left out, a unit of time is a nanosecond.
+    pub nanosecond: Option<(u128, u128)>,
+}
+
+impl Setting {
+    /// A time in units of time, rounded to the nearest.
+    pub(crate) fn time(&self, nanoseconds: f64) -> u64 {
+        let (over, under) = self.nanosecond.unwrap_or((1, 1));
+        (nanoseconds * over as f64 / under as f64).round() as u64
+    }
 }
 
 /// Parameters of a program.
@@ -54,6 +65,11 @@ pub trait Source: Debug {
         false
     }
 
+    /// True if some of its times are nanoseconds, so that the length of a unit of time must be known.
+    fn counts_nanoseconds(&self) -> bool {
+        false
+    }
+
     /// The scripts of the ranks, one after another.
     fn scripts(&self, setting: &Setting) -> Result<Vec<Arc<dyn Script>>, Error>;
 }
@@ -62,7 +78,19 @@ pub trait Source: Debug {
 const MOST_RANKS: u32 = 1 << 26;
 
 /// The scripts of a source, for the number of ranks that it implies, or for `ranks`.
+/// Its times are nanoseconds.
 pub fn scripts(source: &dyn Source, ranks: Option<u32>, groups: &[u32], seed: u64) -> Result<Scripts, Error> {
+    timed_scripts(source, ranks, groups, seed, None)
+}
+
+/// [`scripts`] with units of time in a nanosecond, as a fraction, see [`Setting`].
+pub fn timed_scripts(
+    source: &dyn Source,
+    ranks: Option<u32>,
+    groups: &[u32],
+    seed: u64,
+    nanosecond: Option<(u128, u128)>,
+) -> Result<Scripts, Error> {
     let count = match (source.ranks(), ranks) {
         (Some(implied), Some(ranks)) if implied > ranks => {
             return Err(Error::new(format!("has {implied} ranks, expected at most {ranks}")));
@@ -80,7 +108,7 @@ pub fn scripts(source: &dyn Source, ranks: Option<u32>, groups: &[u32], seed: u6
     // Groups with more ranks than there are mean nothing.
     let fits = groups.iter().map(|size| u64::from(*size)).sum::<u64>() == u64::from(count);
     let groups = if fits { groups.to_vec() } else { vec![] };
-    Ok(Scripts::new(count, source.scripts(&Setting { ranks: count, groups, seed })?))
+    Ok(Scripts::new(count, source.scripts(&Setting { ranks: count, groups, seed, nanosecond })?))
 }
 
 macro_rules! sources {

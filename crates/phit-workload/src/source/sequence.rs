@@ -37,6 +37,10 @@ impl Source for SequenceParams {
         each?.into_iter().max()
     }
 
+    fn counts_nanoseconds(&self) -> bool {
+        self.steps.iter().any(|step| step.source().counts_nanoseconds())
+    }
+
     fn fits_all(&self) -> bool {
         self.steps.iter().all(|step| step.source().fits_all())
     }

@@ -265,6 +265,234 @@ fn a_training_step_sends_what_its_dimensions_say() {
     assert!(time(false) > time(true) + 5_000);
 }
 
+/// Hosts and a network without any cost but a latency.
+const FREE: HostParams = HostParams { overhead: 0, gap: 0, gap_per_byte: 0, overhead_per_byte: 0, eager: u64::MAX };
+
+fn merged(document: &Value, more: Value) -> Value {
+    let mut all = document.clone();
+    all.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    all
+}
+
+fn all_sent(document: Value) -> u64 {
+    sent(&made(document, None).unwrap().store()).values().sum()
+}
+
+/// Rajbhandari et al. (SC 2020), section 7: with parameters of G bytes, stages 0 to 2 send 2 G in a step and stage 3
+/// sends 3 G, here times (n - 1)/n for n ranks. With several micro-batches, stage 2 sums gradients after each of them,
+/// and stage 3 gathers parameters twice in each.
+#[test]
+fn stages_of_zero_send_what_their_paper_says() {
+    let (ranks, bytes) = (4, 6000);
+    let document = json!({ "kind": "training", "data": ranks, "layers": 2, "forward": 100, "gradient_bytes": bytes });
+    let once = 2 * (ranks - 1) * bytes;
+    for batches in [1, 3] {
+        for (zero, expected) in [(0, 2), (1, 2), (2, batches + 1), (3, 3 * batches)] {
+            let document = merged(&document, json!({ "zero": zero, "micro_batches": batches }));
+            assert_eq!(all_sent(document.clone()), expected * once, "stage {zero}, {batches} micro-batches");
+            finish(&made(document, None).unwrap(), HOST, 50);
+        }
+    }
+    let sharded = made(merged(&document, json!({ "sharded": true })), None).unwrap();
+    let first = made(merged(&document, json!({ "zero": 1 })), None).unwrap();
+    assert_eq!(sharded.store(), first.store());
+}
+
+/// In stage 3, parameters of a layer are gathered while the layer before calculates: only the first gathering and the
+/// last sum take time of their own.
+#[test]
+fn gathered_parameters_come_during_the_layer_before() {
+    let document = json!({
+        "kind": "training", "data": 2, "layers": 4, "micro_batches": 3, "forward": 100, "gradient_bytes": 64,
+        "zero": 3, "optimizer": 7,
+    });
+    let time = |latency| finish(&made(document.clone(), None).unwrap(), FREE, latency).completion();
+    assert_eq!(time(10), 10 + 3 * 4 * (100 + 200) + 10 + 7);
+    // A gathering that takes longer than a layer holds it up: two layers begin with their gathering, in each pass, as
+    // the one of a layer begins with the layer before.
+    assert!(time(150) > 150 + 3 * 4 * (100 + 200) + 150 + 7);
+}
+
+/// Gradients of layers fill buckets in the order of the backward pass: the bytes stay, and messages follow the number
+/// of buckets.
+#[test]
+fn buckets_hold_the_gradients_of_several_layers_or_of_a_part() {
+    let (ranks, layers, bytes) = (4, 6, 6000u64);
+    let document =
+        json!({ "kind": "training", "data": ranks, "layers": layers, "forward": 100, "gradient_bytes": bytes });
+    let messages = |document: Value| {
+        let program = made(document, None).unwrap().store();
+        let all = (0..ranks).flat_map(|rank| program.of(rank).collect::<Vec<_>>());
+        all.filter(|operation| matches!(operation.action, Action::Send(_))).count() as u64
+    };
+    for (bucket, expected) in [(1, 36_000), (2000, 18), (5999, 7), (6000, 6), (12_000, 3), (15_000, 3), (1 << 40, 1)] {
+        let document = merged(&document, json!({ "bucket_bytes": bucket }));
+        let small = bucket < u64::from(ranks);
+        if !small {
+            assert_eq!(messages(document.clone()), expected * u64::from(2 * (ranks - 1) * ranks), "{bucket}");
+        }
+        if bucket >= 2000 {
+            assert_eq!(all_sent(document.clone()), u64::from(2 * (ranks - 1) * layers) * bytes);
+            finish(&made(document, None).unwrap(), HOST, 50);
+        }
+    }
+    // One bucket waits for the last layer of the backward pass; two are summed from the middle on.
+    let time = |bucket: u64| {
+        let document = merged(&document, json!({ "bucket_bytes": bucket }));
+        finish(&made(document, None).unwrap(), FREE, 20).completion()
+    };
+    let calculated = 6 * 300;
+    assert_eq!(time(36_000), calculated + 6 * 20);
+    assert_eq!(time(18_000), calculated + 6 * 20);
+    assert_eq!(time(6000), calculated + 6 * 20);
+}
+
+/// An all-gather and a reduce-scatter send the bytes of an all-reduce, and stages send a part.
+#[test]
+fn a_divided_sequence_sends_as_much_in_a_layer_and_less_between_stages() {
+    let document = json!({
+        "kind": "training", "tensor": 4, "pipeline": 2, "layers": 4, "micro_batches": 3, "forward": 100,
+        "activation_bytes": 4000,
+    });
+    let of = |divided: bool| {
+        let document = merged(&document, json!({ "sequence_parallel": divided }));
+        let scripts = made(document, None).unwrap();
+        finish(&scripts, HOST, 50);
+        let found = sent(&scripts.store());
+        let stages: u64 = found.iter().filter(|((from, to), _)| from / 4 != to / 4).map(|(_, bytes)| bytes).sum();
+        (found.values().sum::<u64>() - stages, stages)
+    };
+    let (whole, parts) = (of(false), of(true));
+    assert_eq!(whole, (2 * 2 * 2 * 4 * 3 * 3 * 4000, 2 * 4 * 3 * 4000));
+    assert_eq!(parts, (whole.0, whole.1 / 4));
+}
+
+/// Gradients over groups of g ranks: 2(g - 1)/g of the bytes inside a group, and 2(k - 1)/k of a g-th across k groups,
+/// between the ranks at one place.
+#[test]
+fn sums_by_groups_go_across_at_one_place() {
+    let document = json!({
+        "kind": "training", "data": 12, "layers": 1, "forward": 100, "gradient_bytes": 12_000,
+        "data_algorithm": "hierarchical", "data_group": 4,
+    });
+    let scripts = made(document.clone(), None).unwrap();
+    finish(&scripts, HOST, 50);
+    let found = sent(&scripts.store());
+    let (inside, across): (Vec<_>, Vec<_>) = found.iter().partition(|((from, to), _)| from / 4 == to / 4);
+    assert!(across.iter().all(|((from, to), _)| from % 4 == to % 4));
+    let sum = |all: &[(&(u32, u32), &u64)]| all.iter().map(|(_, bytes)| **bytes).sum::<u64>();
+    assert_eq!(sum(&inside), 12 * 2 * 3 * 3000);
+    assert_eq!(sum(&across), 12 * 2 * 2 * 1000);
+    let error = made(merged(&document, json!({ "data_group": 5 })), None).unwrap_err();
+    assert_eq!(error, "data_group = [5]: expected sizes of groups that make up 12 members, each 1 or more");
+    let error = made(merged(&document, json!({ "data_group": null })), None).unwrap_err();
+    assert_eq!(error, "data_group: data_algorithm = hierarchical needs the number of ranks of a group");
+    let error = made(merged(&document, json!({ "data_algorithm": "pairwise" })), None).unwrap_err();
+    assert!(error.starts_with("data_algorithm = pairwise: does no all_reduce"), "{error}");
+}
+
+/// Tokens that go to experts come back to their ranks, and with `expert_load` the busiest expert's time counts.
+#[test]
+fn experts_get_their_shares_and_send_them_back() {
+    let document = json!({
+        "kind": "training", "expert": 4, "layers": 2, "micro_batches": 2, "forward": 100, "routed_bytes": 4000,
+    });
+    let of = |more: Value| {
+        let scripts = made(merged(&document, more), None).unwrap();
+        finish(&scripts, HOST, 50);
+        sent(&scripts.store())
+    };
+    // Layers 0 and 1 prefer experts 0 and 3. Each way is taken twice in a layer and micro-batch.
+    let found = of(json!({ "expert_shares": [[70, 10, 10, 10], [0, 1, 1, 2]] }));
+    for (&(from, to), &bytes) in &found {
+        let share = |rank: u32| [2800, 400, 400, 400][rank as usize] + [0, 1000, 1000, 2000][rank as usize];
+        assert_eq!(bytes, 2 * 2 * (share(to) + share(from)), "{from} to {to}");
+    }
+    for more in [json!({ "drawn_tokens": 100 }), json!({ "drawn_tokens": 1000, "skew": 1.2 })] {
+        let found = of(more.clone());
+        // What goes there comes back, and a rank's own tokens stay.
+        for (&(from, to), &bytes) in &found {
+            assert_eq!(found.get(&(to, from)), Some(&bytes));
+        }
+        assert!(found.values().sum::<u64>() < 4 * 2 * 2 * 4 * 4000);
+        assert_eq!(found, of(more), "the seed decides");
+    }
+    // Half of the time of a layer is that of experts: the busiest has 1.6 of the mean, forward and backward.
+    let time = |load: bool| {
+        let more = json!({ "expert_shares": [[4, 2, 2, 2]], "expert_load": load });
+        finish(&made(merged(&document, more), None).unwrap(), FREE, 0).completion()
+    };
+    assert_eq!((time(false), time(true)), (2 * 2 * 300, 2 * 2 * 390));
+}
+
+/// Sizes of Llama 3 70B on 4 x 2 x 2 ranks, and times on an H100: those of the operations that Narayanan et al. count
+/// (SC 2021, appendix), here for its own matrices.
+#[test]
+fn a_model_gives_sizes_and_times() {
+    let document = json!({
+        "kind": "training", "data": 2, "tensor": 4, "pipeline": 2, "micro_batches": 3,
+        "model": { "name": "llama3_70b" }, "accelerator": { "name": "h100", "efficiency": 0.5 },
+    });
+    let scripts = made(document.clone(), None).unwrap();
+    let found = sent(&scripts.store());
+    let by = |wanted: &dyn Fn(u32, u32) -> bool| {
+        found.iter().filter(|((from, to), _)| wanted(*from, *to)).map(|(_, bytes)| bytes).sum::<u64>()
+    };
+    let activation = 8192 * 8192 * 2;
+    assert_eq!(by(&|from, to| from / 8 != to / 8), 2 * 8 * 3 * activation);
+    // Four all-reduces in each of 80 layers and 3 micro-batches, in 2 copies.
+    assert_eq!(by(&|from, to| from / 4 == to / 4), 2 * 80 * 3 * 4 * 2 * 3 * activation);
+    // Gradients: two bytes of each parameter, once around a ring of two. A rank's share is rounded up.
+    let gradients = by(&|from, to| from / 8 == to / 8 && from / 4 != to / 4);
+    let parameters = 2 * 2 * 70_553_706_496u64;
+    assert!(gradients >= parameters && gradients < parameters + 2 * 16 * 82, "{gradients}");
+    // Half of the peak: operations of a layer's forward pass and twice as many back, in 3 + 1 slots of 40 layers.
+    let tokens = 8192.0;
+    let operations = 2.0 * 855_638_016.0 + 4.0 * tokens * 8192.0;
+    let nanoseconds = operations * tokens / 4.0 / (989.4e3 / 2.0);
+    let time = finish(&scripts, FREE, 0).completion() as f64;
+    let expected = 4.0 * 40.0 * 3.0 * nanoseconds;
+    assert!((time / expected - 1.0).abs() < 1e-6, "{time} {expected}");
+    // A key takes precedence.
+    let own = json!({ "activation_bytes": 0, "gradient_bytes": 0 });
+    assert_eq!(all_sent(merged(&document, own)), 0);
+    let error = |more: Value| made(merged(&document, more), None).unwrap_err();
+    assert_eq!(error(json!({ "pipeline": 3 })), "layers = 80: expected a multiple of pipeline = 3");
+    assert_eq!(error(json!({ "expert": 2 })), "expert = 2: expected a divisor of the model's experts, 0");
+    assert_eq!(error(json!({ "accelerator": null })), "forward: required without `model` and `accelerator`");
+    assert_eq!(
+        error(json!({ "model": null, "layers": 2 })),
+        "accelerator: its times are those of a model; expected `model` as well"
+    );
+    assert_eq!(error(json!({ "zero": 4 })), "zero = 4: expected 0 to 3");
+    assert_eq!(error(json!({ "zero": 3, "sharded": true })), "sharded = true: is zero = 1, and zero = 3 is given");
+    assert_eq!(error(json!({ "bucket_bytes": 0 })), "bucket_bytes = 0: expected 1 or more");
+    assert_eq!(
+        error(json!({ "expert_shares": [[1, 1]] })),
+        "expert_shares = a list of 2 numbers for layer 0: expected one for each of expert = 1 ranks"
+    );
+}
+
+/// Mixtral's experts: each rank has its share of their parameters, and sends its tokens to two experts each.
+#[test]
+fn a_mixture_of_experts_has_their_sizes() {
+    let document = json!({
+        "kind": "training", "data": 2, "expert": 4, "model": { "name": "mixtral_8x7b", "layers": 2, "sequence": 1024 },
+        "accelerator": { "name": "h100" }, "tensor_algorithm": "ring",
+    });
+    let found = sent(&made(document, None).unwrap().store());
+    let exchanged = found.get(&(0, 1)).copied().unwrap_or(0);
+    assert!(exchanged > 0);
+    let total: u64 = found.values().sum();
+    // Tokens: 4 all-to-alls in a layer, 3/4 of 1024 x 2 tokens of 8192 bytes.
+    let tokens = 8 * 2 * 4 * 1024 * 2 * 8192 * 3 / 4;
+    // Dense gradients over 8 ranks, gradients of two experts over 2: 2 (n - 1) times the bytes in each ring.
+    let model = crate::model::Name::Mixtral.model();
+    let dense = 2 * (2 * model.dense_layer() + model.embedding() + model.output());
+    let experts = 4 * 2 * 2 * model.expert_layer() / 4;
+    assert_eq!(total, tokens + 2 * 7 * dense + 2 * experts);
+}
+
 #[test]
 fn steps_of_a_sequence_follow_one_another() {
     let all_reduce = json!({ "kind": "collective", "collective": "all_reduce", "bytes": 640 });
@@ -374,12 +602,15 @@ fn any_source() -> impl Strategy<Value = Value> {
                 "chunks": chunks, "at_once": at_once, "segments": segments, "groups": [2], "combine": 0.5, "delay": 3 })
         },
     );
-    let training = (1..3u32, 1..3u32, 1..4u32, 1..3u32, 1..5u32, any::<[bool; 3]>()).prop_map(
-        |(data, tensor, pipeline, expert, batches, [gpipe, sharded, overlap])| {
+    let places = (1..3u32, 1..3u32, 1..4u32, 1..3u32);
+    let training = (places, 1..5u32, 0..4u8, prop::option::of(20..200u64), any::<[bool; 5]>()).prop_map(
+        |((data, tensor, pipeline, expert), batches, zero, bucket, [gpipe, divided, overlap, drawn, load])| {
+            let tokens = if drawn { Some(9) } else { None };
             json!({ "kind": "training", "data": data, "tensor": tensor, "pipeline": pipeline, "expert": expert,
-                "layers": pipeline, "micro_batches": batches, "schedule": if gpipe { "gpipe" } else { "1f1b" },
+                "layers": 2 * pipeline, "micro_batches": batches, "schedule": if gpipe { "gpipe" } else { "1f1b" },
                 "forward": 40, "activation_bytes": 30, "routed_bytes": 50, "skew": 0.7, "gradient_bytes": 99,
-                "expert_gradient_bytes": 11, "sharded": sharded, "overlap": overlap, "times": 2 })
+                "expert_gradient_bytes": 11, "zero": zero, "bucket_bytes": bucket, "overlap": overlap,
+                "sequence_parallel": divided, "drawn_tokens": tokens, "expert_load": load, "times": 2 })
         },
     );
     let halo = (prop::collection::vec(1..4u32, 1..4), any::<bool>()).prop_map(|(dims, periodic)| {

@@ -4,7 +4,7 @@ use super::{ProgramParams, Site, made};
 use crate::error::ScenarioError;
 use phit_workload::Executable;
 use phit_workload::source::{
-    FftParams, HaloParams, IncastParams, PermutationParams, SequenceParams, SweepParams, TrainingParams,
+    FftParams, HaloParams, IncastParams, PermutationParams, SequenceParams, Source, SweepParams, TrainingParams,
 };
 use std::sync::Arc;
 
@@ -13,6 +13,10 @@ macro_rules! programs {
         $(impl ProgramParams for $params {
             fn executable(&self, site: &Site<'_>) -> Result<Arc<dyn Executable>, ScenarioError> {
                 made(self, site)
+            }
+
+            fn counts_nanoseconds(&self) -> bool {
+                Source::counts_nanoseconds(self)
             }
         })+
     };

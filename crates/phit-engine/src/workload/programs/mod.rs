@@ -111,7 +111,7 @@ pub trait ProgramParams: Debug {
 /// while it runs, so its memory does not depend on the number of ranks.
 fn made(params: &dyn Source, site: &Site<'_>) -> Result<Arc<dyn Executable>, ScenarioError> {
     let ranks = params.ranks().unwrap_or(site.free.len() as u32 / site.rails);
-    let scripts = source::scripts(params, Some(ranks), &[], site.seed);
+    let scripts = source::timed_scripts(params, Some(ranks), &[], site.seed, site.nanosecond);
     scripts.map(|scripts| -> Arc<dyn Executable> { Arc::new(scripts) }).map_err(|error| at_key(error, ""))
 }
 
