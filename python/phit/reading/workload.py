@@ -227,8 +227,8 @@ def convert(source: str | Path, target: str | Path, **options: Any) -> None:
         options: options of the trace. For all traces: `algorithms` by collective; `delay` before a collective and after
             each of its receives, in nanoseconds; `combine`, the nanoseconds for each byte that is combined. For Chakra
             also: `dependencies` ("data" or "data_and_control"); `streams` ("as_given" or "in_order", in which a GPU
-            executes each of its streams in order); `compute` ("duration" or `{"roofline": {"peak", "bandwidth"}}`,
-            operations and bytes per nanosecond); `memory` (`{"latency", "bandwidth"}`); `chunks`; `groups` (ranks by
+            executes each of its streams in order); `compute` ("duration", `{"roofline": {"peak", "bandwidth"}}` in
+            operations and bytes per nanosecond, or `{"accelerator": {"name"}}`); `memory` (`{"latency", "bandwidth"}`); `chunks`; `groups` (ranks by
             name).
     """
     with _translated():

@@ -2,6 +2,7 @@
 
 use super::format::{self, Node, Value};
 use super::json;
+use crate::accelerator::AcceleratorParams;
 use crate::collective::{Algorithm, Collective, Members};
 use crate::compose::{Composer, Frontier};
 use crate::error::{Error, quoted};
@@ -59,6 +60,8 @@ pub enum Compute {
         #[schemars(extend("x-unit" = "bytes/nanosecond"))]
         bandwidth: f64,
     },
+    /// The roofline model with the rates of an accelerator, by its name or with an efficiency.
+    Accelerator(AcceleratorParams),
 }
 
 /// The duration of a load or a store.
@@ -121,7 +124,7 @@ impl Default for Options {
 
 impl Options {
     /// Refuses rates that give no finite time.
-    fn check(&self) -> Result<(), Error> {
+    pub(super) fn check(&self) -> Result<(), Error> {
         let above = |key, rate: f64| match rate > 0.0 && rate.is_finite() {
             true => Ok(()),
             false => Err(Error::key(key, rate, "expected a number above 0")),
@@ -136,6 +139,17 @@ impl Options {
         if let Compute::Roofline { peak, bandwidth } = self.compute {
             above("compute.roofline.peak", peak)?;
             above("compute.roofline.bandwidth", bandwidth)?;
+        }
+        if let Compute::Accelerator(accelerator) = self.compute {
+            accelerator.roofline().map_err(|error| Error {
+                key: match error.key {
+                    Some("accelerator.peak") => Some("compute.accelerator.peak"),
+                    Some("accelerator.bandwidth") => Some("compute.accelerator.bandwidth"),
+                    _ => Some("compute.accelerator.efficiency"),
+                },
+                message: format!("compute.{}", error.message),
+                ..error
+            })?;
         }
         if let Some(Memory { latency, bandwidth }) = self.memory {
             time("memory.latency", latency)?;
@@ -495,13 +509,19 @@ impl Builder<'_> {
     }
 
     fn time(&self, node: &Node, on_host: bool) -> Result<u64, Error> {
-        match self.options.compute {
-            Compute::Roofline { peak, bandwidth } if !on_host => {
+        let rates = match self.options.compute {
+            _ if on_host => None,
+            Compute::Duration => None,
+            Compute::Roofline { peak, bandwidth } => Some((peak, bandwidth)),
+            Compute::Accelerator(accelerator) => accelerator.roofline().ok().map(|roof| (roof.peak, roof.bandwidth)),
+        };
+        match rates {
+            Some((peak, bandwidth)) => {
                 let (operations, bytes) = (needed(node, "num_ops")? as f64, needed(node, "tensor_size")? as f64);
                 let rate = if bytes == 0.0 { peak } else { peak.min(bandwidth * operations / bytes) };
                 Ok(if operations == 0.0 { 0 } else { (operations / rate) as u64 })
             }
-            _ => node.duration_micros.checked_mul(1000).ok_or_else(|| wrong(node, "takes more than 2^64 ns")),
+            None => node.duration_micros.checked_mul(1000).ok_or_else(|| wrong(node, "takes more than 2^64 ns")),
         }
     }
 

@@ -1,5 +1,6 @@
 use super::format::{Attribute, Bools, GlobalMetadata, Node, Value, Values};
 use super::*;
+use crate::accelerator::{Accelerator, AcceleratorParams};
 use crate::host::HostParams;
 use crate::network::Ideal;
 use crate::plan::StoredPlan;
@@ -84,6 +85,16 @@ fn a_roofline_bounds_by_operations_or_by_bytes() {
     // 1,000 operations at 8 a nanosecond; then 1,000 on 4,000 bytes at 2 a nanosecond.
     let finish = run(&[vec![work(1, &[], 1000, 100), work(2, &[1], 1000, 4000)]], &options);
     assert_eq!(finish.ranks, [125 + 2000]);
+    // A named accelerator has its published rates, here a quarter of 125,000 operations a nanosecond, and 900 bytes.
+    let v100 =
+        AcceleratorParams { name: Some(Accelerator::V100), efficiency: Some(0.25), ..AcceleratorParams::default() };
+    let options = Options { compute: Compute::Accelerator(v100), ..Options::default() };
+    let finish = run(&[vec![work(1, &[], 3_125_000, 100), work(2, &[1], 1000, 90_000)]], &options);
+    assert_eq!(finish.ranks, [100 + 100]);
+    let none = Options { compute: Compute::Accelerator(AcceleratorParams::default()), ..Options::default() };
+    let error = none.check().unwrap_err();
+    assert_eq!(error.key, Some("compute.accelerator.peak"));
+    assert_eq!(error.message, "compute.accelerator.peak: required without `accelerator.name`");
 }
 
 #[test]
