@@ -3,6 +3,7 @@
 import copy
 import csv
 import json
+import math
 from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
@@ -14,7 +15,7 @@ from phit.base.errors import InputError
 from phit.base.files import opened, opened_bytes
 from phit.base.text import quoted, whole
 from phit.document import Document
-from phit.document.named_files import programs
+from phit.document.named_files import programs, shares
 from phit.document.origins import Located
 from phit.document.paths import flatten, get_path, is_json
 from phit.document.sections import SECTIONS
@@ -27,9 +28,12 @@ def inlined(document: Document) -> Document:
     routing, traffic = document.get("routing"), document.get("traffic")
     tables = isinstance(routing, dict) and ("file" in routing or isinstance(routing.get("layers"), str))
     trace = traffic.get("trace") if isinstance(traffic, dict) else None
-    if not tables and not isinstance(trace, str | dict) and next(programs(document), None) is None:
+    named = next(programs(document), None) or next(shares(document), None)
+    if not tables and not isinstance(trace, str | dict) and named is None:
         return document
     found = copy.deepcopy(document)
+    for key, program in list(shares(found)):
+        program["expert_shares"] = _numbers(Path(program["expert_shares"]), f"{key}.expert_shares")
     for key, program in programs(found):
         # The engine reads the file itself. The digest distinguishes points whose files have the same name but not the
         # same contents.
@@ -167,6 +171,29 @@ def _rows(path: Path, columns: tuple[str, str, str]) -> list[list[int | str]]:
         rows.append([*(field if known is None else known for known, field in ends), last])
     if not rows:
         raise InputError(f"{path}: no rows below the heading; expected rows of three whole numbers")
+    return rows
+
+
+def _numbers(path: Path, key: str) -> list[list[float]]:
+    """The rows of a CSV file of numbers without a heading."""
+    try:
+        with opened(path) as file:
+            lines = file.read().splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"{key}: {path}: cannot be read ({reason})", key) from None
+    rows: list[list[float]] = []
+    for number, (line, fields) in enumerate(zip(lines, csv.reader(lines), strict=True), 1):
+        try:
+            row = [float(field) for field in fields]
+        except ValueError:
+            row = []
+        if not row or not all(math.isfinite(value) and value >= 0 for value in row):
+            what = "expected numbers of 0 or more, separated by commas"
+            raise InputError(f"{key}: {path}: line {number}: {quoted(line)}; {what}", key)
+        rows.append(row)
+    if not rows:
+        raise InputError(f"{key}: {path}: expected a line of numbers for each layer, found none", key)
     return rows
 
 

@@ -31,10 +31,12 @@ def with_files(document: Document, folder: Path) -> Document:
 def _with_data(document: Document, folder: Path) -> Document:
     """The document with the paths of data files relative to `folder`.
 
-    These are `topology.file` and a fabric's other files, `routing.file`, `routing.layers`, `traffic.trace`, and the
-    `file` of programs and placements in `workload` and its jobs.
+    These are `topology.file` and a fabric's other files, `routing.file`, `routing.layers`, `traffic.trace`, the `file`
+    of programs and placements in `workload` and its jobs, and the `expert_shares` of training steps.
     """
     traffic = document.get("traffic")
+    for _, named in shares(document):
+        named["expert_shares"] = str(folder / named["expert_shares"])
     for _, named in [*programs(document), *_placements(document)]:
         named["file"] = str(folder / named["file"])
     for section, keys in _FILES.items():
@@ -86,6 +88,24 @@ def programs(document: Document) -> Iterator[tuple[str, Document]]:
     """The programs that are read from files, each with its dotted path."""
     yield from _with_file([("workload", document.get("workload"))])
     yield from _with_file((f"{path}.program", job.get("program")) for path, job in _jobs(document))
+
+
+def shares(document: Document) -> Iterator[tuple[str, Document]]:
+    """The training steps whose `expert_shares` are read from a file, each with its dotted path."""
+    jobs = ((f"{path}.program", job.get("program")) for path, job in _jobs(document))
+    tables = (("workload", document.get("workload")), *jobs)
+    return ((path, table) for path, table in _steps(tables) if isinstance(table.get("expert_shares"), str))
+
+
+def _steps(tables: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Document]]:
+    """The tables of programs, and those of the steps of sequences, each with its dotted path."""
+    for path, table in tables:
+        if isinstance(table, dict):
+            yield path, table
+            steps = table.get("steps")
+            yield from _steps(
+                (f"{path}.steps[{number}]", step) for number, step in enumerate(steps if isinstance(steps, list) else ())
+            )
 
 
 def program_notes(document: Document) -> Iterator[str]:

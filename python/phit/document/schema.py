@@ -200,6 +200,13 @@ def _add_files(properties: Schema, definitions: Schema) -> None:
         roots = _kind(properties["routing"], name)["properties"]["roots"]
         listed = {word: roots.pop(word) for word in list(roots) if word not in ("description", "default")}
         roots["anyOf"] = [listed, {"type": "string"}]
+    # A path of a CSV file may replace the shares of experts.
+    for section in (*properties.values(), *definitions.values()):
+        for kind in section.get("oneOf", ()):
+            if kind.get("properties", {}).get("kind", {}).get("const") == "training":
+                given = kind["properties"]["expert_shares"]
+                listed = {word: given.pop(word) for word in list(given) if word not in ("description", "default")}
+                given["anyOf"] = [listed, {"type": "string"}]
     for section in (*properties.values(), *definitions.values()):
         _add_python_files(section)
     trace = properties["traffic"]["properties"]["trace"]
