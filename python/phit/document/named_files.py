@@ -104,7 +104,8 @@ def _steps(tables: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Document]]:
             yield path, table
             steps = table.get("steps")
             yield from _steps(
-                (f"{path}.steps[{number}]", step) for number, step in enumerate(steps if isinstance(steps, list) else ())
+                (f"{path}.steps[{number}]", step)
+                for number, step in enumerate(steps if isinstance(steps, list) else ())
             )
 
 

@@ -228,8 +228,8 @@ def convert(source: str | Path, target: str | Path, **options: Any) -> None:
             each of its receives, in nanoseconds; `combine`, the nanoseconds for each byte that is combined. For Chakra
             also: `dependencies` ("data" or "data_and_control"); `streams` ("as_given" or "in_order", in which a GPU
             executes each of its streams in order); `compute` ("duration", `{"roofline": {"peak", "bandwidth"}}` in
-            operations and bytes per nanosecond, or `{"accelerator": {"name"}}`); `memory` (`{"latency", "bandwidth"}`); `chunks`; `groups` (ranks by
-            name).
+            operations and bytes per nanosecond, or `{"accelerator": {"name"}}`); `memory` (`{"latency", "bandwidth"}`);
+            `chunks`; `groups` (ranks by name).
     """
     with _translated():
         _phit.workload_convert(Path(source), Path(target), json.dumps(options))
