@@ -106,7 +106,7 @@ mod tests {
         assert!((roof.nanoseconds(1e12, 0.0) - 1_010_714.0).abs() < 1.0);
         assert_eq!(roof.nanoseconds(1e9, 3.35e9), 1e6);
         // Half the peak takes twice the time, of calculations alone.
-        let half = AcceleratorParams { efficiency: Some(0.5), ..h100.clone() }.roofline().unwrap();
+        let half = AcceleratorParams { efficiency: Some(0.5), ..h100 }.roofline().unwrap();
         assert_eq!(half.nanoseconds(1e12, 0.0), 2.0 * roof.nanoseconds(1e12, 0.0));
         assert_eq!(half.nanoseconds(0.0, 1e9), roof.nanoseconds(0.0, 1e9));
         for named in Accelerator::ALL {
@@ -117,7 +117,7 @@ mod tests {
         let none = AcceleratorParams::default();
         assert_eq!(error(none), "accelerator.peak: required without `accelerator.name`");
         assert_eq!(
-            error(AcceleratorParams { efficiency: Some(1.5), ..h100.clone() }),
+            error(AcceleratorParams { efficiency: Some(1.5), ..h100 }),
             "accelerator.efficiency = 1.5: expected a number above 0, at most 1"
         );
         assert_eq!(

@@ -63,7 +63,7 @@ pub struct TrainingParams {
     pub expert: u32,
     /// The network, from which layers, sizes and, with an `accelerator`, times follow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<ModelParams>,
+    pub model: Option<Box<ModelParams>>,
     /// The accelerator of a rank, from which the times of the `model` follow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accelerator: Option<AcceleratorParams>,
@@ -342,7 +342,7 @@ impl TrainingParams {
             key: Some(key),
             ..Error::new(format!("{key}: required without {of}"))
         };
-        let model = self.model.as_ref().map(ModelParams::model).transpose()?;
+        let model = self.model.as_deref().map(ModelParams::model).transpose()?;
         if self.batch == 0 {
             return Err(Error::key("batch", self.batch, "expected 1 or more"));
         }
@@ -380,7 +380,7 @@ impl TrainingParams {
     /// The sizes and times of a model.
     fn of_model(&self, model: &Model, setting: &Setting) -> Result<Sizes, Error> {
         let [tensor, expert] = [self.tensor, self.expert].map(u64::from);
-        if expert > 1 && !u64::from(model.experts).is_multiple_of(expert) || expert > 1 && model.experts == 0 {
+        if expert > 1 && (model.experts == 0 || !u64::from(model.experts).is_multiple_of(expert)) {
             let expected = format!("expected a divisor of the model's experts, {}", model.experts);
             return Err(Error::key("expert", self.expert, expected));
         }
