@@ -26,6 +26,14 @@ def problems(document: Any) -> list[str]:
     return [error.message[:300] for error in VALIDATOR.iter_errors(document)]
 
 
+def test_kinds_of_routers_may_use_one_word_for_different_things() -> None:
+    """`sharing` is a memory's table in one kind, and a rule by name in another."""
+    for sharing in ("per_input", "max_min"):
+        document = tiny() | {"router": {"kind": "fluid", "sharing": sharing}}
+        assert problems(document) == []
+    assert problems(tiny() | {"router": {"kind": "fluid", "sharing": "equal"}}) != []
+
+
 def parts(schema: Any) -> Iterator[dict[str, Any]]:
     """Every table of a schema."""
     if isinstance(schema, list):

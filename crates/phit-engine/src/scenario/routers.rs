@@ -85,7 +85,19 @@ pub(super) fn schema(generator: &mut SchemaGenerator) -> Schema {
     let others = others.iter().filter_map(|kind| kind.get("properties").and_then(Value::as_object)).flatten();
     if let Some(Value::Object(properties)) = all.get_mut("properties") {
         for (key, schema) in others {
-            properties.entry(key.clone()).or_insert_with(|| schema.clone());
+            match properties.get_mut(key) {
+                None => drop(properties.insert(key.clone(), schema.clone())),
+                // A choice of words under a key that another kind has, too: either may stand there.
+                Some(known) if schema.get("oneOf").is_some() && known.get("oneOf") != schema.get("oneOf") => {
+                    let first = std::mem::take(known);
+                    let description = first.get("description").cloned();
+                    *known = json!({ "anyOf": [first, schema] });
+                    if let (Some(text), Some(table)) = (description, known.as_object_mut()) {
+                        table.insert("description".into(), text);
+                    }
+                }
+                Some(_) => {}
+            }
         }
         let kind = json!({
             "description": "What stands where the links meet. If left out: the input-queued router, or, with a table \
