@@ -172,7 +172,7 @@ bench-counts: ## Count instructions and cache misses for docs/performance.md (ha
 
 ONLY ?=
 .PHONY: bench-cliffs
-bench-cliffs: $(STAMPS)/build ## Count instructions a hop of some 470 settings (hours; goes on where it stopped; ONLY="torus.*1.0": of some)
+bench-cliffs: $(STAMPS)/build ## Count instructions a hop of some 470 settings (two hours; goes on where it stopped; ONLY="torus.*1.0": of some)
 	$(BIN)/python benches/cliffs.py --only '$(ONLY)'
 
 bench-workloads: $(STAMPS)/build ## Compare programs with drawn traffic, and read one of 10^7 operations (some minutes)
