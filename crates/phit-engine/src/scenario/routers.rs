@@ -81,20 +81,26 @@ pub(super) fn write<S: Serializer>(router: &RouterKind, serializer: S) -> Result
 /// The schema of the table: the keys of all kinds.
 pub(super) fn schema(generator: &mut SchemaGenerator) -> Schema {
     let mut all = InputQueued::json_schema(generator);
-    let others = [PacketNode::json_schema(generator), Ideal::json_schema(generator), Fluid::json_schema(generator)];
-    let others = others.iter().filter_map(|kind| kind.get("properties").and_then(Value::as_object)).flatten();
+    let others = [
+        ("packet_node", PacketNode::json_schema(generator)),
+        ("ideal", Ideal::json_schema(generator)),
+        ("fluid", Fluid::json_schema(generator)),
+    ];
+    let keys = |(kind, schema): &(&'static str, Schema)| {
+        let keys = schema.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
+        keys.into_iter().map(|(key, schema)| (*kind, key, schema)).collect::<Vec<_>>()
+    };
     if let Some(Value::Object(properties)) = all.get_mut("properties") {
-        for (key, schema) in others {
-            match properties.get_mut(key) {
-                None => drop(properties.insert(key.clone(), schema.clone())),
+        for (kind, key, schema) in others.iter().flat_map(keys) {
+            match properties.get_mut(&key) {
+                None => drop(properties.insert(key, schema)),
                 // A choice of words under a key that another kind has, too: either may stand there.
                 Some(known) if schema.get("oneOf").is_some() && known.get("oneOf") != schema.get("oneOf") => {
                     let first = std::mem::take(known);
-                    let description = first.get("description").cloned();
-                    *known = json!({ "anyOf": [first, schema] });
-                    if let (Some(text), Some(table)) = (description, known.as_object_mut()) {
-                        table.insert("description".into(), text);
-                    }
+                    let of = |schema: &Value| schema.get("description").and_then(Value::as_str).map(str::to_owned);
+                    let [one, other] = [&first, &schema].map(|schema| of(schema).unwrap_or_default());
+                    let description = format!("{one} With `kind = \"{kind}\"`: {other}");
+                    *known = json!({ "anyOf": [first, schema], "description": description });
                 }
                 Some(_) => {}
             }
