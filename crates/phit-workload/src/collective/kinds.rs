@@ -12,7 +12,7 @@ use super::pairs::Pairs;
 use super::pairwise::{Pairwise, Sizes};
 use super::phased::{Phase, Phased};
 use super::relay::Relay;
-use super::ring::{Around, Ring};
+use super::ring::{Around, Ring, RingInRounds};
 use super::spread::Spread;
 use super::two_trees::{DoubleTree, RootedTrees};
 use super::{Cut, Steps};
@@ -186,6 +186,8 @@ pub struct Members {
     pub segments: u32,
     /// Number of members with which the direct algorithm exchanges at a time; 0 for all.
     pub window: u32,
+    /// Rounds into which the steps of a ring are merged, for sums and again for blocks; 0 for all steps.
+    pub rounds: u32,
     /// The data between members of an all-to-all, instead of `bytes`.
     pub pairs: Option<Pairs>,
     /// Sizes of groups of consecutive members, for the hierarchical algorithm. A single size is repeated.
@@ -195,9 +197,9 @@ pub struct Members {
 impl Members {
     /// A collective in one piece, rooted at member 0.
     pub fn new(collective: Collective, algorithm: Algorithm, members: u32, bytes: u64) -> Self {
-        let (root, chunks, at_once, segments, window) = (0, 1, 0, 1, 0);
+        let (root, chunks, at_once, segments, window, rounds) = (0, 1, 0, 1, 0, 0);
         let (pairs, groups) = (None, vec![]);
-        Self { collective, algorithm, members, bytes, root, chunks, at_once, segments, window, pairs, groups }
+        Self { collective, algorithm, members, bytes, root, chunks, at_once, segments, window, rounds, pairs, groups }
     }
 
     /// The steps of each member. Refuses a number of members that the algorithm does not support.
@@ -216,6 +218,10 @@ impl Members {
             if *value == 0 {
                 return Err(Error::key(key, value, "expected 1 or more"));
             }
+        }
+        if self.rounds > 0 && (*algorithm != Algorithm::Ring || *collective == Collective::AllToAll) {
+            let expected = format!("only rings of sums or blocks have rounds, and this is {collective} by {algorithm}");
+            return Err(Error::key("rounds", self.rounds, expected));
         }
         if let Some(pairs) = pairs {
             self.check_pairs(pairs)?;
@@ -266,7 +272,13 @@ impl Members {
         let (members, root, segments, window) = (*members, *root, *segments, *window);
         let cut = Cut { members, bytes };
         let all = || gathered(bytes, members).map(|bytes| Cut { members, bytes });
-        let ring = |cut, around| -> Arc<dyn Steps> { Arc::new(Ring { cut, around }) };
+        let ring = |cut: Cut, around| -> Arc<dyn Steps> {
+            let ring = Ring { cut, around };
+            match self.rounds {
+                rounds if rounds > 0 && cut.members > 1 => Arc::new(RingInRounds { ring, rounds }),
+                _ => Arc::new(ring),
+            }
+        };
         let doubling = |cut, exchange| -> Result<Arc<dyn Steps>, Error> {
             self.power_of_two()?;
             Ok(Arc::new(Doubling { cut, exchange }))

@@ -79,6 +79,12 @@ pub struct CollectiveParams {
     /// Number of members with which a member exchanges at a time in the direct algorithm. 0 for all.
     #[serde(default)]
     pub window: u32,
+    /// Rounds into which the steps of a ring are merged, for programs of thousands of ranks. In a round, a member sends
+    /// the data of several steps as one message, without waiting for the member before it. An all-reduce takes as many
+    /// rounds for the sums, and again to pass them on. The latency of the steps is left out. All steps if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub rounds: Option<u32>,
     /// Sizes of groups of consecutive members, for the hierarchical algorithm. A single number is repeated. The
     /// network's groups if left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -126,6 +132,7 @@ impl CollectiveParams {
             at_once: 0,
             segments: 1,
             window: 0,
+            rounds: None,
             groups: vec![],
             matrix: vec![],
             skew: 0.0,
@@ -164,6 +171,7 @@ impl CollectiveParams {
             at_once: self.at_once,
             segments: self.segments,
             window: self.window,
+            rounds: self.rounds.unwrap_or(0),
             pairs,
             groups: if self.groups.is_empty() && is_all { setting.groups.clone() } else { self.groups.clone() },
         })
@@ -192,6 +200,9 @@ impl Source for CollectiveParams {
             if !(value.is_finite() && value >= 0.0) {
                 return Err(Error::key(key, value, "expected 0 or more"));
             }
+        }
+        if self.rounds == Some(0) {
+            return Err(Error::key("rounds", 0, "expected 1 or more"));
         }
         let all: Vec<Arc<[u32]>> = match self.communicators.is_empty() {
             true => vec![(0..setting.ranks).collect()],

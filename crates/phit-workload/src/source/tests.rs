@@ -367,6 +367,41 @@ fn a_divided_sequence_sends_as_much_in_a_layer_and_less_between_stages() {
     assert_eq!(parts, (whole.0, whole.1 / 4));
 }
 
+/// Rounds merge the messages of steps: the bytes between two ranks stay, and each round has one latency.
+#[test]
+fn rounds_merge_the_messages_of_a_ring() {
+    for (collective, phases) in [("all_reduce", 2), ("reduce_scatter", 1), ("all_gather", 1)] {
+        let bytes = if collective == "all_gather" { 120 } else { 965 };
+        let document =
+            json!({ "kind": "collective", "collective": collective, "algorithm": "ring", "bytes": bytes, "ranks": 8 });
+        let steps = made(document.clone(), None).unwrap();
+        for rounds in [1, 2, 3, 7, 100] {
+            let merged = made(merged(&document, json!({ "rounds": rounds })), None).unwrap();
+            assert_eq!(sent(&merged.store()), sent(&steps.store()), "{collective}, {rounds} rounds");
+            let messages = merged.store().of(0).filter(|o| matches!(o.action, Action::Send(_))).count();
+            assert_eq!(messages as u64, phases * rounds.min(7));
+            finish(&merged, HOST, 50);
+            assert_eq!(finish(&merged, FREE, 50).completion(), phases * rounds.min(7) * 50);
+        }
+    }
+    let error = |more: Value| {
+        let document = json!({ "kind": "collective", "collective": "all_reduce", "bytes": 8, "ranks": 4 });
+        made(super::tests::merged(&document, more), None).unwrap_err()
+    };
+    assert_eq!(error(json!({ "rounds": 0 })), "rounds = 0: expected 1 or more");
+    assert_eq!(
+        error(json!({ "rounds": 2, "algorithm": "direct" })),
+        "rounds = 2: only rings of sums or blocks have rounds, and this is all_reduce by direct"
+    );
+    let document = json!({
+        "kind": "training", "data": 8, "tensor": 4, "layers": 2, "forward": 100, "activation_bytes": 960,
+        "gradient_bytes": 9600, "tensor_algorithm": "direct",
+    });
+    let few = merged(&document, json!({ "rounds": 2 }));
+    assert_eq!(all_sent(few.clone()), all_sent(document));
+    finish(&made(few, None).unwrap(), HOST, 50);
+}
+
 /// Gradients over groups of g ranks: 2(g - 1)/g of the bytes inside a group, and 2(k - 1)/k of a g-th across k groups,
 /// between the ranks at one place.
 #[test]

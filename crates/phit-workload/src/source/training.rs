@@ -167,6 +167,11 @@ pub struct TrainingParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub data_algorithm: Option<Algorithm>,
+    /// Rounds into which the steps of each ring are merged, see `collective`: fewer messages, for steps of thousands of
+    /// ranks. Other algorithms stay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub rounds: Option<u32>,
     /// Ranks of a tensor group that are close together, such as in a node, for the algorithm `hierarchical`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
@@ -519,12 +524,20 @@ impl Training {
                 return Err(Error::key(key, value, "expected 0 or more"));
             }
         }
+        if params.rounds == Some(0) {
+            return Err(Error::key("rounds", 0, "expected 1 or more"));
+        }
         let layers = sizes.layers / pipeline;
         if 2 * u64::from(micro_batches) * (1 + u64::from(OF_LAYER) * u64::from(layers)) > u64::from(u32::MAX) / 2 {
             return Err(Error::key("micro_batches", micro_batches, "expected fewer passes of fewer layers"));
         }
         let zero = params.stage()?;
-        let of = |what, how: Option<Algorithm>, members: u32, bytes: u64, among: Among| -> Result<SomeSteps, Error> {
+        let of = |what: Collective,
+                  how: Option<Algorithm>,
+                  members: u32,
+                  bytes: u64,
+                  among: Among|
+         -> Result<SomeSteps, Error> {
             if members == 1 || bytes == 0 {
                 return Ok(None);
             }
@@ -533,7 +546,9 @@ impl Training {
                 return Err(among.without_group());
             }
             let groups = group.into_iter().collect();
-            let params = CollectiveParams { algorithm: how, groups, ..CollectiveParams::new(what, bytes) };
+            let is_ring = how.unwrap_or(what.usual()) == Algorithm::Ring;
+            let rounds = params.rounds.filter(|_| is_ring);
+            let params = CollectiveParams { algorithm: how, groups, rounds, ..CollectiveParams::new(what, bytes) };
             let setting = Setting { groups: vec![], ..setting.clone() };
             let steps = params.members(members, &setting).and_then(|members| members.steps());
             Ok(Some(steps.map_err(|error| among.named(error))?))
