@@ -94,8 +94,8 @@ pub struct TrainingParams {
     #[serde(default)]
     #[schemars(extend("x-unit" = "units of time"))]
     pub optimizer: u64,
-    /// Bytes of the activations of one micro-batch, which go from stage to stage and are all-reduced in a layer. Without
-    /// a `model`, none if left out.
+    /// Bytes of the activations of one micro-batch, which go from stage to stage and are all-reduced in a layer.
+    /// Without a `model`, none if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-unit" = "bytes"))]
     pub activation_bytes: Option<u64>,
