@@ -367,6 +367,15 @@ class Quantities:
         return value
 
     @property
+    def unfairness(self) -> float | None:
+        """Spread of the injected loads of routers.
+
+        `None` if not there; it is there of networks with endpoints.
+        """
+        value: float | None = self._value("unfairness")
+        return value
+
+    @property
     def link_utilisation(self) -> Mapping[str, Mapping[str, float]]:
         """Link utilisation (share of capacity)."""
         value: Mapping[str, Mapping[str, float]] = self._value("link_utilisation")

@@ -21,6 +21,10 @@ pub enum HopCount {
     /// is, and without the local hop to the intermediate router. For a route through a group, an intermediate router is
     /// drawn in it, for the count alone (FOGSim).
     Consecutive,
+    /// The minimal route has the hops that it would have with a consecutive arrangement of global links. The other one
+    /// has those of the network; for a route through a group, a router is drawn in it, for the count alone (FOGSim,
+    /// version 5).
+    MinimalConsecutive,
 }
 
 impl HopCount {
@@ -31,13 +35,16 @@ impl HopCount {
 
     /// The alternative count of hops, if one is chosen.
     pub(super) fn counted(self, context: &RoutingContext) -> Option<Counted> {
-        (self == Self::Consecutive).then(|| consecutive(context)).flatten().map(|network| Counted { network })
+        let network = if self.is_of_routes() { None } else { consecutive(context) };
+        network.map(|network| Counted { network, both: self == Self::Consecutive })
     }
 }
 
 /// The network whose hops count.
 pub(super) struct Counted {
     network: Arc<dyn Topology>,
+    /// They count for both routes, not for the minimal one alone.
+    both: bool,
 }
 
 /// The number of the packet's stream that draws a router in its intermediate group.
@@ -55,7 +62,10 @@ impl Counted {
             router => router,
         };
         minimal.hops = network.distance(view.router, to);
-        valiant.hops = hops_to_group(network, view.router, stop) + network.distance(stop, to);
+        valiant.hops = match self.both {
+            true => hops_to_group(network, view.router, stop) + network.distance(stop, to),
+            false => view.topology.distance(view.router, stop) + view.topology.distance(stop, to),
+        };
     }
 }
 

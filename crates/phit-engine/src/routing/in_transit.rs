@@ -23,6 +23,8 @@ use crate::error::ScenarioError;
 use crate::fabric::seams::routing::{Adaptive, Changes, Proof, Standing, Step};
 use crate::packet::{MISROUTED_AT_INJECTION, MISROUTED_GLOBALLY, MISROUTED_LOCALLY, Packet};
 use crate::topology::{Hop, HopState, Leg, Peer, Topology};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::hint::select_unpredictable;
 use std::ops::Range;
 
@@ -33,6 +35,25 @@ pub const GLOBAL: u8 = 2;
 
 /// The only leg of a route without intermediate stop.
 pub const DIRECT: Leg = Leg { index: 0, of: 1, to_group: false };
+
+/// The ports among which another output is drawn.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Draw {
+    /// Those that the packet may take now.
+    #[default]
+    Valid,
+    /// All of the class, the minimal port included. If the packet may not take the drawn port now, it stays on its
+    /// minimal route, and draws again in the next cycle (FOGSim, versions 4 and 5).
+    Any,
+}
+
+impl Draw {
+    /// Not a choice that must be written down.
+    pub(super) fn is_of_valid(&self) -> bool {
+        *self == Self::Valid
+    }
+}
 
 /// A head that could leave its minimal route.
 #[derive(Debug, Clone, Copy)]
@@ -210,6 +231,8 @@ pub struct InTransit<T> {
     /// Some routers have no global links.
     dead_ends: bool,
     found: Ports,
+    /// The ports among which another output is drawn.
+    among: Draw,
 }
 
 /// Ports that one head may take.
@@ -229,7 +252,13 @@ impl<T: Trigger> InTransit<T> {
         let ports = |class| context.topology.class_ports(context.routers.first(), class);
         let topology = &*context.topology;
         let dead_ends = (0..topology.routers()).any(|router| !leads_out(topology, router));
-        Self { trigger, local: ports(LOCAL), global: ports(GLOBAL), dead_ends, found: Ports::default() }
+        let (local, global) = (ports(LOCAL), ports(GLOBAL));
+        Self { trigger, local, global, dead_ends, found: Ports::default(), among: Draw::Valid }
+    }
+
+    /// The mechanism that draws among other ports.
+    pub fn drawing(self, among: Draw) -> Self {
+        Self { among, ..self }
     }
 
     /// Properties of a packet that do not change while it is at the head of a queue.
@@ -246,6 +275,7 @@ impl<T: Trigger> InTransit<T> {
     /// are not permitted now are, perhaps, after `changes`.
     #[inline]
     fn draw(
+        among: Draw,
         Ports { ready, lacking, barred }: &mut Ports,
         view: &mut View<'_>,
         packet: &Packet,
@@ -259,6 +289,14 @@ impl<T: Trigger> InTransit<T> {
         let class = view.class(ports.start);
         let vc = channel((packet.came_by, packet.came_in), class, false);
         let phits = packet.size.into();
+        // One that is drawn first need not be compared with others.
+        let ports = match among {
+            Draw::Valid => ports,
+            Draw::Any => {
+                let drawn = ports.start + view.rng.below((ports.end - ports.start).into()) as u16;
+                drawn..drawn + 1
+            }
+        };
         let lane = view.lane(ports.clone(), vc);
         for (port, output) in lane.ports() {
             let (occupancy, credits) = lane.occupancy((port, output));
@@ -274,7 +312,10 @@ impl<T: Trigger> InTransit<T> {
             lacking.iter().for_each(|&port| view.watch_for(Changes::ROOM, port..port + 1, vc..vc + 1));
             return None;
         }
-        Some(Hop { port: ready[view.rng.below(ready.len() as u32) as usize], vc, vcs: 1 })
+        match among {
+            Draw::Valid => Some(Hop { port: ready[view.rng.below(ready.len() as u32) as usize], vc, vcs: 1 }),
+            Draw::Any => Some(Hop { port: ready[0], vc, vcs: 1 }),
+        }
     }
 }
 
@@ -326,14 +367,14 @@ pub fn proof() -> Proof {
 
 impl<T: Trigger> Routing for InTransit<T> {
     fn wants(&self) -> Wants {
-        Wants { redecide: true, departures: true, ..self.trigger.wants() }
+        Wants { redecide: true, departures: true, every_tick: self.among == Draw::Any, ..self.trigger.wants() }
     }
 
     fn route(&mut self, view: &mut View<'_>, port: u16, queue: u16, packet: &mut Packet) -> Option<Hop> {
         if packet.flags & GLOBAL_NEXT != 0 {
             view.watch_chosen();
             let ports = (self.global.clone(), Changes::NONE);
-            return Self::draw(&mut self.found, view, packet, ports, |_, _, _| Some(true));
+            return Self::draw(self.among, &mut self.found, view, packet, ports, |_, _, _| Some(true));
         }
         let memo = Memo::of(packet).unwrap_or_else(|| self.memo(view, port, queue, packet));
         packet.scratch = memo.0;
@@ -359,7 +400,7 @@ impl<T: Trigger> Routing for InTransit<T> {
         let ports = if other == GLOBAL { self.global.clone() } else { self.local.clone() };
         let (trigger, dead_ends) = (&self.trigger, self.dead_ends);
         let ports = (ports, trigger.admitted_by());
-        let other = Self::draw(&mut self.found, view, packet, ports, |view, hop, occupancy| {
+        let other = Self::draw(self.among, &mut self.found, view, packet, ports, |view, hop, occupancy| {
             let goes_on = !dead_ends || goes_on(view.topology, view.router, hop.port, detour);
             (hop.port != out && goes_on).then(|| trigger.admits(view, &head, reason, (hop, occupancy)))
         });

@@ -3,6 +3,7 @@
 //! One file per mechanism; a new one comes here. What a mechanism is asked and what it sees is the seam
 //! `fabric::seams::routing`.
 
+mod acor;
 mod bubble;
 mod by_queue;
 mod clos;
@@ -12,6 +13,7 @@ mod dfsssp;
 mod dimension_order;
 mod distances;
 mod dragonfly_phases;
+mod exits;
 mod ftree;
 mod group_links;
 mod hop_count;
@@ -19,17 +21,21 @@ pub mod in_transit;
 mod ladder;
 mod lash;
 mod layered;
+mod min_cond;
 mod minhop;
 mod minimal;
 mod minimal_adaptive;
 mod o1turn;
+mod oblivious;
 mod olm;
 mod par;
 mod par_graph;
+mod pb_acor;
 mod piggyback;
 mod polarized;
 mod python;
 mod source_adaptive;
+mod src_adp;
 mod table;
 mod tpr;
 mod ugal;
@@ -46,6 +52,8 @@ crate::registry::registry! {
     pub enum RoutingKind: "routing" as RoutingParams {
         "minimal" => Minimal(minimal::Minimal),
         "valiant" => Valiant(valiant::Valiant),
+        "oblivious" => Oblivious(oblivious::Oblivious),
+        "acor" => Acor(acor::Acor),
         "ugal_l" => UgalL(ugal::UgalL),
         "ugal_g" => UgalG(ugal::UgalG),
         "dragonfly_phases" => DragonflyPhases(dragonfly_phases::DragonflyPhases),
@@ -53,6 +61,9 @@ crate::registry::registry! {
         "par_graph" => ParGraph(par_graph::ParGraph),
         "polarized" => Polarized(polarized::Polarized),
         "piggyback" => Piggyback(piggyback::Piggyback),
+        "src_adp" => SrcAdp(src_adp::SrcAdp),
+        "pb_acor" => PbAcor(pb_acor::PbAcor),
+        "min_cond" => MinCond(min_cond::MinCond),
         "olm" => Olm(olm::Olm),
         "contention_base" => ContentionBase(contention::Base),
         "contention_hybrid" => ContentionHybrid(contention::Hybrid),

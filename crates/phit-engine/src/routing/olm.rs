@@ -1,6 +1,6 @@
 //! OLM: opportunistic local misrouting, triggered by credits (García et al., ICPP 2013).
 
-use super::in_transit::{self, Candidate, GLOBAL, InTransit, Trigger};
+use super::in_transit::{self, Candidate, Draw, GLOBAL, InTransit, Trigger};
 use super::{RouterView, Routing, RoutingContext, RoutingParams};
 use crate::error::ScenarioError;
 use crate::fabric::seams::routing::{Changes, Proof};
@@ -35,13 +35,16 @@ pub struct Olm {
     /// Least occupancy of the minimal output, as a share of its buffer, at which packets leave it.
     #[schemars(range(min = 0.0))]
     pub minimum: f64,
+    /// The ports among which another output is drawn.
+    #[serde(skip_serializing_if = "Draw::is_of_valid")]
+    pub draw: Draw,
     /// A further condition on leaving a minimal global port, if any.
     pub restriction: Option<Restriction>,
 }
 
 impl Default for Olm {
     fn default() -> Self {
-        Self { threshold: 0.5, minimum: 0.0, restriction: None }
+        Self { threshold: 0.5, minimum: 0.0, draw: Draw::Valid, restriction: None }
     }
 }
 
@@ -74,7 +77,7 @@ impl RoutingParams for Olm {
         in_transit::proof()
     }
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
-        Box::new(InTransit::new(Credits::new(self, context), context))
+        Box::new(InTransit::new(Credits::new(self, context), context).drawing(self.draw))
     }
 }
 

@@ -4,13 +4,13 @@ use super::by_queue::ByQueue;
 use super::group_links::GroupLinks;
 use super::hop_count::{Counted, HopCount};
 use super::in_transit::{self, GLOBAL};
-use super::source_adaptive::{Cost, Queue, Route, Sight, choose, draw, hop, minimal, valiant};
+use super::source_adaptive::{self, Cost, Queue, Route, Sight, choose, draw, minimal};
 use super::ugal::prefers_minimal;
-use super::valiant::{SecondHalf, Stop, Via, next_routes};
+use super::valiant::{self, SecondHalf, Stop, Via, next_routes};
 use super::{Injection, Payload, Routing, RoutingContext, RoutingParams, See, Site, View, Wants};
 use crate::engine::Tick;
 use crate::error::ScenarioError;
-use crate::fabric::seams::routing::{Changes, Legs, Proof};
+use crate::fabric::seams::routing::{Changes, Legs, Proof, advance_leg};
 use crate::measure::Observable;
 use crate::packet::Packet;
 use crate::topology::{Hop, RouteTable, Topology};
@@ -45,6 +45,10 @@ use std::sync::Arc;
 pub struct Piggyback {
     /// Intermediate destination of the Valiant route.
     pub via: Via,
+    /// Packets to the source's group have the intermediate router in it, instead of leaving the group (FOGSim, versions
+    /// 4 and 5).
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub within: bool,
     /// Factor of the mean queue of a router's global ports.
     #[schemars(range(min = 0.0))]
     pub coefficient: f64,
@@ -62,6 +66,7 @@ impl Default for Piggyback {
     fn default() -> Self {
         Self {
             via: Via::Router,
+            within: false,
             coefficient: 2.0,
             global_threshold: 3,
             local_threshold: 3,
@@ -72,7 +77,7 @@ impl Default for Piggyback {
 }
 
 /// Observable: the flags of global links.
-const FLAG: Observable = Observable {
+pub(super) const FLAG: Observable = Observable {
     name: "flag",
     words: "flagged global links",
     unit: "share of links",
@@ -109,13 +114,72 @@ impl RoutingParams for Piggyback {
         &[FLAG]
     }
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
-        Box::new(Rule {
-            flags: Flags::new(self, context),
-            counted: self.hop_count.counted(context),
-            params: self.clone(),
-            packet: context.packet_size,
-            heads: ByQueue::of_injection(context, None),
-        })
+        let stop = if self.within { Stop::LikeDestination } else { Stop::Elsewhere };
+        let Self { coefficient, global_threshold, local_threshold, via, second_half, hop_count, .. } = *self;
+        let choice = Choice {
+            coefficient,
+            global_threshold,
+            local_threshold,
+            flag_queue: FlagQueue::Channel,
+            via,
+            second_half,
+            hop_count,
+        };
+        Box::new(Rule::new(choice, Anywhere { via, stop }, context))
+    }
+}
+
+/// The queue of a global link that its flag depends on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FlagQueue {
+    /// That of its first virtual channel.
+    #[default]
+    Channel,
+    /// The mean over its virtual channels.
+    Port,
+}
+
+/// The choice between the minimal route and a detour.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Choice {
+    pub coefficient: f64,
+    pub global_threshold: u32,
+    pub local_threshold: i32,
+    pub flag_queue: FlagQueue,
+    /// Whose virtual channels detours take.
+    pub via: Via,
+    pub second_half: SecondHalf,
+    pub hop_count: HopCount,
+}
+
+/// How the detour of a packet is drawn, to be kept in [`Packet::scratch`].
+pub(super) trait Detours: Send {
+    /// A packet enters an injection queue.
+    fn inject(&mut self, _at: &mut Injection<'_>, _packet: &mut Packet) {}
+    /// True if every decision draws again.
+    fn redraws(&self) -> bool {
+        false
+    }
+    /// Draws the detour of a packet that is decided about.
+    fn redraw(&mut self, _view: &mut View<'_>, _packet: &mut Packet) {}
+    /// Bytes held.
+    fn bytes(&self) -> usize {
+        0
+    }
+    /// See [`Routing::observe`].
+    fn observe(&self, _router: u32, _now: Tick, _see: See<'_>) {}
+}
+
+/// Detours over any router, or any group.
+struct Anywhere {
+    via: Via,
+    stop: Stop,
+}
+
+impl Detours for Anywhere {
+    fn inject(&mut self, at: &mut Injection<'_>, packet: &mut Packet) {
+        draw(at, packet, self.via, self.stop);
     }
 }
 
@@ -127,12 +191,13 @@ struct Flags {
     coefficient: f64,
     /// Phits.
     margin: f64,
+    queue: FlagQueue,
     /// See [`GroupLinks::towards`].
     towards: Vec<u16>,
 }
 
 impl Flags {
-    fn new(params: &Piggyback, context: &RoutingContext) -> Self {
+    fn new(params: &Choice, context: &RoutingContext) -> Self {
         let links = GroupLinks::new(context);
         Self {
             saturated: vec![false; context.routers.len() * links.count],
@@ -140,6 +205,7 @@ impl Flags {
             links,
             coefficient: params.coefficient,
             margin: f64::from(params.global_threshold) * f64::from(context.packet_size),
+            queue: params.flag_queue,
         }
     }
 
@@ -148,16 +214,21 @@ impl Flags {
         let (global, router) = (self.links.global.clone(), site.router);
         let at = site.at;
         let queues = at.lane(global.clone(), 0);
+        let vcs = u32::from(at.vcs()[usize::from(GLOBAL)]);
+        let length = |port| match self.queue {
+            FlagQueue::Channel => queues.occupancy(port).0,
+            FlagQueue::Port => at.port_occupancy(port.0) / vcs,
+        };
         let mut sum = 0;
         for port in queues.ports() {
-            sum += queues.occupancy(port).0;
+            sum += length(port);
         }
         // Rounded down, as it is not negative.
         let limit = (self.coefficient * f64::from(sum) / global.len() as f64 + self.margin) as u32;
         let mut changed = false;
         let own = self.links.owned(router, router);
         for (place, port) in own.clone().zip(queues.ports()) {
-            let saturated = queues.occupancy(port).0 > limit;
+            let saturated = length(port) > limit;
             if saturated != std::mem::replace(&mut self.saturated[place], saturated) {
                 changed = true;
                 self.tell(site, place);
@@ -202,8 +273,10 @@ struct Routes {
     link: Option<u16>,
 }
 
-struct Rule {
-    params: Piggyback,
+/// The mechanism with detours that are drawn in a given way.
+pub(super) struct Rule<D> {
+    params: Choice,
+    detours: D,
     flags: Flags,
     /// What counts hops otherwise, if anything does.
     counted: Option<Counted>,
@@ -212,13 +285,33 @@ struct Rule {
     heads: ByQueue<Option<Routes>>,
 }
 
-impl Rule {
+impl<D: Detours> Rule<D> {
+    pub(super) fn new(params: Choice, detours: D, context: &RoutingContext) -> Self {
+        Self {
+            flags: Flags::new(&params, context),
+            counted: params.hop_count.counted(context),
+            params,
+            detours,
+            packet: context.packet_size,
+            heads: ByQueue::of_injection(context, None),
+        }
+    }
+
+    /// The next hop on the chosen route: its ties are broken as when it was looked at.
+    fn hop(&self, view: &View<'_>, packet: &Packet) -> Hop {
+        let mut rng = view.stream_of(packet, view.router, 0);
+        match packet.legs {
+            1 => view.minimal_hop(packet.destination_router, packet.hop_state(), &mut rng),
+            _ => valiant::hop(&view.at, packet, self.params.via, self.params.second_half, &mut rng),
+        }
+    }
+
     /// The routes of a packet from its source's router.
     #[inline(never)]
     fn routes(&self, view: &View<'_>, packet: &Packet) -> Routes {
         let sight = Sight::Local(Queue::Phits);
         let mut direct = minimal(view, packet, sight);
-        let mut detour = valiant(view, packet, self.params.via, sight);
+        let mut detour = source_adaptive::valiant(view, packet, self.params.via, sight);
         if let Some(counted) = &self.counted {
             counted.count(view, packet, &mut direct, &mut detour);
         }
@@ -232,22 +325,26 @@ impl Rule {
     }
 }
 
-impl Routing for Rule {
+impl<D: Detours> Routing for Rule<D> {
     fn bytes(&self) -> usize {
-        self.heads.bytes()
+        self.heads.bytes() + self.detours.bytes()
     }
 
     fn wants(&self) -> Wants {
-        Wants { redecide: true, occupancy: true, occupancy_class: GLOBAL, ..Wants::default() }
+        let every_tick = self.detours.redraws();
+        Wants { redecide: true, every_tick, occupancy: true, occupancy_class: GLOBAL, ..Wants::default() }
     }
 
     fn inject(&mut self, at: &mut Injection<'_>, packet: &mut Packet) {
-        draw(at, packet, self.params.via, Stop::Elsewhere);
+        self.detours.inject(at, packet);
     }
 
     fn route(&mut self, view: &mut View<'_>, port: u16, queue: u16, packet: &mut Packet) -> Option<Hop> {
         view.watch_chosen_for(Changes::NONE);
         if packet.came_by == 0 {
+            if self.detours.redraws() {
+                self.detours.redraw(view, packet);
+            }
             let (place, first) = self.heads.asked(view, (port, queue), packet, packet.scratch.into());
             if first {
                 self.heads.notes[place] = Some(self.routes(view, packet));
@@ -258,16 +355,19 @@ impl Routing for Rule {
             let minimally = prefers_minimal(&now(direct), &now(detour), Cost::QueueHops, threshold)
                 && !link.is_some_and(|link| self.is_flagged(view, link));
             choose(packet, !minimally);
+            // A stop here is behind the packet already.
+            packet.leg = 0;
+            advance_leg(view.topology, view.router, packet);
             // The packet changes its mind if this queue grows, the other one shrinks, or a flag changes.
             let (chosen, other) = if minimally { (direct.first, detour.first) } else { (detour.first, direct.first) };
             view.watch_chosen_for(Changes::RISE.and(Changes::ANNOUNCED));
             let changes = Changes::FALL.and(Changes::ANNOUNCED);
             view.watch_for(changes, other.port..other.port + 1, other.vc..other.vc + 1);
             // Both routes have been followed from here.
-            debug_assert_eq!(chosen, hop(view, packet, self.params.via, self.params.second_half));
+            debug_assert_eq!(chosen, self.hop(view, packet));
             return Some(chosen);
         }
-        Some(hop(view, packet, self.params.via, self.params.second_half))
+        Some(self.hop(view, packet))
     }
 
     fn occupancy_changed(&mut self, site: &mut Site<'_>) {
@@ -282,7 +382,8 @@ impl Routing for Rule {
         self.heads.forget();
     }
 
-    fn observe(&self, router: u32, _: Tick, see: See<'_>) {
+    fn observe(&self, router: u32, now: Tick, see: See<'_>) {
+        self.detours.observe(router, now, see);
         for (link, flag) in self.flags.saturated[self.flags.links.of(router)].iter().enumerate() {
             see(&FLAG, Some(link as u16), (*flag).into());
         }

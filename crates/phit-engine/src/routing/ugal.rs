@@ -107,11 +107,13 @@ macro_rules! ugal {
                     let expected = "needs queue = \"port\", and one minimal and one Valiant candidate";
                     return Err(ScenarioError::new("decide", "\"sending\"", expected));
                 }
-                let dragonfly = topology.is_dragonfly() && topology.groups() > 1 && self.stop == Stop::Elsewhere;
-                if self.hop_count == HopCount::Consecutive && !(one_each && dragonfly) {
+                let elsewhere = matches!(self.stop, Stop::Elsewhere | Stop::LikeDestination);
+                let dragonfly = topology.is_dragonfly() && topology.groups() > 1 && elsewhere;
+                if self.hop_count != HopCount::Routes && !(one_each && dragonfly) {
                     let expected = "needs topology.kind = \"dragonfly\" with at least two groups, \
-                                    stop = \"elsewhere\", and one minimal and one Valiant candidate";
-                    return Err(ScenarioError::new("hop_count", "\"consecutive\"", expected));
+                                    stop = \"elsewhere\" or \"like_destination\", one minimal and one \
+                                    Valiant candidate";
+                    return Err(ScenarioError::missing("hop_count", expected));
                 }
                 Ok(())
             }

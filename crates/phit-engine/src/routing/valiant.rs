@@ -28,6 +28,8 @@ pub enum Stop {
     /// Outside the source's group.
     #[default]
     Elsewhere,
+    /// In the source's group if the destination is there, otherwise outside of it (FOGSim, versions 4 and 5).
+    LikeDestination,
     /// Anywhere, the source's and the destination's routers included (Valiant's own rule).
     Anywhere,
     /// In a mesh, torus or HyperX: any router in the box spanned by the source's and the destination's router. In
@@ -236,6 +238,11 @@ pub(super) fn draw(topology: &dyn Topology, (router, to): (u32, u32), via: Via, 
         _ => {}
     }
     let here = topology.group_of(router);
+    let stop = match stop {
+        Stop::LikeDestination if topology.group_of(to) == here => return draw_within(topology, here, via, rng),
+        Stop::LikeDestination => Stop::Elsewhere,
+        stop => stop,
+    };
     let (mark, among, own) = match via {
         Via::Router => (0, topology.hosts(), topology.group_routers(here)),
         Via::Group => (GROUP, host_groups(topology), here..here + 1),
@@ -249,6 +256,23 @@ pub(super) fn draw(topology: &dyn Topology, (router, to): (u32, u32), via: Via, 
     match topology.faulty() {
         Some(faulty) if mark == 0 && faulty.is_closed(drawn) => draw_open(topology, &own, left_out > 0, rng),
         _ => mark | drawn,
+    }
+}
+
+/// A random router with endpoints of `group`, or the group.
+pub(super) fn draw_within(topology: &dyn Topology, group: u32, via: Via, rng: &mut Rng) -> u32 {
+    if via == Via::Group {
+        return GROUP | group;
+    }
+    let (own, hosts) = (topology.group_routers(group), topology.hosts());
+    let (start, end) = (own.start.max(hosts.start), own.end.min(hosts.end));
+    let drawn = start + rng.below(end - start);
+    match topology.faulty() {
+        Some(faulty) if faulty.is_closed(drawn) => {
+            let open: Vec<u32> = stops(topology).filter(|router| own.contains(router)).collect();
+            if open.is_empty() { start } else { open[rng.below(open.len() as u32) as usize] }
+        }
+        _ => drawn,
     }
 }
 

@@ -34,14 +34,18 @@ fn a_link_carries_its_buffer_once_per_credit_round_trip() {
         (1, 20, Some(5), 3, "wormhole", 8, 4),
         (1, 20, None, 3, "wormhole", 40, 2),
     ] {
-        for credit_release in ["input", "output"] {
+        for credit_release in ["allocation", "input", "output"] {
             for flits in [1, 2, 3] {
                 let buffer = flits * flit;
-                // Sent with the first phit on the next link, R after the grant, or when the last phit has left the
-                // buffer.
-                let stays = if credit_release == "output" { r } else { flit };
+                // Sent with the grant, with the first phit on the next link, R after the grant, or when the last phit
+                // has left the buffer. It counts no sooner than in the cycle after the grant.
+                let stays = match credit_release {
+                    "allocation" => 0,
+                    "input" => flit,
+                    _ => r,
+                };
                 let waits = if switching == "store_and_forward" { size } else { 0 };
-                let round_trip = r + l + waits + stays + back.unwrap_or(l) + d;
+                let round_trip = r + l + waits + (stays + back.unwrap_or(l) + d).max(1);
                 let value = pair(
                     json!({
                         "latency": r, "switching": switching, "flit_size": flit, "credit_release": credit_release,
@@ -55,6 +59,33 @@ fn a_link_carries_its_buffer_once_per_credit_round_trip() {
                 assert_close(accepted(&value), expected, 0.002, &what);
             }
         }
+    }
+}
+
+#[test]
+fn an_idle_endpoint_is_granted_the_next_packet_before_it_takes_the_first() {
+    // A packet of P phits is granted in cycle t, and its endpoint takes it from t + R to t + R + P. The next packet of
+    // its input has crossed no sooner than P / S later. If that is by t + R, the endpoint is never idle. If not, the
+    // next grant is in t + R + P: one packet every P + R cycles.
+    for (r, speedup) in [(1, 1), (3, 1), (8, 1), (3, 2), (4, 2), (5, 2), (1, 4), (2, 4)] {
+        let size = 8;
+        let value = |ejection: &str| {
+            json!({
+                "topology": { "kind": "single", "endpoints": 2 },
+                "router": {
+                    "latency": r, "speedup": speedup, "ejection": ejection,
+                    "links": { "endpoint": { "latency": 1, "vcs": 1, "buffer": 400 } },
+                },
+                "traffic": {
+                    "pattern": { "kind": "shift", "offset": 1 }, "process": "periodic", "load": 1.0,
+                    "packet_size": size,
+                },
+                "measure": { "warmup": 2000, "cycles": 8000 },
+            })
+        };
+        let expected = if size <= r * speedup { 1.0 } else { f64::from(size) / f64::from(size + r) };
+        assert_close(accepted(&value("endpoint_idle")), expected, 0.002, &format!("latency {r}, speedup {speedup}"));
+        assert_close(accepted(&value("output_free")), 1.0, 0.002, "the crossbar alone");
     }
 }
 

@@ -7,7 +7,7 @@ use crate::error::ScenarioError;
 use crate::fabric::seams::routing::{Changes, Proof};
 use crate::measure::Observable;
 use crate::packet::Packet;
-use crate::routing::in_transit::{self, Candidate, InTransit, Trigger, minimal_port};
+use crate::routing::in_transit::{self, Candidate, Draw, InTransit, Trigger, minimal_port};
 use crate::routing::{RouterView, Routing, RoutingContext, RoutingParams, See, Site, Wants};
 use crate::topology::{Hop, Topology};
 use schemars::JsonSchema;
@@ -43,6 +43,9 @@ pub struct Base {
     /// Until when a head that is crossing the crossbar is counted.
     #[serde(skip_serializing_if = "Crossing::is_tail")]
     pub crossing: Crossing,
+    /// The ports among which another output is drawn.
+    #[serde(skip_serializing_if = "Draw::is_of_valid")]
+    pub draw: Draw,
 }
 
 /// Effect of a contention counter over its threshold.
@@ -86,8 +89,12 @@ impl RoutingParams for Base {
     }
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
         match self.crossing {
-            Crossing::Tail => Box::new(InTransit::new(Contention::<Alone>::new(self, context), context)),
-            Crossing::Fifo => Box::new(InTransit::new(Contention::<InTurn>::new(self, context), context)),
+            Crossing::Tail => {
+                Box::new(InTransit::new(Contention::<Alone>::new(self, context), context).drawing(self.draw))
+            }
+            Crossing::Fifo => {
+                Box::new(InTransit::new(Contention::<InTurn>::new(self, context), context).drawing(self.draw))
+            }
         }
     }
 }

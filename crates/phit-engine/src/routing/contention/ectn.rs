@@ -10,7 +10,7 @@ use crate::fabric::seams::routing::{Changes, Proof};
 use crate::measure::Observable;
 use crate::packet::Packet;
 use crate::routing::group_links::GroupLinks;
-use crate::routing::in_transit::{self, Candidate, GLOBAL, InTransit, Trigger};
+use crate::routing::in_transit::{self, Candidate, Draw, GLOBAL, InTransit, Trigger};
 use crate::routing::{Payload, RouterView, Routing, RoutingContext, RoutingParams, See, Site, Wants};
 use crate::topology::{Hop, Topology};
 use schemars::JsonSchema;
@@ -81,6 +81,9 @@ pub struct Ectn {
     /// Until when a head that is crossing the crossbar is counted.
     #[serde(skip_serializing_if = "Crossing::is_tail")]
     pub crossing: Crossing,
+    /// The ports among which another output is drawn.
+    #[serde(skip_serializing_if = "Draw::is_of_valid")]
+    pub draw: Draw,
     /// Which counters filter the links that a packet may take instead.
     pub candidates: Candidates,
     /// Cycles between two broadcasts.
@@ -112,6 +115,7 @@ impl Default for Ectn {
             comparison: Comparison::default(),
             trigger: Statistics::default(),
             crossing: Crossing::default(),
+            draw: Draw::default(),
             candidates: Candidates::default(),
             period: 100,
             updates: Updates::default(),
@@ -166,8 +170,12 @@ impl RoutingParams for Ectn {
     }
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
         match self.crossing {
-            Crossing::Tail => Box::new(InTransit::new(Notified::<Alone>::new(self, context), context)),
-            Crossing::Fifo => Box::new(InTransit::new(Notified::<InTurn>::new(self, context), context)),
+            Crossing::Tail => {
+                Box::new(InTransit::new(Notified::<Alone>::new(self, context), context).drawing(self.draw))
+            }
+            Crossing::Fifo => {
+                Box::new(InTransit::new(Notified::<InTurn>::new(self, context), context).drawing(self.draw))
+            }
         }
     }
 }
@@ -401,7 +409,7 @@ struct Notified<L> {
 impl<L: Leave> Notified<L> {
     fn new(params: &Ectn, context: &RoutingContext) -> Self {
         let &Ectn { threshold, comparison, trigger, crossing, .. } = params;
-        let base = Base { threshold, comparison, trigger, crossing };
+        let base = Base { threshold, comparison, trigger, crossing, draw: Draw::Valid };
         Self { contention: Contention::new(&base, context), group: Group::new(params, context), params: params.clone() }
     }
 }

@@ -7,7 +7,7 @@ use crate::error::ScenarioError;
 use crate::fabric::seams::routing::{Changes, Proof};
 use crate::measure::Observable;
 use crate::packet::Packet;
-use crate::routing::in_transit::{self, Candidate, InTransit, Trigger};
+use crate::routing::in_transit::{self, Candidate, Draw, InTransit, Trigger};
 use crate::routing::olm::{Credits, Most, Olm, Restriction};
 use crate::routing::{RouterView, Routing, RoutingContext, RoutingParams, See, Site, Wants};
 use crate::topology::{Hop, Topology};
@@ -55,6 +55,9 @@ pub struct Hybrid {
     /// Until when a head that is crossing the crossbar is counted.
     #[serde(skip_serializing_if = "Crossing::is_tail")]
     pub crossing: Crossing,
+    /// The ports among which another output is drawn.
+    #[serde(skip_serializing_if = "Draw::is_of_valid")]
+    pub draw: Draw,
     /// Where packets may go that leave because of contention.
     pub candidates: Candidates,
     /// Largest occupancy of a nonminimal output, as a share of the minimal output's, for a packet that leaves because
@@ -72,6 +75,7 @@ impl Default for Hybrid {
             comparison: Comparison::default(),
             trigger: Statistics::default(),
             crossing: Crossing::default(),
+            draw: Draw::default(),
             candidates: Candidates::default(),
             credit_threshold: 0.35,
             restriction: None,
@@ -81,7 +85,7 @@ impl Default for Hybrid {
 
 impl Hybrid {
     fn olm(&self) -> Olm {
-        Olm { threshold: self.credit_threshold, minimum: 0.0, restriction: self.restriction }
+        Olm { threshold: self.credit_threshold, restriction: self.restriction, ..Olm::default() }
     }
 }
 
@@ -100,8 +104,10 @@ impl RoutingParams for Hybrid {
     }
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
         match self.crossing {
-            Crossing::Tail => Box::new(InTransit::new(Either::<Alone>::new(self, context), context)),
-            Crossing::Fifo => Box::new(InTransit::new(Either::<InTurn>::new(self, context), context)),
+            Crossing::Tail => Box::new(InTransit::new(Either::<Alone>::new(self, context), context).drawing(self.draw)),
+            Crossing::Fifo => {
+                Box::new(InTransit::new(Either::<InTurn>::new(self, context), context).drawing(self.draw))
+            }
         }
     }
 }
@@ -122,7 +128,7 @@ enum Reason {
 impl<L: Leave> Either<L> {
     fn new(params: &Hybrid, context: &RoutingContext) -> Self {
         let &Hybrid { threshold, comparison, trigger, crossing, candidates, .. } = params;
-        let base = Base { threshold, comparison, trigger, crossing };
+        let base = Base { threshold, comparison, trigger, crossing, draw: Draw::Valid };
         let contention = Contention::new(&base, context);
         Self { contention, credits: Credits::new(&params.olm(), context), candidates }
     }

@@ -95,6 +95,7 @@ impl Partition {
                 self.packets.remove(target);
             }
             kind::INPUT => self.input_free::<K>(target),
+            kind::OUTPUT if K::EXTRAS && data != 0 => self.endpoint_takes(target, data),
             kind::OUTPUT => self.wake::<K>(target),
             kind::READY => self.make_ready::<K>(target),
             kind::SEND => self.agenda.add_sender(target),
@@ -108,6 +109,12 @@ impl Partition {
             kind::CUT => self.severed.cut(target, Cut::Behind),
             _ => self.tail_left::<K>(target),
         }
+    }
+
+    /// The endpoint behind `output` takes a packet until tick `end`: none is granted before.
+    fn endpoint_takes(&mut self, output: u32, end: Tick) {
+        let busy = &mut self.tables.outputs[output].busy;
+        *busy = end.max(*busy);
     }
 
     /// A flit enters `queue`: the head of `packet`, or another flit of the last packet if `packet` is `NONE`.

@@ -5,6 +5,7 @@
 
 use crate::engine::{NONE, Tick};
 use crate::fabric::input_queued::options::kernel::Kernel;
+use crate::fabric::input_queued::options::params::CreditRelease;
 use crate::fabric::input_queued::options::settings::Times;
 use crate::fabric::input_queued::partition::Partition;
 use crate::fabric::input_queued::state::kind::{self, pack_credit};
@@ -72,6 +73,10 @@ impl Partition {
             _ => (passage.occupied, passage.held),
         };
         output.free = passage.free;
+        let ejected = K::EXTRAS && class == 0 && settings.choices.ejects_when_idle;
+        if ejected {
+            output.busy = now + 1;
+        }
         if self.setup.settings.wants::<K>().batch
             && let Some(ready) = self.tables.ready.get_mut(grant.output as usize)
         {
@@ -92,8 +97,12 @@ impl Partition {
             p.injected = select_unpredictable(p.injected < now, p.injected, now);
             p.hops.add_link(class as u8);
         }
+        if ejected {
+            self.file(passage.start + 1, kind::OUTPUT, grant.output, passage.end);
+        }
         self.note_grant::<K>(grant.output, channel, size);
-        let credit_at = self.release::<K>(port, &passage) + self.setup.settings.credit_latency[came_by];
+        // The credit of this tick's grant counts no sooner than in the next one.
+        let credit_at = later(self.release::<K>(port, &passage) + self.setup.settings.credit_latency[came_by], now + 1);
         let gone = if far >= BROKEN {
             self.leave::<K>(grant, packet, &passage, channel, far, tail);
             false
@@ -152,7 +161,11 @@ impl Partition {
     #[inline(always)]
     fn release<K: Kernel>(&mut self, port: u32, passage: &Passage) -> Tick {
         let settings = &self.setup.settings;
-        let released = if settings.choices.credit_at_output { passage.start } else { passage.left };
+        let released = match settings.choices.credit_release {
+            CreditRelease::Allocation => self.now,
+            CreditRelease::Input => passage.left,
+            CreditRelease::Output => passage.start,
+        };
         if !settings.credits_in_turn::<K>() {
             return released;
         }

@@ -11,6 +11,7 @@
 
 use crate::engine::{NONE, Tick};
 use crate::fabric::input_queued::options::kernel::Kernel;
+use crate::fabric::input_queued::options::params::CreditRelease;
 use crate::fabric::input_queued::partition::Partition;
 use crate::fabric::input_queued::state::kind::{self, pack_credit};
 use crate::fabric::input_queued::state::lost::Kind;
@@ -251,9 +252,10 @@ impl Partition {
         // The flit leaves when its last phit has come.
         let arriving = self.arrival_time(port, phits);
         let left = (self.now + 1).max(came + arriving);
-        let mut released = match self.setup.settings.choices.credit_at_output {
-            true => left.max(self.now + self.setup.settings.router_latency),
-            false => left,
+        let mut released = match self.setup.settings.choices.credit_release {
+            CreditRelease::Allocation => self.now + 1,
+            CreditRelease::Input => left,
+            CreditRelease::Output => left.max(self.now + self.setup.settings.router_latency),
         };
         if self.setup.settings.credits_in_turn {
             let cycle = self.setup.settings.ticks_per_cycle;

@@ -1,7 +1,7 @@
 //! Checks that refuse scenarios for which input-queued routers are not made.
 
 use super::params::{
-    Admittance, Clock, Connection, CreditRelease, HoldLimit, RouterParams, Sharing, Speculation, Switching,
+    Admittance, Clock, Connection, CreditRelease, Ejection, HoldLimit, RouterParams, Sharing, Speculation, Switching,
     VcAllocation, VcEligible, VcPreferred, VcReuse, VcTurns,
 };
 use crate::error::ScenarioError;
@@ -49,6 +49,7 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> RouterParams<A> {
             return Err(ScenarioError::new("router.speculation", "\"alike\"", expected));
         }
         self.rounds()?;
+        self.ejection()?;
         if self.connection == Connection::Packet && self.switching != Switching::Wormhole {
             let expected = "expected router.switching = \"wormhole\": elsewhere the packet is the flit";
             return Err(ScenarioError::new("router.connection", "\"packet\"", expected));
@@ -87,6 +88,24 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> RouterParams<A> {
         self.room(demands)?;
         self.alternatives(demands)?;
         self.assumptions(demands)
+    }
+
+    /// Checks ejection to idle endpoints: it needs packets that move as a whole, and outputs with one grant in a tick.
+    fn ejection(&self) -> Result<(), ScenarioError> {
+        let expected = match () {
+            () if self.ejection == Ejection::OutputFree => return Ok(()),
+            () if self.switching == Switching::Wormhole => {
+                "expected \"output_free\" with router.switching = \"wormhole\""
+            }
+            () if self.input_speedup.max(self.output_speedup) > 1 => {
+                "expected \"output_free\" with router.input_speedup or router.output_speedup"
+            }
+            () if !self.allocator.shared().matches() => {
+                "expected \"output_free\" with this router.allocator, which grants all"
+            }
+            () => return Ok(()),
+        };
+        Err(ScenarioError::new("router.ejection", "\"endpoint_idle\"", expected))
     }
 
     /// Checks several rounds of allocation in a cycle: they need packets that move as a whole, and one path between a

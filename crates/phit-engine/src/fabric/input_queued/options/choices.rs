@@ -5,8 +5,8 @@
 
 use super::pace::Pace;
 use super::params::{
-    Clock, Connection, CreditChannel, CreditRelease, CutThrough, InjectionQueue, Inputs, Redecision, RouterParams,
-    Speculation, VcAllocation, VcEligible, VcPreferred, VcReuse, VcTurns,
+    Clock, Connection, CreditChannel, CreditRelease, CutThrough, Ejection, InjectionQueue, Inputs, Redecision,
+    RouterParams, Speculation, VcAllocation, VcEligible, VcPreferred, VcReuse, VcTurns,
 };
 
 /// The values of the options.
@@ -29,8 +29,10 @@ pub(crate) struct Choices {
     pub prefers_empty: bool,
     /// In the order of virtual channels' arbiters, heads of equal queue numbers stand side by side.
     pub turns_by_queue: bool,
-    /// Credits are sent when the flit leaves the output buffer.
-    pub credit_at_output: bool,
+    /// When credits are sent.
+    pub credit_release: CreditRelease,
+    /// Outputs to endpoints are granted while their endpoints are idle, see [`Ejection::EndpointIdle`].
+    pub ejects_when_idle: bool,
     /// An input port sends back the credit of one flit at the end of each cycle.
     pub credits_take_turns: bool,
     /// A packet that crosses while it arrives keeps its output as long as its input.
@@ -62,7 +64,8 @@ impl Choices {
             full_is_taken: params.vc_eligible == VcEligible::WithRoom,
             prefers_empty: params.vc_preferred == VcPreferred::Empty,
             turns_by_queue: params.vc_turns == VcTurns::Queues,
-            credit_at_output: params.credit_release == CreditRelease::Output,
+            credit_release: params.credit_release,
+            ejects_when_idle: params.ejection == Ejection::EndpointIdle,
             credits_take_turns: params.credit_channel == CreditChannel::OnePerCycle,
             cut_through_holds_output: params.cut_through == CutThrough::Both,
             inputs_at_link_rate: params.inputs == Inputs::Link,
@@ -81,7 +84,7 @@ impl Choices {
     pub(crate) fn are_rare(&self) -> bool {
         let Self {
             // All kernels support these choices.
-            credit_at_output: _,
+            credit_release: _,
             cut_through_holds_output: _,
             prefers_empty: _,
             transit_priority: _,
@@ -94,6 +97,7 @@ impl Choices {
             paths: _,
             redecide_every_cycle: _,
             // Only kernels with extras support these choices.
+            ejects_when_idle,
             inputs_at_link_rate,
             reuse_when_empty,
             rounds,
@@ -101,6 +105,7 @@ impl Choices {
             pace,
             full_is_taken,
         } = *self;
-        inputs_at_link_rate || reuse_when_empty || rounds > 1 || connects_packets || pace.is_some() || full_is_taken
+        let rules = inputs_at_link_rate || reuse_when_empty || ejects_when_idle || full_is_taken;
+        rules || rounds > 1 || connects_packets || pace.is_some()
     }
 }

@@ -3,7 +3,9 @@
 use super::choices::Choices;
 use crate::engine::Tick;
 use crate::fabric::Bandwidth;
-use crate::fabric::input_queued::options::params::{Admittance, RouterParams, Sharing, Speedup, Switching};
+use crate::fabric::input_queued::options::params::{
+    Admittance, CreditRelease, RouterParams, Sharing, Speedup, Switching,
+};
 use crate::fabric::links::{LinkClasses, Phits};
 use crate::fabric::seams::queueing::Division;
 use crate::fabric::seams::routing::Buffers;
@@ -86,7 +88,7 @@ impl Config {
     /// where nothing is discarded.
     pub(crate) fn credits_come_apart(&self, ideal: bool) -> bool {
         let cycle_apart = self.links.ticks_per_cycle == 1 && !self.follows_links();
-        cycle_apart && !ideal && self.choices.paths == (1, 1) && !self.choices.credit_at_output
+        cycle_apart && !ideal && self.choices.paths == (1, 1) && self.choices.credit_release != CreditRelease::Output
     }
 
     /// True if the credits of an endpoint never keep a packet of at most `largest` phits waiting. The endpoint has room

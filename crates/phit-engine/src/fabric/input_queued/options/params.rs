@@ -25,10 +25,31 @@ pub enum Switching {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CreditRelease {
+    /// When its packet, or its flit under wormhole switching, is granted the crossbar (FOGSim, versions 4 and 5).
+    Allocation,
     /// When its last phit has left the input buffer (textbook; BookSim).
     Input,
-    /// When its first phit leaves the output buffer of the same router (FOGSim).
+    /// When its first phit leaves the output buffer of the same router (FOGSim, versions 2 and 3).
     Output,
+}
+
+/// When an output to an endpoint may be granted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Ejection {
+    /// When its side of the crossbar is free, as any other output.
+    #[default]
+    OutputFree,
+    /// When its endpoint takes no phit. A packet may be granted in every cycle, while earlier ones still cross or wait
+    /// in the output buffer, up to and including the cycle in which the endpoint begins to take the next one. The
+    /// following grant comes when that one has been taken (FOGSim, versions 4 and 5).
+    EndpointIdle,
+}
+
+impl Ejection {
+    fn is_when_output_free(&self) -> bool {
+        *self == Self::OutputFree
+    }
 }
 
 /// How many credits an input port sends back at once.
@@ -455,6 +476,9 @@ pub struct RouterParams<A> {
     #[schemars(extend("maximum" = LARGEST_OUTPUT_BUFFER))]
     #[schemars(extend("x-unit" = "phits"))]
     pub output_buffer: Phits,
+    /// When an output to an endpoint may be granted. Values other than the default need packets that move as a whole.
+    #[serde(skip_serializing_if = "Ejection::is_when_output_free")]
+    pub ejection: Ejection,
     /// When credits are sent back.
     pub credit_release: CreditRelease,
     /// How many credits an input port sends back at once. It matters where a speedup empties buffers faster than links
@@ -510,6 +534,7 @@ impl<A: Default> Default for RouterParams<A> {
             allocation_rounds: 1,
             connection: Connection::Flit,
             output_buffer: Phits::Infinite,
+            ejection: Ejection::OutputFree,
             credit_release: CreditRelease::Input,
             credit_channel: CreditChannel::Unlimited,
             credit_delay: 0,

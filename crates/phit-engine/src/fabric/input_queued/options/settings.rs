@@ -328,7 +328,7 @@ impl Settings {
             choices,
             rereads: wants.occupancy || wants.redecide,
             // Heads that are decided about together depend on one another.
-            every_cycle: choices.redecide_every_cycle || wants.batch,
+            every_cycle: choices.redecide_every_cycle || wants.batch || wants.every_tick,
             transparent,
             looks_ahead,
             managed,

@@ -17,7 +17,7 @@ use crate::fabric::input_queued::mechanisms::probing::Probing;
 use crate::fabric::input_queued::mechanisms::signals::Signals;
 use crate::fabric::input_queued::options::config::Config;
 use crate::fabric::input_queued::options::kernel::General;
-use crate::fabric::input_queued::options::params::RouterParams;
+use crate::fabric::input_queued::options::params::{CreditRelease, RouterParams};
 use crate::fabric::input_queued::options::settings::{Policies, Settings, Times};
 use crate::fabric::input_queued::partition::Partition;
 use crate::fabric::input_queued::post::office::PostOffice;
@@ -100,13 +100,17 @@ impl<'a> Plan<'a> {
     /// By link class: the shortest time in ticks from a decision at one end of a link to its effect at the other.
     pub(crate) fn lookaheads(&self) -> Vec<Tick> {
         let config = &self.config;
-        let credit_release = if config.choices.credit_at_output { config.latency } else { 1 };
+        let credit_release = match config.choices.credit_release {
+            CreditRelease::Allocation => 0,
+            CreditRelease::Input => 1,
+            CreditRelease::Output => config.latency,
+        };
         let marks = self.congestion.notifications().is_some();
         let messages = marks || self.routing.sends_messages() || self.queueing.sends_messages();
         let of_class = |link: &LinkClass| {
             // Control messages and marks take the link's latency alone.
             (config.latency + link.latency)
-                .min(credit_release + link.credit_latency + config.credit_delay)
+                .min((credit_release + link.credit_latency + config.credit_delay).max(1))
                 .min(if messages { link.latency.max(1) } else { Tick::MAX })
         };
         config.links.iter().map(of_class).collect()

@@ -12,7 +12,8 @@ pub(crate) const CREDIT: u32 = 1;
 pub(crate) const DELIVERY: u32 = 2;
 /// Input port `target` may be free again.
 pub(crate) const INPUT: u32 = 3;
-/// Output port `target` may be free again.
+/// Output port `target` may be free again; or, if `data` is not 0, the endpoint behind it has begun to take a packet
+/// until tick `data`.
 pub(crate) const OUTPUT: u32 = 4;
 /// The front of queue `target` may be allocated from now on.
 pub(crate) const READY: u32 = 5;

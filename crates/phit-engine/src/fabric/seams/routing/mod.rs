@@ -149,6 +149,8 @@ pub struct Wants {
     /// Ask again about a head that has not been granted yet, whenever its chosen output, or one that it watches
     /// ([`View::watch`]), has changed. With `batch`, ask in every tick, because common decisions depend on one another.
     pub redecide: bool,
+    /// With `redecide`, ask about such a head in every tick, whatever has changed: the decision draws again, or counts.
+    pub every_tick: bool,
     /// Call [`Routing::arrives`].
     pub arrivals: bool,
     /// Call [`Routing::head_arrived`] and [`Routing::tail_left`].
