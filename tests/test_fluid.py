@@ -10,7 +10,7 @@ import pytest
 from phit.peers.comparison import Verdict
 from phit.studies.validation import fidelity_matrix as matrix
 from phit.studies.validation import fluid
-from phit.studies.validation.run import cases, only_fluid
+from phit.studies.validation.run import cases, only_folders
 from phit.workloads import Fidelity, fidelity, left_out, on_fluid
 
 from .conftest import Cli, Write
@@ -28,7 +28,7 @@ def test_every_flow_of_the_reference_agrees() -> None:
 def test_a_folder_of_the_form_is_read(tmp_path: Path, cli: Cli) -> None:
     """Cases alone are compared, and one wrong result is found."""
     shutil.copytree(REFERENCE / "fluid", tmp_path / "fluid")
-    assert only_fluid(tmp_path)
+    assert only_folders(tmp_path)
     assert cases(tmp_path) == []
     (tmp_path / "fluid" / "proof.csv").unlink()
     status, out, _ = cli("validate", "--reference", tmp_path, "--out", tmp_path / "docs")

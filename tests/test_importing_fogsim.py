@@ -159,6 +159,62 @@ def test_rounds_of_allocation_and_ugal_are_taken(tmp_path: Path) -> None:
     assert "allocation_rounds" not in imported(tmp_path).document["router"]
 
 
+def test_keys_of_version_5_choose_its_router(tmp_path: Path) -> None:
+    found = imported(tmp_path, VcUsage="BASE", WarmupCycles=700, Probability=12.5).document
+    assert found["router"]["credit_release"] == "allocation"
+    assert found["router"]["ejection"] == "endpoint_idle"
+    assert found["measure"] == {"warmup": 700, "cycles": 2000}
+    assert found["traffic"]["load"] == 0.125
+    complete(found)
+    old = imported(tmp_path, WarmupCycles=700).document
+    assert old["router"]["credit_release"] == "output"
+    assert old["measure"] == {"warmup": 2000, "cycles": 2000}
+    assert imported(tmp_path, Version=5).document["router"] == found["router"]
+    assert "Version" in refused(tmp_path, Version=3)
+
+
+LATER: dict[str, dict[str, Any]] = {
+    "OBL": {"GlobalMisroutingPolicy": "CRG_L", "ValiantType": "FULL_RECOMP"},
+    "ACOR": {"ValiantType": "SRCEXC_RECOMP", "acorStateManagement": "PACKETCGRS"},
+    "SRC_ADP": {"GlobalMisroutingPolicy": "RRG", "CongestionDetection": "PER_PORT"},
+    "PB_ACOR": {
+        "ValiantType": "SRCEXC_RECOMP",
+        "acorStateManagement": "SWITCHCSRS",
+        "acorHystCycles": 50,
+        "acorInc1Packets": 9,
+        "acorDec1Packets": 4,
+    },
+    "MIN_COND": {"GlobalMisroutingPolicy": "CRG", "CongestionManagement": "PAUSE"},
+}
+
+
+@pytest.mark.parametrize("routing", LATER)
+def test_mechanisms_of_version_5_are_read(tmp_path: Path, routing: str) -> None:
+    found = imported(tmp_path, routing=routing, LocalLinkChannels=4, **LATER[routing]).document
+    assert found["router"]["ejection"] == "endpoint_idle"
+    complete(found)
+    expected: dict[str, dict[str, Any]] = {
+        "OBL": {"kind": "oblivious", "reach": "router", "within": True, "own_group": True, "redraw": "every_cycle"},
+        "ACOR": {"kind": "acor", "states": {"order": ["link_group", "any_router"], "per": "packet"}},
+        "SRC_ADP": {"kind": "src_adp", "reach": "group", "within": False, "flag_queue": "port", "redraw": "never"},
+        "PB_ACOR": {
+            "kind": "pb_acor",
+            "states": {"order": ["link_router", "any_router"], "per": "router", "period": 50, "up": [9], "down": [4]},
+        },
+        "MIN_COND": {"kind": "min_cond"},
+    }
+    assert expected[routing].items() <= found["routing"].items()
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("VcUsage", "TBFLEX"), ("routing", "RLM"), ("routing", "CAR"), ("Traffic", "UN_RCTV"), ("Buffer", "DYNAMIC"),
+     ("CongestionManagement", "QCNSW")],
+)  # fmt: skip
+def test_what_version_5_has_beyond_phit_is_refused_by_key(tmp_path: Path, key: str, value: str) -> None:
+    assert key in refused(tmp_path, **{"Version": 5, key: value})
+
+
 PRINTED = "\n".join(
     [
         "PARAMETERS",

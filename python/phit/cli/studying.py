@@ -54,7 +54,7 @@ def validate(
         _against(printed, seeds, asked.workers, as_json)
         return
     from phit.studies import validation
-    from phit.studies.validation.summary import rich_table
+    from phit.studies.validation.summary import left_out_table, rich_table
 
     try:
         with interruptible():
@@ -72,6 +72,8 @@ def validate(
         note(f"shard {asked.shard} is in {results}; when all have ended, the same command without --shard compares")
         return
     out(rich_table(report.comparisons, report.phases))
+    if report.left_out:
+        out(left_out_table(report.left_out))
     for path in report.written:
         note(f"wrote {path}")
     if report.differs:

@@ -49,6 +49,7 @@ NAMES = {
     "latency_p50": "latency",
     "latency_p99": "p99 latency",
     "hops_mean": "mean hops",
+    "misrouted": "misrouted",
     "misrouted_globally": "globally misrouted",
     "misrouted_locally": "locally misrouted",
     "misrouted_at_injection": "misrouted at injection",
@@ -57,7 +58,7 @@ NAMES = {
 }
 """Names of measures on the page."""
 
-SHARES = frozenset({"misrouted_globally", "misrouted_locally", "misrouted_at_injection"})
+SHARES = frozenset({"misrouted", "misrouted_globally", "misrouted_locally", "misrouted_at_injection"})
 """Measures that are shares of packets, from 0 to 1: their differences and tolerances are absolute."""
 
 PRECISE = frozenset({"flow_end", "flow_rate"})
@@ -96,6 +97,18 @@ def judge(measure: str, difference: float, tolerance: float, known: Known | None
 
 
 @dataclass(frozen=True)
+class LeftOut:
+    """A row of another simulator's table that Phit cannot be compared with."""
+
+    simulator: str
+    place: str
+    """Table, and line if it is a single one."""
+    words: str
+    """The run in words."""
+    reason: str
+
+
+@dataclass(frozen=True)
 class Case:
     """One setting at one load, with the numbers of another simulator."""
 
@@ -120,6 +133,8 @@ class Case:
     """A known difference between the models."""
     of_class: int | None = None
     """The class of packets that is compared; all packets if `None`."""
+    errors: float = 0.0
+    """A difference of up to this many standard errors agrees, whatever the tolerance."""
 
     def scenarios(self, quick: bool) -> list[Document]:
         """The runs of this case, one for each seed."""
@@ -171,6 +186,10 @@ def compare(case: Case, measured: Sequence[Mapping[str, Any]]) -> list[Compariso
         runs = [float(run[measure]) for run in measured]
         ours = statistics.fmean(runs)
         tolerance = case.tolerances.get(measure)
+        if tolerance is not None and case.errors and len(runs) > 1:
+            # Their runs are few, so they are taken to scatter as ours do.
+            error = statistics.stdev(runs) * (1 / len(runs) + 1 / len(values)) ** 0.5
+            tolerance = max(tolerance, round(case.errors * error / (1 if measure in SHARES else theirs), 4))
         if tolerance is None:
             verdict = Verdict.SHOWN
         else:

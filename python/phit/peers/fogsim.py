@@ -1,4 +1,4 @@
-"""FOGSim, version 2: its router, its traffic, and its routing mechanisms by configuration keys."""
+"""FOGSim, versions 2 and 5: its router, its traffic, and its routing mechanisms by configuration keys."""
 
 from collections.abc import Mapping
 
@@ -23,12 +23,14 @@ def router(
     rounds: int = 1,
     latency: tuple[int, int] = (10, 100),
     buffer: tuple[int, int] = (32, 256),
+    version: int = 2,
 ) -> Document:
     """FOGSim's input-output-queued router.
 
     `local`, `global_vcs` and `injection` are the numbers of virtual channels of local links, global links and
     endpoints. `delay` is the delay of the crossbar in cycles, and `rounds` the rounds of allocation in a cycle.
-    `latency` (cycles) and `buffer` (phits) are pairs for local and global links.
+    `latency` (cycles) and `buffer` (phits) are pairs for local and global links. From version 4 on, credits leave at
+    the allocation, and outputs to endpoints are granted only while their endpoints are idle.
     """
     return {
         "latency": delay,
@@ -37,7 +39,8 @@ def router(
         "switching": "virtual_cut_through",
         "cut_through": "input",
         "output_buffer": output_buffer,
-        "credit_release": "output",
+        "credit_release": "output" if version < LATER else "allocation",
+        **({"ejection": "endpoint_idle"} if version >= LATER else {}),
         "transit_priority": True,
         "injection_queue": "destination",
         "allocator": {
@@ -59,6 +62,9 @@ def router(
     }
 
 
+LATER = 4
+"""The first version with the later router."""
+
 PATTERNS: dict[str, Document] = {
     "UN": {"kind": "uniform"},
     "ADV+1": {"kind": "adversarial", "offset": 1},
@@ -78,6 +84,28 @@ Keys = Mapping[str, str]
 
 ADAPTIVE = ("PB", "OLM", "Base", "Hybrid", "ECtN")
 """The mechanisms that decide by the state of the network."""
+
+COMMON: Keys = {
+    "Switch": "IOQ_SW",
+    "XbarDelay": "5",
+    "InternalSpeedup": "2",
+    "ArbiterIterations": "1",
+    "InjectionQueueLength": str(INJECTION_QUEUE),
+    "LocalQueueLength": "32",
+    "GlobalQueueLength": "256",
+    "OutQueueLength": "32",
+    "LocalLinkTransmissionDelay": "10",
+    "GlobalLinkTransmissionDelay": "100",
+    "InjectionDelay": "1",
+    "PacketSize": "8",
+    "FlitSize": "8",
+    "PalmTreeConfiguration": "1",
+    "LocalLinkChannels": "3",
+    "InjectionChannels": str(INJECTION_QUEUES),
+    "GlobalChannels": "2",
+    "deadlock_avoidance": "DALLY",
+}
+"""Keys of the router that all runs share, unless they say otherwise."""
 
 FOUR_LOCAL_VCS = {"LocalLinkChannels": "4"}
 PIGGYBACK = {"piggybacking_coef": "200", "ugal_global_threshold": "3", "ugal_local_threshold": "3"}
@@ -118,7 +146,7 @@ THRESHOLDS: dict[int, dict[str, Keys]] = {
 
 def configuration(mechanism: str, h: int, others: Keys) -> Keys:
     """The routing keys of a run."""
-    return {**CONFIGURATION[mechanism], **THRESHOLDS[h].get(mechanism, {}), **others}
+    return {**CONFIGURATION[mechanism], **THRESHOLDS.get(h, {}).get(mechanism, {}), **others}
 
 
 def local_vcs(keys: Keys) -> int:
@@ -126,8 +154,21 @@ def local_vcs(keys: Keys) -> int:
     return int(keys.get("LocalLinkChannels", 3))
 
 
-def routing(keys: Keys) -> Document:
+def routing(keys: Keys, version: int = 2) -> Document:
     """The equivalent table `[routing]`."""
+    found = _routing(keys)
+    if version < LATER:
+        return found
+    if found["kind"] in ("valiant", "ugal_l"):
+        found["stop"] = "like_destination"
+    if found["kind"] == "piggyback":
+        found["within"] = True
+    if found["kind"] in ("olm", "contention_base", "contention_hybrid", "ectn"):
+        found["draw"] = "any"
+    return found
+
+
+def _routing(keys: Keys) -> Document:
     match keys["routing"]:
         case "MIN":
             return {"kind": "minimal"}

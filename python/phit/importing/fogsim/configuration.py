@@ -6,12 +6,18 @@ from pathlib import Path
 from phit.base.errors import InputError
 from phit.base.nearest import hint
 from phit.base.text import quoted
-from phit.importing.fogsim.keys import KEYS
+from phit.importing.fogsim.keys import KEYS, VERSIONS
 from phit.importing.found import Findings
 from phit.importing.settings import Setting, Status
 from phit.importing.text import text_of
 
 MOST_DIGITS = 9
+
+WORDS_OF_5 = {
+    "routing": ("OBL", "ACOR", "SRC_ADP", "PB_ACOR", "PAR", "CAR", "RLM", "MIN_COND"),
+    "Traffic": ("ADVc", "UN_RCTV", "ADV_RANDOM_NODE_RCTV", "HOTREGION", "HOTSPOT", "RANDOMPERMUTATION"),
+}
+"""Values of keys that version 2 does not know."""
 
 
 def settings_of(files: Sequence[Path], settings: Iterable[str]) -> Iterator[Setting]:
@@ -49,6 +55,7 @@ class Configuration:
             if setting.key not in KEYS:
                 findings.refuse(setting, f"cannot be expressed, or FOGSim knows no such key{hint(setting.key, KEYS)}")
             self.given[setting.key] = setting
+        self.version = self._version()
 
     def __getitem__(self, key: str) -> Setting:
         """The setting of a key, or its default."""
@@ -61,6 +68,14 @@ class Configuration:
         setting = Setting(key, default or "")
         self.given.setdefault(key, setting)
         return setting
+
+    def _version(self) -> int:
+        """The version whose rules apply."""
+        if "Version" in self.given:
+            return int(self.one_of("Version", *VERSIONS))
+        later = any(name in KEYS and KEYS[name].since > 2 for name in self.given)
+        words = (name in self.given and self.given[name].value in of_5 for name, of_5 in WORDS_OF_5.items())
+        return 5 if later or any(words) else 2
 
     def text(self, key: str) -> str:
         """The value as it is written."""
@@ -76,6 +91,19 @@ class Configuration:
         if text or KEYS[key].default is not None:
             self.findings.refuse(setting, f"expected a whole number, {least} to {most}")
         return least
+
+    def number(self, key: str, most: float) -> float:
+        """A number from 0 on; after a refusal, 0."""
+        setting = self[key]
+        try:
+            value = float(str(setting.value))
+        except ValueError:
+            value = -1.0
+        if 0 <= value <= most:
+            return value
+        if setting.value or KEYS[key].default is not None:
+            self.findings.refuse(setting, f"expected a number, 0 to {most:g}")
+        return 0.0
 
     def one_of(self, key: str, *choices: str) -> str:
         """One of several words; after a refusal, the first."""

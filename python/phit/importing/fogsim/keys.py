@@ -1,4 +1,4 @@
-"""The keys of FOGSim's release of 2015: their treatment, and the reason in words."""
+"""The keys of FOGSim, versions 2 (2015) and 5 (2019): their treatment, and the reason in words."""
 
 from dataclasses import dataclass
 
@@ -16,10 +16,16 @@ class Key:
     """Its default; `None` if FOGSim ends without a value."""
     status: Status
     words: str
+    since: int = 2
+    """The first version that has the key."""
 
 
-def _all(status: Status, *rows: tuple[str, str | None, str]) -> list[Key]:
-    return [Key(name, default, status, words) for name, default, words in rows]
+def _all(status: Status, *rows: tuple[str, str | None, str], since: int = 2) -> list[Key]:
+    return [Key(name, default, status, words, since) for name, default, words in rows]
+
+
+VERSIONS = ("2", "5")
+"""Versions whose configurations can be read."""
 
 
 _TAKEN = _all(
@@ -27,7 +33,9 @@ _TAKEN = _all(
     ("P", None, "`topology.p`"),
     ("A", None, "`topology.a`"),
     ("H", None, "`topology.h`"),
-    ("MaxCycles", None, "`measure.warmup` and `measure.cycles`: it warms up as long as it measures"),
+    ("Version", "", "no key of FOGSim: 2 or 5; left out, 5 if a key or word of version 5 occurs, otherwise 2"),
+    ("MaxCycles", None, "`measure.cycles`, and `measure.warmup` if nothing else gives it"),
+    ("WarmupCycles", "", "`measure.warmup` in version 5; the release of version 2 warms up for `MaxCycles`"),
     ("ArbiterIterations", None, "`router.allocation_rounds`"),
     ("InjectionQueueLength", None, "`router.links.endpoint.buffer`"),
     ("LocalQueueLength", None, "`router.links.local.buffer`"),
@@ -47,7 +55,7 @@ _TAKEN = _all(
     ("XbarDelay", "1", "`router.latency`"),
     ("OutQueueLength", "32", "`router.output_buffer`"),
     ("InternalSpeedup", "1", "`router.speedup`, whole numbers only"),
-    ("Traffic", None, "`UN`, `ADV`, `ADV_RANDOM_NODE`, `ADV_LOCAL`, `MIX`, `TRANSIENT` of these"),
+    ("Traffic", None, "`UN`, `ADV`, `ADV_RANDOM_NODE`, `ADV_LOCAL`, `ADVc`, `MIX`, `TRANSIENT` of these"),
     ("AdvTrafficDistance", "1", "groups to that of the destination"),
     ("AdvTrafficLocalDistance", "1", "routers to that of the destination, within the group"),
     ("randomTrafficPercent", "0", "share of uniform traffic in `MIX`"),
@@ -58,8 +66,12 @@ _TAKEN = _all(
     ("transientTrafficNextDist", "1", "as `AdvTrafficDistance`, of the second pattern"),
     ("transientTrafficCycle", "0", "`traffic.changes`, counted from the end of the warm-up"),
     ("deadlock_avoidance", None, "`DALLY` only: virtual channels that rise along a route"),
-    ("routing", None, "`MIN`, `VAL`, `VAL_ANY`, `UGAL`, `PB`, `PB_ANY`, `OLM`"),
-    ("GlobalMisroutingPolicy", "CRG", "`MM_L` only, with `OLM`"),
+    (
+        "routing",
+        None,
+        "`MIN`, `VAL`, `VAL_ANY`, `UGAL`, `PB`, `PB_ANY`, `OLM`; in version 5 those of its mechanisms, too",
+    ),
+    ("GlobalMisroutingPolicy", "CRG", "`MM_L` with `OLM`; `CRG`, `CRG_L`, `RRG`, `RRG_L` with `OBL` and its relatives"),
     ("MisroutingTrigger", "CGA", "with `OLM`: `CGA`, `CA`, `HYBRID`, `CA_REMOTE`"),
     ("ugal_global_threshold", "5", "`routing.global_threshold` of `PB`"),
     ("ugal_local_threshold", "0", "`routing.local_threshold` of `PB`, `routing.threshold` of `UGAL`"),
@@ -75,7 +87,6 @@ _TAKEN = _all(
 
 _IGNORED = _all(
     IGNORED,
-    ("WarmupCycles", "", "the release does not read it: it warms up for `MaxCycles`"),
     ("RingInjectionBubble", "1", "of other ways to avoid deadlock"),
     ("CrossbarPortsPerInPort", "1", "1 only"),
     ("IssueParallelReqs", "1", "of `CrossbarPortsPerInPort`"),
@@ -88,13 +99,67 @@ _DROPPED = _all(DROPPED, ("OutputFileName", "", "results are where `--out` says"
 _REFUSED = _all(
     REFUSED,
     ("increaseContentionAtHeader", "0", "0 only"),
+    ("CongestionManagement", "", "only `PAUSE` of version 5, with `MIN_COND`"),
     ("forceMisrouting", "0", "0 only"),
     ("try_just_escape", "0", "0 only"),
-    ("CongestionManagement", "", "not with virtual channels that rise"),
     ("RestrictLocalCycles", "0", "of `OFAR`, with which this release ends at once"),
     ("OFAR_misrouting_local", "0", "of `OFAR`, with which this release ends at once"),
     ("FilteredContentionCoefficient", "0.5", "of a trigger without an equivalent"),
 )
 
-KEYS = {key.name: key for key in (*_TAKEN, *_IGNORED, *_DROPPED, *_REFUSED)}
+_LATER = [
+    *_all(
+        TAKEN,
+        ("VcUsage", "BASE", "`BASE` only: channels of a hop follow from the reference path"),
+        ("CongestionDetection", "PER_VC", "`PER_VC`; `PER_PORT` with `SRC_ADP` and `PB_ACOR`, `routing.flag_queue`"),
+        ("ValiantType", "SRCEXC", "how intermediate routers are drawn"),
+        ("ValiantMisroutingDestination", "NODE", "`NODE`: to a router, `GROUP`: to a group"),
+        ("acorStateManagement", None, "`routing.states` of `ACOR` and `PB_ACOR`"),
+        ("acorHystCycles", None, "`routing.states.period`"),
+        ("acorInc1Packets", None, "`routing.states.up`"),
+        ("acorInc2Packets", None, "`routing.states.up`"),
+        ("acorDec1Packets", None, "`routing.states.down`"),
+        ("acorDec2Packets", None, "`routing.states.down`"),
+        ("VcInjectionPolicy", "DEST", "`router.injection_queue`: `DEST` only"),
+        since=5,
+    ),
+    *_all(
+        IGNORED,
+        ("VcAllocation", "LOWEST_OCCUPANCY", "of `VcUsage` other than `BASE`"),
+        ("PrintHists", "0", "what it prints"),
+        since=5,
+    ),
+    *_all(
+        REFUSED,
+        ("Buffer", "", "channels of fixed size only"),
+        ("ReservedBufferLocal", "", "of `Buffer=DYNAMIC`"),
+        ("ReservedBufferGlobal", "", "of `Buffer=DYNAMIC`"),
+        ("LocalResChannels", "0", "of request-reply traffic"),
+        ("GlobalResChannels", "0", "of request-reply traffic"),
+        ("MaxPetitionsOnFlight", "", "of request-reply traffic"),
+        ("NumberSegregatedTrafficFlows", "1", "of request-reply traffic"),
+        ("CosLevels", "1", "of `QCNSW`"),
+        ("QCNSW_IMPLEMENTATION", "", "of `QCNSW`"),
+        ("QCNSW_POLICY", "", "of `QCNSW`"),
+        ("QCN_Q_EQ", "", "of `QCNSW`"),
+        ("QCNSamplingInterval", "", "of `QCNSW`"),
+        ("QCN_BC_LIMIT", "", "of `QCNSW`"),
+        ("QCN_R_AI", "", "of `QCNSW`"),
+        ("QCN_MIN_RATE", "", "of `QCNSW`"),
+        ("QCN_W", "", "of `QCNSW`"),
+        ("QCN_GD", "", "of `QCNSW`"),
+        ("QCNQueueLength", "", "of `QCNSW`"),
+        ("QCNThreshold1", "", "of `QCNSW`"),
+        ("QCNThreshold2", "", "of `QCNSW`"),
+        ("QCNCNMsPercent", "", "of `QCNSW`"),
+        ("MisrouteFactor", "", "of `CAR`"),
+        ("MisrouteTh", "", "of `CAR`"),
+        ("WindowSize", "", "of `CAR`"),
+        ("transientTrafficFirstProbability", "", "changes of the load alone"),
+        ("transientTrafficSecondProbability", "", "changes of the load alone"),
+        since=5,
+    ),
+]
+
+KEYS = {key.name: key for key in (*_TAKEN, *_IGNORED, *_DROPPED, *_REFUSED, *_LATER)}
 """All keys by name."""

@@ -31,10 +31,21 @@ def translate(given: Configuration) -> None:
     _router(given)
     _routing(given)
     _traffic(given, p, a, h)
-    cycles = given.whole("MaxCycles", 1)
-    findings.put("measure", {"warmup": cycles, "cycles": cycles}, given["MaxCycles"])
+    cycles, warmup = given.whole("MaxCycles", 1), _warmup(given)
+    sources = [given["WarmupCycles"]] if _warms_up(given) else []
+    findings.put("measure", {"warmup": warmup, "cycles": cycles}, *sources, given["MaxCycles"])
     given.one_of("CrossbarPortsPerInPort", "1")
     given.about_the_rest()
+
+
+def _warms_up(given: Configuration) -> bool:
+    """True if a key tells the cycles before the measurement."""
+    return given.version > 2 and "WarmupCycles" in given.given and given.text("WarmupCycles") != ""
+
+
+def _warmup(given: Configuration) -> int:
+    """Cycles before the measurement: as many as are measured, unless a key tells."""
+    return given.whole("WarmupCycles") if _warms_up(given) else given.whole("MaxCycles", 1)
 
 
 SOURCES = {
@@ -62,7 +73,11 @@ def _router(given: Configuration) -> None:
         rounds=given.whole("ArbiterIterations", 1, 64),
         latency=(given.whole("LocalLinkTransmissionDelay", 1), given.whole("GlobalLinkTransmissionDelay", 1)),
         buffer=(given.whole("LocalQueueLength", 1), given.whole("GlobalQueueLength", 1)),
+        version=given.version,
     )
+    if given.version > 2:
+        given.one_of("VcUsage", "BASE")
+        given.one_of("VcInjectionPolicy", "DEST")
     for key, value in document.items():
         if key != "links":
             given.findings.put(f"router.{key}", value, *([given[SOURCES[key]]] if key in SOURCES else []))
@@ -77,8 +92,14 @@ def _router(given: Configuration) -> None:
 
 
 def _routing(given: Configuration) -> None:
-    name = given.one_of("routing", "MIN", "VAL", "VAL_ANY", "UGAL", "PB", "PB_ANY", "OLM")
+    later = LATER if given.version > 2 else ()
+    name = given.one_of("routing", "MIN", "VAL", "VAL_ANY", "UGAL", "PB", "PB_ANY", "OLM", *later)
     keys, read = {"routing": name}, ["routing"]
+    if name in LATER:
+        _later_routing(given, name)
+        return
+    if given.version > 2 and name in ("PB", "PB_ANY"):
+        given.one_of("CongestionDetection", "PER_VC")
     if name == "UGAL":
         read.append("ugal_local_threshold")
     if name.startswith("PB"):
@@ -99,15 +120,92 @@ def _routing(given: Configuration) -> None:
     for key in read[1:]:
         if key != "MisroutingTrigger":
             keys[key] = str(given.whole(key, 0, 1 << 16))
-    given.findings.put("routing", peer.routing(keys), *(given[key] for key in read))
+    given.findings.put("routing", peer.routing(keys, given.version), *(given[key] for key in read))
+
+
+LATER = ("OBL", "ACOR", "SRC_ADP", "PB_ACOR", "MIN_COND")
+"""Values of `routing` that version 5 alone has and Phit can express."""
+
+POLICIES = ("CRG", "CRG_L", "RRG", "RRG_L")
+TYPES = ("SRCEXC", "SRCEXC_RECOMP", "FULL", "FULL_RECOMP")
+
+STATES = {
+    "CGCSRS": ("link_group", "link_router", "any_router"),
+    "CGRS": ("link_group", "any_router"),
+    "CSRS": ("link_router", "any_router"),
+}
+"""The states by the last part of `acorStateManagement`."""
+
+
+def _later_routing(given: Configuration, name: str) -> None:
+    """A mechanism of version 5."""
+    read = ["routing"]
+    document: Document = {"kind": name.lower()}
+    if name == "OBL":
+        document["kind"] = "oblivious"
+    if name in ("OBL", "SRC_ADP"):
+        policy, kind = given.one_of("GlobalMisroutingPolicy", *POLICIES), given.one_of("ValiantType", *TYPES)
+        read += ["GlobalMisroutingPolicy", "ValiantType"]
+        document |= {
+            "reach": "router" if policy.startswith("CRG") else "group",
+            "within": policy.endswith("_L"),
+            "own_group": kind.startswith("FULL"),
+            "redraw": "every_cycle" if kind.endswith("_RECOMP") else "never",
+        }
+    to_group = name == "OBL" and given.one_of("ValiantMisroutingDestination", "NODE", "GROUP") == "GROUP"
+    if to_group:
+        document["via"] = "group"
+        read.append("ValiantMisroutingDestination")
+    elif name != "MIN_COND":
+        document["second_half"] = "next"
+    if name in ("ACOR", "PB_ACOR"):
+        # What else the types say has no effect in the release.
+        given.one_of("ValiantType", "SRCEXC_RECOMP", "FULL_RECOMP")
+        document["states"] = _states(given)
+        read += ["ValiantType", "acorStateManagement"]
+    if name in ("SRC_ADP", "PB_ACOR"):
+        detection = given.one_of("CongestionDetection", "PER_VC", "PER_PORT")
+        thresholds = ("piggybacking_coef", "ugal_global_threshold", "ugal_local_threshold")
+        coefficient, flag, packets = (given.whole(key, 0, 1 << 16) for key in thresholds)
+        document |= {
+            "coefficient": coefficient / 100,
+            "global_threshold": flag,
+            "local_threshold": packets,
+            "hop_count": "minimal_consecutive",
+            **({"flag_queue": "port"} if detection == "PER_PORT" else {}),
+        }
+        read += [*thresholds, "CongestionDetection"]
+    if name == "MIN_COND":
+        given.one_of("CongestionManagement", "PAUSE")
+        given.one_of("GlobalMisroutingPolicy", "CRG")
+        read += ["CongestionManagement", "GlobalMisroutingPolicy"]
+    given.findings.put("routing", document, *(given[key] for key in read))
+
+
+def _states(given: Configuration) -> Document:
+    """The states of `ACOR` and `PB_ACOR`."""
+    names = [f"{per}{states}" for per in ("PACKET", "SWITCH") for states in STATES]
+    name = given.one_of("acorStateManagement", *names)
+    order = STATES[name.removeprefix("PACKET").removeprefix("SWITCH")]
+    if name.startswith("PACKET"):
+        return {"order": list(order), "per": "packet"}
+    # Two states use the first of the two thresholds alone.
+    changes = range(1, len(order))
+    return {
+        "order": list(order),
+        "per": "router",
+        "period": given.whole("acorHystCycles", 1),
+        "up": [given.whole(f"acorInc{change}Packets", 0, 1 << 30) for change in changes],
+        "down": [given.whole(f"acorDec{change}Packets", 0, 1 << 30) for change in changes],
+    }
 
 
 def _traffic(given: Configuration, p: int, a: int, h: int) -> None:
     size = (p, a, h)
-    kind = given.one_of("Traffic", "UN", "ADV", "ADV_RANDOM_NODE", "ADV_LOCAL", "MIX", "TRANSIENT")
+    kind = given.one_of("Traffic", "UN", "ADV", "ADV_RANDOM_NODE", "ADV_LOCAL", "ADVc", "MIX", "TRANSIENT")
     if kind == "TRANSIENT":
         first, second = (given[f"transientTraffic{which}Pattern"] for which in ("First", "Second"))
-        cycle = given.whole("MaxCycles", 1) + given.whole("transientTrafficCycle")
+        cycle = _warmup(given) + given.whole("transientTrafficCycle")
         before = _pattern(given, str(first.value), size, "AdvTrafficDistance", first)
         after = _pattern(given, str(second.value), size, "transientTrafficNextDist", second)
         given.findings.put("traffic.pattern", before, given["Traffic"], first)
@@ -133,7 +231,9 @@ def _traffic(given: Configuration, p: int, a: int, h: int) -> None:
         pattern = _pattern(given, kind, size, "AdvTrafficDistance", setting)
         given.findings.put("traffic.pattern", pattern, setting)
     given.findings.put("traffic.process", "bernoulli")
-    given.findings.put("traffic.load", given.whole("Probability", 0, 100) / 100, given["Probability"])
+    # Version 2 reads whole numbers alone.
+    percent = given.number("Probability", 100) if given.version > 2 else given.whole("Probability", 0, 100)
+    given.findings.put("traffic.load", percent / 100, given["Probability"])
     given.findings.put("traffic.packet_size", given.whole("PacketSize", 1, 1 << 16), given["PacketSize"])
 
 
@@ -145,13 +245,18 @@ def _pattern(given: Configuration, name: str, size: tuple[int, int, int], distan
         return {"kind": "uniform"}
     if name == "ADV_RANDOM_NODE":
         return {"kind": "adversarial", "offset": given.whole(distance, 1, groups - 1)}
+    if name == "ADVc":
+        # Groups +1 to +h-1, though the comment in its source says +h.
+        if h < 2:
+            given.findings.refuse(setting, "needs H of 2 or more")
+        return {"kind": "adversarial", "offset": 1, "groups": max(h - 1, 1)}
     if name == "ADV":
         by = given.whole(distance, 1, groups - 1)
         return _any_endpoint(given, size, setting, lambda router: (router + by * a) % (groups * a))
     if name == "ADV_LOCAL":
         by = given.whole("AdvTrafficLocalDistance", 1, max(a - 1, 1))
         return _any_endpoint(given, size, setting, lambda router: router // a * a + (router + by) % a)
-    given.findings.refuse(setting, "cannot be expressed; expected UN, ADV, ADV_RANDOM_NODE or ADV_LOCAL")
+    given.findings.refuse(setting, "cannot be expressed; expected UN, ADV, ADV_RANDOM_NODE, ADV_LOCAL or ADVc")
     return {}
 
 

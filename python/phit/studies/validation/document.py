@@ -19,6 +19,7 @@ from phit.peers.comparison import (
     SATURATION_THROUGHPUT,
     SHARES,
     Comparison,
+    LeftOut,
     Verdict,
     signed,
 )
@@ -151,8 +152,8 @@ def verdicts(comparisons: Sequence[Comparison], phases: Sequence[Phase]) -> str:
         name: [c.verdict for c in comparisons if c.case.simulator == name]
         for name in dict.fromkeys(c.case.simulator for c in comparisons)
     }
-    if phases:
-        found["FOGSim, answers to a change"] = [phase.verdict for phase in phases]
+    for phase in phases:
+        found.setdefault(f"{phase.transient.simulator}, answers to a change", []).append(phase.verdict)
     rows = [(name, *(str(of_one.count(verdict)) for verdict in Verdict)) for name, of_one in found.items()]
     return markdown_table(("simulator", *Verdict), rows, numbers=tuple(Verdict))
 
@@ -265,16 +266,27 @@ def transient_section(phases: Sequence[Phase]) -> str:
     return _blocks(table, "\n".join(notes))
 
 
-CHANGED = "FOGSim"
-"""The simulator with answers to a change of traffic."""
-
 UNSEARCHED = "---\nsearch:\n  exclude: true\n---"
 """Leaves a page of thousands of numbers out of the documentation's search."""
 
 
 def page_of(simulator: str) -> str:
     """File of the page with all runs of a simulator, beside the summary's."""
-    return f"agreement-{simulator.lower()}.md"
+    return f"agreement-{simulator.lower().replace(' ', '')}.md"
+
+
+def not_compared(left_out: Sequence[LeftOut]) -> str:
+    """The rows that Phit cannot be compared with, by reason; nothing if there are none."""
+    if not left_out:
+        return ""
+    by_reason: dict[str, list[LeftOut]] = {}
+    for one in left_out:
+        by_reason.setdefault(one.reason, []).append(one)
+    rows = [
+        (", ".join(dict.fromkeys(one.words.split(",")[0] for one in found)), str(len(found)), reason)
+        for reason, found in by_reason.items()
+    ]
+    return _blocks("## Not compared", markdown_table(("runs", "rows", "reason"), rows, numbers=("rows",)))
 
 
 def differing(comparisons: Sequence[Comparison]) -> str:
@@ -288,7 +300,13 @@ def differing(comparisons: Sequence[Comparison]) -> str:
     return _blocks("## Differences", table, "\n".join(notes))
 
 
-def _every_run(simulator: str, comparisons: Sequence[Comparison], phases: Sequence[Phase], summary: str) -> str:
+def _every_run(
+    simulator: str,
+    comparisons: Sequence[Comparison],
+    phases: Sequence[Phase],
+    left_out: Sequence[LeftOut],
+    summary: str,
+) -> str:
     """The page of a simulator: all series, and answers to a change if there are."""
     series: dict[str, list[Comparison]] = {}
     for c in comparisons:
@@ -301,6 +319,7 @@ def _every_run(simulator: str, comparisons: Sequence[Comparison], phases: Sequen
         outflank_agreement.text(comparisons) if simulator == outflank_agreement.SIMULATOR else "",
         *(section(name, of_it) for name, of_it in series.items()),
         *((TRANSIENT_RULE, transient_section(phases)) if phases else ()),
+        not_compared(left_out),
     )
 
 
@@ -313,7 +332,13 @@ def _picture(image: Path, simulators: Sequence[str], folder: Path) -> str:
 
 
 def write(
-    comparisons: Sequence[Comparison], phases: Sequence[Phase], images: Sequence[Path], path: Path, *, quick: bool
+    comparisons: Sequence[Comparison],
+    phases: Sequence[Phase],
+    images: Sequence[Path],
+    path: Path,
+    left_out: Sequence[LeftOut] = (),
+    *,
+    quick: bool,
 ) -> Path:
     """Writes the summary to `path`, and beside it a page for each simulator with all of its runs."""
     scope = "the cheap part, with fewer seeds" if quick else "everything"
@@ -333,8 +358,9 @@ def write(
     pages = {path: summary}
     for simulator in simulators:
         of_it = [c for c in comparisons if c.case.simulator == simulator]
-        changed = phases if simulator == CHANGED else []
-        pages[path.with_name(page_of(simulator))] = _every_run(simulator, of_it, changed, path.name)
+        changed = [phase for phase in phases if phase.transient.simulator == simulator]
+        beyond = [one for one in left_out if one.simulator == simulator]
+        pages[path.with_name(page_of(simulator))] = _every_run(simulator, of_it, changed, beyond, path.name)
     path.parent.mkdir(parents=True, exist_ok=True)
     for place, text in pages.items():
         _put(place, text)

@@ -1,11 +1,11 @@
 """Runs every case and writes what came out."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from phit.base.errors import InputError
-from phit.peers.comparison import Case, Comparison, Verdict, compare
+from phit.peers.comparison import Case, Comparison, LeftOut, Verdict, compare
 from phit.peers.runs import Runs, answers
 from phit.running.where import HERE, Where
 from phit.studies.validation import (
@@ -16,6 +16,7 @@ from phit.studies.validation import (
     figures,
     fluid,
     fogsim,
+    fogsim5,
     more_settings,
     outflank,
     reference,
@@ -32,6 +33,8 @@ class Report:
     comparisons: list[Comparison]
     phases: list[Phase]
     written: list[Path]
+    left_out: list[LeftOut] = field(default_factory=list)
+    """Rows of the tables that Phit cannot be compared with."""
 
     @property
     def differs(self) -> bool:
@@ -40,16 +43,23 @@ class Report:
         return Verdict.DIFFERS in verdicts
 
 
-def only_fluid(folder: Path) -> bool:
-    """Whether a folder has cases of the fluid network, and no table of another simulator."""
-    return (folder / fluid.FOLDER).is_dir() and not any(folder.glob("*.csv"))
+FOLDERS = (fluid.FOLDER, fogsim5.FOLDER)
+"""Folders of cases beside the tables. A folder may have any of them alone."""
+
+
+def only_folders(folder: Path) -> bool:
+    """Whether a folder has folders of cases, and no table of its own."""
+    return any((folder / name).is_dir() for name in FOLDERS) and not any(folder.glob("*.csv"))
 
 
 def cases(folder: Path = reference.FOLDER, *, quick: bool = False) -> list[Case]:
     """The comparisons in steady state; only the cheap ones if `quick`."""
-    if only_fluid(folder):
-        return []
-    found = (
+    found = [*fogsim5.compared(folder)[0], *([] if only_folders(folder) else _of_tables(folder))]
+    return [case for case in found if case.quick or not quick]
+
+
+def _of_tables(folder: Path) -> tuple[Case, ...]:
+    return (
         *fogsim.cases(folder),
         *booksim.cases(folder),
         *booksim_fattree.cases(folder),
@@ -57,14 +67,17 @@ def cases(folder: Path = reference.FOLDER, *, quick: bool = False) -> list[Case]
         *more_settings.cases(folder),
         *outflank.cases(folder),
     )
-    return [case for case in found if case.quick or not quick]
+
+
+def left_out(folder: Path = reference.FOLDER) -> list[LeftOut]:
+    """The rows that Phit cannot be compared with, each with its reason."""
+    return [*fogsim5.compared(folder)[1], *fogsim5.transients(folder)[1]]
 
 
 def transients(folder: Path = reference.FOLDER, *, quick: bool = False) -> list[Transient]:
     """The comparisons after a change of traffic; only the cheap ones if `quick`."""
-    if only_fluid(folder):
-        return []
-    return [found for found in transient.transients(folder) if found.quick or not quick]
+    found = [*([] if only_folders(folder) else transient.transients(folder)), *fogsim5.transients(folder)[0]]
+    return [change for change in found if change.quick or not quick]
 
 
 def simulate(
@@ -115,5 +128,6 @@ def validate(
     comparisons += fluid.comparisons(folder)
     images = out / "images" / "validation"
     written = [*figures.write(comparisons, images), *transient_figures.write(phases, images)]
-    page = document.write(comparisons, phases, written, out / "validation.md", quick=quick)
-    return Report(comparisons, phases, [page, *written])
+    beyond = left_out(folder)
+    page = document.write(comparisons, phases, written, out / "validation.md", beyond, quick=quick)
+    return Report(comparisons, phases, [page, *written], beyond)

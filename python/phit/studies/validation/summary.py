@@ -5,9 +5,19 @@ from collections.abc import Sequence
 from rich import box
 from rich.table import Table
 
-from phit.peers.comparison import NAMES, Comparison, Verdict, signed
+from phit.peers.comparison import NAMES, Comparison, LeftOut, Verdict, signed
 from phit.studies.validation.document import limit
 from phit.studies.validation.transient import Phase
+
+
+def left_out_table(left_out: Sequence[LeftOut]) -> Table:
+    """The rows of other simulators' tables that are not compared, with the reasons."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title="not compared", title_justify="left")
+    for heading in ("row", "run", "reason"):
+        table.add_column(heading, overflow="fold")
+    for one in left_out:
+        table.add_row(one.place, one.words, one.reason)
+    return table
 
 
 def rich_table(comparisons: Sequence[Comparison], phases: Sequence[Phase] = ()) -> Table:
@@ -37,7 +47,7 @@ def rich_table(comparisons: Sequence[Comparison], phases: Sequence[Phase] = ()) 
     for phase in phases:
         worst_window = phase.worst
         table.add_row(
-            "FOGSim",
+            phase.transient.simulator,
             f"{phase.transient.mechanism}, {phase.transient.change}, {phase.name}",
             NAMES[phase.measure],
             str(len(phase.windows)),

@@ -54,14 +54,19 @@ class Transient:
     quick: bool = False
     known: Known | None = None
     """Where the models differ."""
+    simulator: str = "FOGSim"
+    our_seeds: int = 0
+    """0: as many as theirs."""
+    changed_at: int = WARMUP
+    """The cycle of the change."""
 
     def scenarios(self, quick: bool) -> list[Document]:
         """The runs, one for each seed."""
-        seeds = QUICK_SEEDS if quick else self.their_seeds
+        seeds = QUICK_SEEDS if quick else self.our_seeds or self.their_seeds
         return [{"seed": seed, **self.scenario} for seed in range(1, seeds + 1)]
 
     def __str__(self) -> str:
-        return f"FOGSim {self.network}, {self.mechanism}, {self.change}"
+        return f"{self.simulator} {self.network}, {self.mechanism}, {self.change}"
 
 
 @dataclass(frozen=True)
@@ -188,19 +193,23 @@ def compare(transient: Transient, answers: Sequence[Mapping[str, Any]]) -> list[
     """Sets our windows beside theirs, phase by phase."""
     found = []
     for measure, theirs in transient.theirs.items():
-        ours = [_by_start(answer["tables"]["series"], measure) for answer in answers]
+        ours = [_by_start(answer["tables"]["series"], measure, transient.changed_at) for answer in answers]
         windows = [
             _window(start, value, [run[start] for run in ours], transient.their_seeds, measure in SHARES)
             for start, value in sorted(theirs.items())
+            if all(start in run for run in ours)
         ]
         for name, (begin, end) in PHASES.items():
             chosen = [window for window in windows if begin <= window.start < end]
-            found.append(Phase(transient, measure, name, chosen))
+            if chosen:
+                found.append(Phase(transient, measure, name, chosen))
     return found
 
 
-def _by_start(series: Mapping[str, Sequence[float]], measure: str) -> dict[int, float]:
-    return {int(cycle) - WARMUP: value for cycle, value in zip(series["cycle"], series[measure], strict=True)}
+def _by_start(series: Mapping[str, Sequence[float | None]], measure: str, changed_at: int) -> dict[int, float]:
+    """The values of windows in which packets were generated."""
+    values = zip(series["cycle"], series[measure], strict=True)
+    return {int(cycle or 0) - changed_at: value for cycle, value in values if value is not None}
 
 
 def _window(start: int, theirs: float, ours: list[float], their_seeds: int, is_share: bool) -> Window:
