@@ -157,9 +157,22 @@ impl Packet {
     /// cycle of generation: a network draws the same however its cycles are divided into ticks.
     #[inline]
     pub(crate) fn stream(&self, router: u32, number: u8, ticks_per_cycle: Tick) -> Rng {
+        Rng::keyed(self.key(ticks_per_cycle) ^ u64::from(number) << 56, router)
+    }
+
+    /// The packet's random numbers at `router`, where packets generated in one cycle by one source differ in `scratch`.
+    #[inline]
+    pub(crate) fn stream_of_each(&self, router: u32, ticks_per_cycle: Tick) -> Rng {
+        // An odd factor spreads the numbers over all bits, and maps 0 to 0.
+        let number = u64::from(self.scratch).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        Rng::keyed(self.key(ticks_per_cycle) ^ number, router)
+    }
+
+    /// Source and cycle of generation.
+    #[inline]
+    fn key(&self, ticks_per_cycle: Tick) -> u64 {
         let cycle = if ticks_per_cycle == 1 { self.birth } else { self.birth / ticks_per_cycle };
-        let packet = u64::from(self.source) << 32 | u64::from(cycle);
-        Rng::keyed(packet ^ u64::from(number) << 56, router)
+        u64::from(self.source) << 32 | u64::from(cycle)
     }
 
     /// The packet's state, as an argument of the topology's hop rule.

@@ -210,7 +210,7 @@ fn congestion(scenario: &Scenario, topology: &dyn Topology, routing: &dyn Routin
         return Err(ScenarioError::missing(*key, format!("{why}; expected none with [congestion]")));
     }
     let (queueing, kind) = (scenario.queueing.params(), format!("{:?}", scenario.queueing.kind()));
-    if queueing.looks_ahead() || queueing.division(topology).shared {
+    if queueing.looks_ahead() || queueing.division(topology).shared && !queueing.sorts() {
         let expected = "packets move between queues, or the next router decides on their queue; expected \
                         \"virtual_channels\", \"dbbm\", \"voqsw\" or \"voqnet\" with [congestion]";
         return Err(ScenarioError::new("queueing.kind", kind, expected));
@@ -228,9 +228,9 @@ fn congestion(scenario: &Scenario, topology: &dyn Topology, routing: &dyn Routin
     if params.networks() == 1 {
         return Ok(());
     }
-    if !queueing.undivided() {
-        let expected = "endpoints choose the virtual channel of notifications; expected \"virtual_channels\" with \
-                        congestion.channels = \"own\"";
+    if !queueing.undivided() && !queueing.sorts() {
+        let expected = "endpoints choose the virtual channel of notifications; expected \"virtual_channels\", or \
+                        \"voqsw\" with memory = \"shared\", with congestion.channels = \"own\"";
         return Err(ScenarioError::new("queueing.kind", kind, expected));
     }
     if !routing.per_network() {

@@ -28,6 +28,7 @@ fn variants() -> Vec<Value> {
     let sizes = json!({ "kind": "uniform", "min": 2, "max": 9 });
     let speculative = with(wormhole.clone(), json!({ "vc_allocation": "speculative" }));
     let divided = json!({ "links": { "default": { "vcs": 1, "buffer": 108 } } });
+    let sorted = json!({ "kind": "voqsw", "memory": "shared" });
     let dcqcn = json!({
         "kind": "dcqcn", "kmin": 8, "kmax": 40, "pmax": 0.5, "notification_interval": 40, "gain": 0.25,
         "alpha_timer": 60, "increase_timer": 70, "increase_phits": 40, "minimum": 0.01,
@@ -46,6 +47,15 @@ fn variants() -> Vec<Value> {
         json!({ "traffic": { "packet_size": sizes, "message": { "packets": 5 } } }),
         json!({ "queueing": "voqsw", "routing": "table", "router": divided }),
         json!({ "congestion": ecn, "queueing": { "kind": "dbbm", "queues": 3 }, "router": divided }),
+        json!({ "congestion": ecn, "queueing": sorted, "router": wormhole }),
+        json!({
+            "congestion": with(ecn.clone(), json!({ "channels": "own" })), "queueing": sorted,
+            "router": with(wormhole.clone(), json!({
+                "vc_eligible": "with_packet_room", "connection": "packet", "clock": "crossbar", "speedup": 2,
+                "output_buffer": 8,
+            })),
+            "traffic": { "packet_size": sizes, "message": { "packets": 3 } },
+        }),
         json!({ "router": { "output_buffer": 18, "speedup": 2, "links": { "endpoint": { "ejection_buffer": 24 } } } }),
         json!({ "router": {
             "switching": "store_and_forward", "credit_channel": "one_per_cycle", "clock": "crossbar",
@@ -220,6 +230,31 @@ fn a_source_sends_one_packet_in_its_delay() {
         let load = table[endpoint].as_f64().unwrap();
         assert_close(load, 8.0 / (7.0 + 20.0 * 16.0), 8.0 / 100_000.0, &format!("endpoint {endpoint}"));
     }
+}
+
+/// Four sources share the link to the next router, whose buffer stays empty. So this link is the root of the
+/// congestion. The output buffer in front of the link is full.
+#[test]
+fn a_full_output_buffer_does_not_hide_the_root() {
+    let found = run(&json!({
+        "topology": { "kind": "mesh", "dims": [2], "endpoints_per_router": 4 },
+        "router": {
+            "switching": "wormhole", "flit_size": 1, "vc_allocation": "stage", "output_buffer": 64,
+            "links": { "default": { "vcs": 1, "buffer": 256, "latency": 5 } },
+        },
+        "congestion": { "kind": "ecn", "threshold": 100, "root_threshold": 32, "root_hysteresis": 0 },
+        "traffic": {
+            "load": 0.9, "packet_size": 8,
+            "pattern": {
+                "kind": "by_endpoint",
+                "parts": [{ "endpoints": [0, 1, 2, 3], "pattern": {
+                    "kind": "hotspot", "targets": [4, 5, 6, 7], "share": 1.0,
+                } }],
+            },
+        },
+        "measure": { "warmup": 0, "cycles": 3000 },
+    }));
+    assert!(number(&found, "/congestion/marked") > 10.0);
 }
 
 #[test]

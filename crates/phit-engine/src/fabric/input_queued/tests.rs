@@ -67,6 +67,7 @@ fn with_routing(mut simulation: Simulation, routing: impl Fn() -> Box<dyn Routin
                 detours: false,
                 transparent: old.transparent,
                 looks_ahead: old.looks_ahead,
+                sorts: old.sorts,
                 managed: old.managed,
                 first_leads: old.first_leads,
                 lasting: false,
@@ -280,6 +281,13 @@ fn networks() -> Vec<Value> {
         "router": { "admittance": "per_destination" },
         "queueing": { "kind": "fbicm", "detection": 8, "stop": 8, "go": 4, "cfqs": 4 },
     });
+    let sorted = json!({ "kind": "voqsw", "memory": "shared" });
+    let cut_through = json!({
+        "switching": "wormhole", "flit_size": 2, "vc_allocation": "stage", "vc_eligible": "with_packet_room",
+        "connection": "packet", "output_buffer": 8,
+        "links": { "default": { "vcs": 2, "latency": 2, "buffer": 16 } },
+    });
+    let notified = json!({ "kind": "ecn", "threshold": 6, "root_threshold": 12, "channels": "own" });
     let changes = [
         (&dragonfly, json!({ "routing": "minimal" })),
         (&dragonfly, json!({ "routing": "valiant" })),
@@ -301,6 +309,9 @@ fn networks() -> Vec<Value> {
         (&tree, json!({ "queueing": "voqnet" })),
         (&tree, json!({ "queueing": "voqsw", "router": { "allocation_delay": 1 } })),
         (&tree, isolating),
+        (&tree, json!({ "routing": "minimal", "queueing": sorted })),
+        (&tree, json!({ "routing": "minimal", "queueing": sorted, "router": cut_through })),
+        (&tree, json!({ "routing": "minimal", "queueing": sorted, "router": cut_through, "congestion": notified })),
     ];
     changes
         .map(|(base, change)| {

@@ -27,8 +27,9 @@ pub struct Leaving {
     /// Phits in the router's input queues whose heads leave, or last left, through this output. The flit that leaves is
     /// not among them.
     pub backlog: u32,
-    /// Phits for which the output lacks credits in the packet's virtual channel, after the packet; 0 to an endpoint
-    /// that accepts every packet.
+    /// Phits for which the output lacks credits in the packet's virtual channel. They are on the link or in the next
+    /// buffer, or their credits are on the way back. Phits in the router's output buffer are not among them. 0 to an
+    /// endpoint that accepts every packet.
     pub outstanding: u32,
     /// True if the packet's virtual channel has room for another packet of the largest size after this packet.
     pub has_room: bool,

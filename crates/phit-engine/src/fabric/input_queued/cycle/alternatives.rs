@@ -46,7 +46,7 @@ impl Partition {
             let place = u32::from(hop.port);
             let output = &self.tables.outputs[self.tables.first_port[router] + place];
             let (first, class) = (output.vc + u32::from(hop.vc), output.class);
-            let free = self.askable(first, hop.vcs.into(), (output.class, size));
+            let free = self.askable(first, hop.vcs.into(), (output.class, size), packet);
             if speculates {
                 let mut room = false;
                 for_each_member(free, 64, |place| {

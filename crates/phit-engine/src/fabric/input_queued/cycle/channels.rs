@@ -38,12 +38,14 @@ impl Partition {
 
     /// The channels that a head of `size` phits may ask for, among `count` channels from `first` on of an output of
     /// `class`: a bit for the place of each.
-    pub(crate) fn askable(&self, first: u32, count: u16, (class, size): (u8, u32)) -> u64 {
+    pub(crate) fn askable(&self, first: u32, count: u16, (class, size): (u8, u32), packet: u32) -> u64 {
         let mut free = self.free_channels(first, count);
         if self.setup.settings.choices.reuse_when_empty {
             free &= self.reusable_channels(first, count, class);
         }
         if self.setup.settings.choices.full_is_taken {
+            let size =
+                if self.setup.settings.choices.packet_needs_room { self.packets[packet].size.into() } else { size };
             free &= self.channels_with_room(first, count, size);
         }
         free

@@ -89,6 +89,13 @@ impl Partition {
         let channel = o.vc + u32::from(departing.vc);
         let (credits, full) = (self.tables.channels[channel].credits, self.setup.settings.full[class]);
         let limited = class > 0 || self.setup.config.links[0].ejection_buffer.is_some();
+        let waiting = self.tables.buffers.starting_after(output, self.now).unwrap_or_else(|| {
+            // The link is taken for as long as it sends this flit and the flits behind it.
+            let cycles =
+                f64::from(o.free.saturating_sub(departing.start)) / f64::from(self.setup.settings.ticks_per_cycle);
+            let phits = (cycles * self.setup.settings.bandwidth[class].to_f64()).round() as u32;
+            phits.saturating_sub(self.setup.config.flit_phits(departing.phits, 0))
+        });
         let at = Leaving {
             output,
             router: self.setup.routers.number(o.router),
@@ -96,7 +103,10 @@ impl Partition {
             class: o.class,
             phits: departing.phits,
             backlog: throttle.backlogs().of(output),
-            outstanding: if limited { full.saturating_sub(credits).max(0) as u32 } else { 0 },
+            outstanding: match limited {
+                true => (full.saturating_sub(credits).max(0) as u32).saturating_sub(waiting),
+                false => 0,
+            },
             has_room: !limited || credits >= i32::from(self.setup.traffic.packet_sizes().1),
         };
         if !throttle.marks(&at) {
@@ -116,6 +126,7 @@ impl Partition {
     /// The head that has entered `queue` in this tick has been marked.
     #[cold]
     pub(crate) fn mark_arrived(&mut self, queue: u32) {
+        let queue = if self.setup.settings.sorts { self.sorted[queue] } else { queue };
         let packet = self.queues[queue].last;
         self.packets[packet].misrouted |= MARKED;
     }

@@ -121,6 +121,7 @@ impl Partition {
     #[inline(always)]
     pub(crate) fn arrive<K: Kernel>(&mut self, queue: u32, packet: u32) {
         let now = self.now;
+        let queue = if self.setup.settings.sorts::<K>() { self.sort(queue, packet) } else { queue };
         if !K::WHOLE && !self.setup.settings.single {
             self.latest[queue] = now;
         }
@@ -188,6 +189,18 @@ impl Partition {
             }
             self.come_to_front::<K>(queue, now);
         }
+    }
+
+    /// The queue that takes a flit that enters `queue`: the head of `packet`, or another flit of the last packet if
+    /// `packet` is `NONE`.
+    #[inline(never)]
+    fn sort(&mut self, queue: u32, packet: u32) -> u32 {
+        if packet != NONE {
+            let router = self.setup.routers.number(self.inputs[self.queues[queue].port].router);
+            let place = self.queueing.sorted(&*self.map.topology, router, &self.packets[packet]);
+            self.sorted[queue] = queue + u32::from(place);
+        }
+        self.sorted[queue]
     }
 
     /// The first packet of `queue` stands at its front from tick `from` on.

@@ -248,6 +248,6 @@ impl Partition {
     /// Virtual channel `vc` of a link of `class` as the routing mechanism of `packet` counts it.
     #[inline]
     pub(crate) fn within(&self, packet: u32, class: u8, vc: u16) -> u16 {
-        vc - self.first_channel(packet, class)
+        vc - self.setup.settings.channel_of(self.first_channel(packet, class).into()) as u16
     }
 }

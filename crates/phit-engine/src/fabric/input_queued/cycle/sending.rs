@@ -235,6 +235,10 @@ impl Partition {
             ejection_port,
             ..Packet::new(self.endpoints[e].number, generated.destination)
         });
+        if self.setup.settings.sorts::<K>() {
+            // Packets of one message draw their ways independently.
+            self.packets[index].scratch = self.endpoints[e].phits as u32;
+        }
         if K::SETTLED || self.setup.settings.wants.settled {
             return index;
         }

@@ -365,7 +365,7 @@ impl Partition {
                 let router = self.inputs[port].router;
                 let first = output.vc + u32::from(vc);
                 let free = match K::EXTRAS {
-                    true => self.askable(first, vcs, (output.class, size)),
+                    true => self.askable(first, vcs, (output.class, size), self.queues[queue].first),
                     false => self.free_channels(first, vcs),
                 };
                 if free == 0 {

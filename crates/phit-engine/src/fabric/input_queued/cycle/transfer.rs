@@ -131,7 +131,7 @@ impl Partition {
         }
 
         let mut lane = u32::from(grant.lane);
-        if self.setup.settings.managed::<K>() {
+        if self.setup.settings.managed::<K>() || self.setup.settings.sorts::<K>() {
             // The credits of all queues of a buffer are those of its first.
             lane = self.setup.settings.channel_of(lane) * self.setup.settings.queues;
         }

@@ -376,6 +376,8 @@ pub(crate) fn first_channel(config: &Config, settings: &Settings, packet: &Packe
         (Kind::Request, ..) => 0,
         (Kind::Reply, 0, _) => config.links[0].queues / 2,
         (Kind::Reply, _, 1) => 0,
-        (Kind::Reply, class, _) => config.buffers.vcs[usize::from(class)].into(),
+        (Kind::Reply, class, _) => {
+            u16::from(config.buffers.vcs[usize::from(class)]) * config.buffers.division.queues as u16
+        }
     }
 }

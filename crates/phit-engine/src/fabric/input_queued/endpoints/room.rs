@@ -61,6 +61,8 @@ impl<'a> Room<'a> {
         if !K::WHOLE && endpoint.sent > 0 {
             return Some(last).filter(fits);
         }
+        let size = self.to_begin::<K>(packet, size);
+        let fits = |lane: &u16| self.credits(channel, *lane) >= size as i32;
         let entering = Entering { channel, last, destination: packet.destination, size };
         if K::EXTRAS && !K::LISTS && self.setup.settings.looks_ahead {
             return self.choose::<K>(entering, self.entered(endpoint, packet), |_| true);
@@ -72,6 +74,15 @@ impl<'a> Room<'a> {
             }
         }
         self.choose::<K>(entering, 0..self.setup.settings.injection_queues, |_| true)
+    }
+
+    /// Phits of room that `packet`, whose first flit has `size` phits, needs in an injection queue to begin.
+    #[inline(always)]
+    pub(crate) fn to_begin<K: Kernel>(&self, packet: Generated, size: u32) -> u32 {
+        match K::EXTRAS && self.setup.settings.choices.packet_needs_room {
+            true => packet.size.into(),
+            false => size,
+        }
     }
 
     /// The injection queues that a packet may enter, where that depends on its next hops.

@@ -278,21 +278,26 @@ impl Throttle {
         let (Sending { sent, lane: last }, other) = (sending[kind as usize], sending[1 - kind as usize]);
         let size = at.setup.config.flit_phits(packet.size, sent);
         let (room, channel) = (&at.room, at.endpoint.channel);
-        let fits = |lane: &u16| room.credits(channel, *lane) >= size as i32;
+        let needed = if sent > 0 { size } else { room.to_begin::<General>(packet, size) };
+        let fits = |lane: &u16| room.credits(channel, *lane) >= needed as i32;
         // Flits of two packets never mix in one queue.
         let open = |lane: u16| other.sent == 0 || other.lane != lane;
+        let own = self.notifications.channels == NotificationChannels::Own;
         let named = match at.setup.settings.transparent {
             true => None,
             false => room.queueing.inject(room.setup.routers.number(at.endpoint.router), packet.destination),
         };
         let lane = match named {
             _ if sent > 0 => Some(last).filter(fits),
-            Some(lane) => Some(lane).filter(fits).filter(|lane| open(*lane)),
+            Some(lane) => {
+                let first = if own { injection_lanes(&at.setup.config, &at.setup.settings, kind).start } else { 0 };
+                Some(first + lane).filter(fits).filter(|lane| open(*lane))
+            }
             None => {
-                let own = self.notifications.channels == NotificationChannels::Own;
                 let all = 0..at.setup.settings.injection_queues;
                 let lanes = if own { injection_lanes(&at.setup.config, &at.setup.settings, kind) } else { all };
-                room.choose::<General>(Entering { channel, last, destination: packet.destination, size }, lanes, open)
+                let entering = Entering { channel, last, destination: packet.destination, size: needed };
+                room.choose::<General>(entering, lanes, open)
             }
         };
         let (mark, stream) = (kind.mark(), kind as u8);

@@ -185,9 +185,10 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> RouterParams<A> {
 
     /// Checks the rules of a stage that allocates virtual channels: they need such a stage.
     fn stage(&self) -> Result<(), ScenarioError> {
-        let (room, empty) = (self.vc_eligible == VcEligible::WithRoom, self.vc_preferred == VcPreferred::Empty);
+        let empty = self.vc_preferred == VcPreferred::Empty;
         let ruled = [
-            (room, "router.vc_eligible", "\"with_room\""),
+            (self.vc_eligible == VcEligible::WithRoom, "router.vc_eligible", "\"with_room\""),
+            (self.vc_eligible == VcEligible::WithPacketRoom, "router.vc_eligible", "\"with_packet_room\""),
             (empty, "router.vc_preferred", "\"empty\""),
             (self.vc_turns == VcTurns::Queues, "router.vc_turns", "\"queues\""),
         ];
@@ -243,9 +244,8 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> RouterParams<A> {
     }
 }
 
-/// Checks queues chosen by the hop after next. They need hops that are told ahead, and at least one virtual channel for
-/// every output.
-fn looks_ahead(demands: &Demands<'_>, vcs: &[u16]) -> Result<(), ScenarioError> {
+/// Checks queues chosen by a hop that the packet has not come to yet: such hops must be told ahead.
+fn told_ahead(demands: &Demands<'_>) -> Result<(), ScenarioError> {
     let Demands { topology, routing, queueing_kind: kind, .. } = *demands;
     if !routing.told_ahead() {
         let expected = format!(
@@ -259,6 +259,12 @@ fn looks_ahead(demands: &Demands<'_>, vcs: &[u16]) -> Result<(), ScenarioError> 
         let expected = format!("expected none with queueing.kind = {kind:?}: hops are not what they are without");
         return Err(ScenarioError::missing("topology.faults", expected));
     }
+    Ok(())
+}
+
+/// Checks queues chosen by the hop after next. They need at least one virtual channel for every output.
+fn looks_ahead(demands: &Demands<'_>, vcs: &[u16]) -> Result<(), ScenarioError> {
+    let Demands { topology, routing, queueing_kind: kind, .. } = *demands;
     let radix = (0..topology.routers()).map(|router| topology.ports(router)).max().unwrap_or(1);
     let needed = routing.vcs_needed(topology).0;
     for ((class, &vcs), needed) in topology.classes().iter().zip(vcs).zip(needed) {
@@ -303,6 +309,9 @@ impl<A> RouterParams<A> {
             whole_packets,
         };
         params.check(&fit).map_err(|e| e.under("queueing"))?;
+        if params.looks_ahead() || params.sorts() {
+            told_ahead(demands)?;
+        }
         if params.looks_ahead() {
             looks_ahead(demands, &vcs)?;
         }
@@ -323,7 +332,7 @@ impl<A> RouterParams<A> {
             return Err(ScenarioError::new("router.vc_reuse", "\"empty\"", expected));
         }
         self.paths(topology, &division)?;
-        if vcs[0] > 1 && division.queues > 1 {
+        if vcs[0] > 1 && division.queues > 1 && !params.sorts() {
             let path = format!("{}.vcs", described(&self.links, &topology.classes()[0]).0);
             let expected = format!("expected 1: the queueing {:?} divides the injection queue", demands.queueing_kind);
             return Err(ScenarioError::new(path, vcs[0], expected));

@@ -25,6 +25,8 @@ pub(crate) struct Choices {
     pub reuse_when_empty: bool,
     /// Heads ask for no virtual channel that has no room for a flit.
     pub full_is_taken: bool,
+    /// Heads ask for no virtual channel that has no room for the packet, and endpoints begin no such packet.
+    pub packet_needs_room: bool,
     /// Heads prefer virtual channels whose buffers are empty.
     pub prefers_empty: bool,
     /// In the order of virtual channels' arbiters, heads of equal queue numbers stand side by side.
@@ -61,7 +63,8 @@ impl Choices {
             speculation: (params.vc_allocation == VcAllocation::Speculative).then_some(params.speculation),
             connects_packets: params.connection == Connection::Packet,
             reuse_when_empty: params.vc_reuse == VcReuse::Empty,
-            full_is_taken: params.vc_eligible == VcEligible::WithRoom,
+            full_is_taken: params.vc_eligible != VcEligible::Free,
+            packet_needs_room: params.vc_eligible == VcEligible::WithPacketRoom,
             prefers_empty: params.vc_preferred == VcPreferred::Empty,
             turns_by_queue: params.vc_turns == VcTurns::Queues,
             credit_release: params.credit_release,
@@ -85,6 +88,8 @@ impl Choices {
         let Self {
             // All kernels support these choices.
             credit_release: _,
+            // Only with `full_is_taken`.
+            packet_needs_room: _,
             cut_through_holds_output: _,
             prefers_empty: _,
             transit_priority: _,

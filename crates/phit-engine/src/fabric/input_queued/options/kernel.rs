@@ -277,6 +277,7 @@ impl Network {
             in_turn: _,
             // Not transparent, and in no lists.
             looks_ahead: _,
+            sorts: _,
             kernel: _,
             progress: _,
             // Features that a kernel may have or lack.

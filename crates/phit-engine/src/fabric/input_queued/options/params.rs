@@ -264,6 +264,9 @@ pub enum VcEligible {
     Free,
     /// Only channels with room for a flit (BookSim's `vc_busy_when_full`).
     WithRoom,
+    /// Only channels with room for the whole packet, as for virtual cut-through. An endpoint begins a packet only if
+    /// its injection queue has room for the whole packet.
+    WithPacketRoom,
 }
 
 impl VcEligible {

@@ -43,6 +43,8 @@ pub(crate) struct Settings {
     pub transparent: bool,
     /// It asks for the hop after next.
     pub looks_ahead: bool,
+    /// Packets are sorted into the queues of their virtual channel when their heads arrive.
+    pub sorts: bool,
     /// The queue organisation is managed.
     pub managed: bool,
     /// Queues that wait stand in lists, see [`crate::fabric::input_queued::waiting::wait_lists`]: there are
@@ -187,6 +189,12 @@ impl Settings {
         (redecide && !batch) || (K::EXTRAS && alternatives)
     }
 
+    /// [`Self::sorts`].
+    #[inline(always)]
+    pub(crate) fn sorts<K: Kernel>(&self) -> bool {
+        K::EXTRAS && !K::LISTS && !K::BARE && self.sorts
+    }
+
     /// [`Self::at_outputs`].
     #[inline(always)]
     pub(crate) fn at_outputs<K: Kernel>(&self) -> bool {
@@ -246,6 +254,7 @@ impl Settings {
             detours,
             transparent,
             looks_ahead,
+            sorts,
             managed,
             first_leads,
             lasting,
@@ -294,6 +303,7 @@ impl Settings {
         // Only the state of its output and of one virtual channel there decides whether a head can go.
         let by_output = single
             && !managed
+            && !sorts
             && plain_crossbar
             && !ideal
             && !config.follows_links()
@@ -331,12 +341,14 @@ impl Settings {
             every_cycle: choices.redecide_every_cycle || wants.batch || wants.every_tick,
             transparent,
             looks_ahead,
+            sorts,
             managed,
             first_leads,
             lasting,
             lists: single
                 && !transparent
                 && !looks_ahead
+                && !sorts
                 && !managed
                 && plain_crossbar
                 && !wants.redecide
@@ -408,6 +420,8 @@ pub(crate) struct Policies<'a> {
     pub transparent: bool,
     /// It asks for the hop after next.
     pub looks_ahead: bool,
+    /// Packets are sorted into the queues of their virtual channel when their heads arrive.
+    pub sorts: bool,
     /// The queue organisation is managed.
     pub managed: bool,
     /// It puts the first queue of an input before the others.

@@ -203,7 +203,7 @@ impl<'a> Plan<'a> {
             isolating: if division.shared { division.queues as u16 } else { 1 },
             packet_size: self.traffic.packet_sizes().1.into(),
             ticks_per_cycle: self.config.links.ticks_per_cycle,
-            ahead: self.queueing.looks_ahead(),
+            ahead: self.queueing.looks_ahead() || self.queueing.sorts(),
             table: self.table.clone(),
         })
     }
@@ -330,6 +330,7 @@ impl<'a> Plan<'a> {
                 detours: self.routing.reserved() > 0,
                 transparent: queueing.transparent(),
                 looks_ahead: self.queueing.looks_ahead(),
+                sorts: self.queueing.sorts(),
                 managed: manager.is_some(),
                 first_leads: manager.as_ref().is_some_and(|manager| manager.first_leads()),
                 lasting: routing.tables().is_some() && queueing.by_destination(),
@@ -456,6 +457,7 @@ impl<'a> Plan<'a> {
                 .then(|| Box::new(Connections::new(config.choices.paths, ports))),
             next_credit: vec![0; if settings.credits_in_turn { inputs.len() } else { 0 }].into(),
             latest: vec![0; if settings.single { 0 } else { queues.len() }].into(),
+            sorted: vec![NONE; if settings.sorts { queues.len() } else { 0 }].into(),
             inputs: inputs.into(),
             progress: vec![Progress::default(); if settings.progress { queues.len() } else { 0 }].into(),
             queues: queues.into(),

@@ -65,6 +65,12 @@ pub trait Queueing: Send {
         Lanes::one(0)
     }
 
+    /// The queue of its virtual channel that `packet` goes into when its head arrives at `router`
+    /// ([`QueueingParams::sorts`]).
+    fn sorted(&self, _topology: &dyn Topology, _router: u32, _packet: &Packet) -> u16 {
+        0
+    }
+
     /// True if all packets of a queue have one destination.
     fn by_destination(&self) -> bool {
         false
@@ -81,8 +87,8 @@ pub trait Queueing: Send {
 pub struct Division {
     /// Queues of each virtual channel, at least 1.
     pub queues: u32,
-    /// True if packets enter only the first queue, which has the whole buffer, and are moved from there. False if each
-    /// queue has an equal part.
+    /// True if packets enter only the first queue, which has the whole buffer, and are moved from there or sorted on
+    /// arrival. False if each queue has an equal part.
     pub shared: bool,
 }
 
@@ -189,6 +195,14 @@ pub trait QueueingParams {
     ///
     /// [`RoutingParams::told_ahead`]: crate::fabric::seams::routing::RoutingParams::told_ahead
     fn looks_ahead(&self) -> bool {
+        false
+    }
+    /// True if the router sorts packets on arrival. All queues of a virtual channel share its buffer, and packets are
+    /// sent to the first queue. A packet stands in the queue that [`Queueing::sorted`] names. The routing mechanism must
+    /// tell its hops ahead ([`RoutingParams::told_ahead`]).
+    ///
+    /// [`RoutingParams::told_ahead`]: crate::fabric::seams::routing::RoutingParams::told_ahead
+    fn sorts(&self) -> bool {
         false
     }
     /// Why packets cannot wait for one another for ever, for an organisation that looks ahead and does not use the

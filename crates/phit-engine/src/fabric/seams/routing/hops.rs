@@ -24,7 +24,7 @@ pub(crate) fn told_ahead(
     state: HopState,
     vcs: &[u8],
 ) -> Hop {
-    let mut rng = packet.stream(at, 0, ticks_per_cycle);
+    let mut rng = packet.stream_of_each(at, ticks_per_cycle);
     topology.minimal_hop(at, packet.destination_router, Leg::ONLY, state, vcs, &mut rng)
 }
 

@@ -172,6 +172,13 @@ impl OutputBuffers {
         self.contents.get(index as usize).map_or(0, |content| content.held)
     }
 
+    /// Phits of the flits in the ring of output `index` that start on the link after tick `now`; `None` if there is no
+    /// ring.
+    pub(crate) fn starting_after(&self, index: u32, now: Tick) -> Option<u32> {
+        let later = || self.flits(index).filter(|(start, _)| *start > now).map(|(_, phits)| phits).sum();
+        (self.ring > 0).then(later)
+    }
+
     /// The flits in the ring of output `index`, the oldest first: start of transmission and phits.
     pub(crate) fn flits(&self, index: u32) -> impl Iterator<Item = (Tick, u32)> {
         let Content { first, count, .. } = self.contents.get(index as usize).copied().unwrap_or_default();

@@ -197,7 +197,11 @@ fn has_channel(partition: &Partition, queue: &Queue, size: u32) -> bool {
         vcs if partition.vc_allocator.is_some() && !partition.setup.settings.choices.full_is_taken => {
             (0..u32::from(vcs)).any(free)
         }
-        vcs => (0..u32::from(vcs)).any(|vc| channel(vc).credits >= size as i32 && free(vc)),
+        vcs => {
+            let whole = partition.setup.settings.choices.packet_needs_room;
+            let size = if whole { partition.packets[queue.first].size.into() } else { size };
+            (0..u32::from(vcs)).any(|vc| channel(vc).credits >= size as i32 && free(vc))
+        }
     }
 }
 

@@ -58,7 +58,16 @@ impl Load {
             }
             inside += u64::from(config.phits_of(packet.size, arrived) - config.phits_of(packet.size, sent));
         }
-        let mut last = packets.last().map(|&packet| (partition.packets[packet], last_arrived));
+        let mut last = match partition.sorted.get(index as usize) {
+            None => packets.last().map(|&packet| (partition.packets[packet], last_arrived)),
+            // The latest flits that entered here stand in another queue, or have gone on already.
+            Some(&NONE) => None,
+            Some(&queue) => {
+                let last = partition.queues[queue].last;
+                let arrived = partition.progress(queue).arrived;
+                (last != NONE).then(|| (partition.packets[last], arrived))
+            }
+        };
         let mut coming = 0;
         let mut arrivals = pending.arrivals.get(&index).cloned().unwrap_or_default();
         arrivals.sort_by_key(|(at, coming)| (*at, matches!(coming, Coming::End)));
@@ -99,6 +108,12 @@ pub(super) fn buffers(partitions: &[Partition], pending: &[Pending], here: &Part
             let queue = &here.queues[index];
             let wrong = |what: String| format!("{}: {what}", name(here, index));
             let packets = members(here, queue).map_err(wrong)?;
+            if here.setup.settings.sorts && queue.first != NONE && queue.output != NONE {
+                let first = here.tables.first_port[input.router];
+                if queue.output - first != lane % division.queues {
+                    return Err(wrong(format!("was sorted for another output than {}", queue.output - first)));
+                }
+            }
             let load = Load::of(here, &pending[here.setup.index as usize], index, &packets).map_err(wrong)?;
             held += load.inside + load.coming;
             let gone = here.sent_flits(index);
