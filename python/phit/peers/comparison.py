@@ -37,6 +37,12 @@ SATURATION_THROUGHPUT = 0.03
 OUTFLANK = {"latency_mean": 0.03, "misrouted_locally": 0.02, "misrouted_globally": 0.02}
 """Tolerances against the OutFlank author's simulator below the paper's gamma*; for shares of packets absolute."""
 
+CONTROL = {"hot_load": 0.01, "other_load": 0.01, "latency_mean": 0.03, "notifications": 0.03}
+"""Relative tolerances against BookSim's branches for congestion control, or two standard errors of the seeds."""
+
+CONTROL_FULL = 0.05
+"""Relative tolerance of their latencies at loads near saturation, where windows are not steady, and of changes."""
+
 FLUID = 1e-9
 """Relative tolerance of every flow of the fluid network's max-min rule."""
 
@@ -55,19 +61,26 @@ NAMES = {
     "misrouted_at_injection": "misrouted at injection",
     "flow_end": "end of a flow",
     "flow_rate": "rate of a flow",
+    "hot_load": "load of the hot spot",
+    "other_load": "load of other endpoints",
+    "notifications": "notifications",
+    "tail_arrival": "largest difference of a tail, in cycles",
 }
 """Names of measures on the page."""
 
 SHARES = frozenset({"misrouted", "misrouted_globally", "misrouted_locally", "misrouted_at_injection"})
 """Measures that are shares of packets, from 0 to 1: their differences and tolerances are absolute."""
 
+CYCLES = frozenset({"tail_arrival"})
+"""Measures that are differences in cycles themselves."""
+
 PRECISE = frozenset({"flow_end", "flow_rate"})
 """Measures that agree up to rounding: their differences are shown as powers of ten."""
 
 
 def difference(measure: str, theirs: float, ours: float) -> float:
-    """The difference of `ours` from `theirs`: absolute for shares of packets, relative for all other measures."""
-    return ours - theirs if measure in SHARES else ours / theirs - 1
+    """The difference of `ours` from `theirs`: absolute for shares of packets and cycles, otherwise relative."""
+    return ours - theirs if measure in SHARES | CYCLES else ours / theirs - 1
 
 
 class Verdict(StrEnum):
@@ -202,4 +215,6 @@ def signed(measure: str, difference: float) -> str:
     """A difference with its sign, in percent of the other simulator's number, or of packets."""
     if measure in PRECISE:
         return f"{difference:+.1e}"
+    if measure in CYCLES:
+        return f"{difference:+g}"
     return f"{difference:+.4f}" if measure in SHARES else f"{difference:+.2%}"

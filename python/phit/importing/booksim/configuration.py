@@ -33,15 +33,15 @@ class Configuration:
             else:
                 self.given[setting.key] = setting
 
-    @classmethod
-    def of_files(cls, files: Sequence[Path], settings: Iterable[str], findings: Findings) -> "Configuration":
+    @staticmethod
+    def settings_of(files: Sequence[Path], settings: Iterable[str]) -> list[Setting]:
         """The settings of the files, one after another, then the settings `KEY=VALUE`."""
         found: list[Setting] = []
         for path in files:
             found += grammar.of_file(text_of(path), path)
         for setting in settings:
             found += grammar.settings(f"{setting};", f"setting {quoted(setting)}")
-        return cls(found, findings, files[0].parent if files else Path())
+        return found
 
     def __getitem__(self, key: str) -> Setting:
         """The setting of a key, or its default."""

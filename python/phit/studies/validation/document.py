@@ -8,6 +8,9 @@ from phit.base.markdown import markdown_table
 from phit.peers.comparison import (
     BOOKSIM,
     BOOKSIM_CALM,
+    CONTROL,
+    CONTROL_FULL,
+    CYCLES,
     EXACT,
     FLUID,
     FOGSIM,
@@ -24,7 +27,7 @@ from phit.peers.comparison import (
     signed,
 )
 from phit.store.folder import write_atomically
-from phit.studies.validation import outflank_agreement
+from phit.studies.validation import control, outflank_agreement
 from phit.studies.validation.transient import ERRORS, LEAST, PHASES, WARMUP, WINDOW, Phase
 
 INTRODUCTION = """# Agreement with other simulators
@@ -103,6 +106,10 @@ the numbers:
 * **BookSim**'s input ports send back one credit in each cycle of the links, however many flits the crossbar's speedup
   takes out of the buffer (`credit_channel = "one_per_cycle"`). Its endpoints have a buffer like a router's, with
   credits (`ejection_buffer`). Without either, Phit accepts more beyond saturation, above all of packets of 10 flits.
+* **BookSim**'s branches for congestion control have a queue for each output in the buffer of the data channel
+  (`queueing = { kind = "voqsw", memory = "shared" }`). A head takes a channel with room for the whole packet
+  (`vc_eligible = "with_packet_room"`). Runs without control are run with an `ecn` that never marks, which gives each
+  source a queue for each destination. Two classes of traffic are a trace, drawn with the seed of the run.
 * **BookSim** as released cannot describe parallel links. Its 16x6 group with single links is an `anynet`, in Phit a
   `hyperx`. The rows called "extended" come from a local extension of BookSim with one Cascade group, in which a
   packet's channel is the number of hops that it has taken. UGAL compares the used credits of ports (`queue = "port"`),
@@ -141,6 +148,9 @@ def tolerances() -> str:
         f"whichever is larger, in every window of {WINDOW} cycles.\n"
         f"* BookSim: {listed(BOOKSIM)}; latencies at loads up to {BOOKSIM_CALM:.0%} of the most that the curve "
         f"accepts; accepted load beyond saturation {SATURATION_THROUGHPUT:.0%}; empty networks exactly.\n"
+        f"* BookSim's branches for congestion control: {listed(CONTROL)}, or two standard errors of the difference of "
+        f"the means over seeds; latencies at loads above {control.CALM:.0%} {CONTROL_FULL:.0%}; tails of single "
+        f"packets exactly, by the bins of Phit's histogram.\n"
         f"* OutFlank: {listed(OUTFLANK)}, below the gamma* that the paper prints.\n"
         f"* SimGrid: {FLUID:g} of the end, or of the rate, of every flow. The tables show the worst flow of each case."
     )
@@ -165,7 +175,7 @@ def number(value: float) -> str:
 
 def limit(measure: str, tolerance: float) -> str:
     """A tolerance as a share of the other simulator's number, or of packets."""
-    return f"{tolerance:g}" if measure in SHARES | PRECISE else f"{100 * tolerance:g}%"
+    return f"{tolerance:g}" if measure in SHARES | PRECISE | CYCLES else f"{100 * tolerance:g}%"
 
 
 def shown(verdict: Verdict) -> str:

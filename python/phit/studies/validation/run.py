@@ -12,6 +12,7 @@ from phit.studies.validation import (
     booksim,
     booksim_cascade,
     booksim_fattree,
+    control,
     document,
     figures,
     fluid,
@@ -43,7 +44,7 @@ class Report:
         return Verdict.DIFFERS in verdicts
 
 
-FOLDERS = (fluid.FOLDER, fogsim5.FOLDER)
+FOLDERS = (fluid.FOLDER, fogsim5.FOLDER, control.FOLDER)
 """Folders of cases beside the tables. A folder may have any of them alone."""
 
 
@@ -54,7 +55,8 @@ def only_folders(folder: Path) -> bool:
 
 def cases(folder: Path = reference.FOLDER, *, quick: bool = False) -> list[Case]:
     """The comparisons in steady state; only the cheap ones if `quick`."""
-    found = [*fogsim5.compared(folder)[0], *([] if only_folders(folder) else _of_tables(folder))]
+    beside = [*fogsim5.compared(folder)[0], *control.cases(folder)[0]]
+    found = [*beside, *([] if only_folders(folder) else _of_tables(folder))]
     return [case for case in found if case.quick or not quick]
 
 
@@ -71,7 +73,7 @@ def _of_tables(folder: Path) -> tuple[Case, ...]:
 
 def left_out(folder: Path = reference.FOLDER) -> list[LeftOut]:
     """The rows that Phit cannot be compared with, each with its reason."""
-    return [*fogsim5.compared(folder)[1], *fogsim5.transients(folder)[1]]
+    return [*fogsim5.compared(folder)[1], *fogsim5.transients(folder)[1], *control.cases(folder)[1]]
 
 
 def transients(folder: Path = reference.FOLDER, *, quick: bool = False) -> list[Transient]:
@@ -127,7 +129,8 @@ def validate(
     )
     comparisons += fluid.comparisons(folder)
     images = out / "images" / "validation"
-    written = [*figures.write(comparisons, images), *transient_figures.write(phases, images)]
+    drawn = [c for c in comparisons if c.case.simulator != control.SIMULATOR]
+    written = [*figures.write(drawn, images), *transient_figures.write(phases, images)]
     beyond = left_out(folder)
     page = document.write(comparisons, phases, written, out / "validation.md", beyond, quick=quick)
     return Report(comparisons, phases, [page, *written], beyond)

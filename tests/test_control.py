@@ -1,0 +1,135 @@
+"""Agreement with BookSim's branches for congestion control: single packets to the cycle, and the reader of tables."""
+
+import csv
+import shutil
+from pathlib import Path
+
+import phit
+import pytest
+from phit.importing import RefusedError, read
+from phit.peers import booksim_branch
+from phit.peers.comparison import Verdict
+from phit.peers.comparison import compare as compared
+from phit.studies.validation import control
+from phit.studies.validation.run import cases, only_folders
+
+from .conftest import Cli
+
+REFERENCE = Path(__file__).parent / "reference"
+
+
+def packets() -> list[control.Packets]:
+    """The cases of single messages."""
+    return [case for case in control.cases(REFERENCE)[0] if isinstance(case, control.Packets)]
+
+
+@pytest.mark.parametrize("case", packets(), ids=lambda case: case.setting.split(",")[0])
+def test_tails_arrive_in_the_cycles_of_the_other_simulator(case: control.Packets) -> None:
+    """Sending, marking at the head, notifications and delays between packets, cycle by cycle."""
+    (scenario,) = case.scenarios(quick=True)
+    (found,) = compared(case, [case.measured(phit.run(scenario).answer())])
+    assert (found.ours, found.verdict) == (0.0, Verdict.AGREES)
+
+
+def test_a_tail_in_another_cycle_is_found() -> None:
+    assert control.largest_difference([8, 40], [8, 41]) == 1
+    assert control.largest_difference([8, 40], [8]) == 40
+    # Latencies of more than eleven digits are counted in bins of two.
+    assert control.largest_difference([2065], [2066]) == 0
+    assert control.largest_difference([2065], [2068]) == 3
+
+
+def test_what_is_left_out_has_its_rows_and_its_reason() -> None:
+    found, left_out = control.cases(REFERENCE)
+    assert {case.simulator for case in found} == {control.SIMULATOR}
+    assert "micro.csv, 46 events" in {one.place for one in left_out}
+    reasons = {one.reason for one in left_out}
+    assert "hotspot_reservation = 1: Phit has no reservation protocol" in reasons
+    assert "use_voq_size = 0: cannot be expressed; expected 1" in reasons
+
+
+def shortened(tmp_path: Path, name: str, keep: str) -> Path:
+    """A folder with the rows of one table whose setting begins with a word."""
+    (tmp_path / "control").mkdir()
+    with (REFERENCE / "control" / name).open(newline="", encoding="utf-8") as file:
+        reader = csv.DictReader(file)
+        rows = [row for row in reader if row["setting"].startswith(keep)]
+    path = tmp_path / "control" / "of_any_name.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def test_a_folder_of_the_form_is_judged(tmp_path: Path, cli: Cli) -> None:
+    """A table of any name alone is compared, and one wrong load is found."""
+    path = shortened(tmp_path, "booksim_hotspot_base.csv", "single8|base|uniform|0.4")
+    assert only_folders(tmp_path)
+    assert len(cases(tmp_path)) == 1
+    status, out, err = cli("validate", "--quick", "--reference", tmp_path, "--out", tmp_path / "docs")
+    assert status == 0, out + err
+    page = (tmp_path / "docs" / "agreement-booksim-congestion.md").read_text()
+    assert "load of other endpoints" in page
+    text = path.read_text()
+    path.write_text(text.replace(",0.3853,", ",0.4853,").replace(",0.4059,", ",0.4859,"))
+    status, _, _ = cli("validate", "--quick", "--reference", tmp_path, "--out", tmp_path / "docs")
+    assert status == 1
+
+
+def test_what_is_no_table_is_named(tmp_path: Path) -> None:
+    (tmp_path / "control").mkdir()
+    with pytest.raises(phit.PhitError, match=r"expected tables, files that end in \.csv"):
+        control.cases(tmp_path)
+    (tmp_path / "control" / "other.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(phit.PhitError, match=r"other.csv: expected a table with setting, acc_other_dst"):
+        control.cases(tmp_path)
+    shutil.rmtree(tmp_path / "control")
+    path = shortened(tmp_path, "booksim_hotspot_base.csv", "single8|base|uniform|0.4")
+    path.write_text(path.read_text().replace(",0.3853,", ",much,"))
+    with pytest.raises(phit.PhitError, match="row 31: acc_other_dst = 'much': expected a number"):
+        control.cases(tmp_path)
+
+
+def configuration(setting: str, table: str = "booksim_ecn.csv") -> str:
+    """The configuration of the first row of a setting, in BookSim's language."""
+    with (REFERENCE / "control" / table).open(newline="", encoding="utf-8") as file:
+        row = next(row for row in csv.DictReader(file) if row["setting"].startswith(setting))
+    return "".join(f"{key} = {value};\n" for key, value in booksim_branch.settings(row["config"]).items())
+
+
+def test_every_row_is_imported(tmp_path: Path) -> None:
+    file = tmp_path / "config"
+    file.write_text(configuration("ft8x2|ecn|uniform|0.4"))
+    found = read("booksim", file).document
+    assert found["congestion"]["threshold"] == 500
+    assert found["queueing"] == {"kind": "voqsw", "memory": "shared"}
+    file.write_text(configuration("ft8x2|ecn|hotspot+bg|0.4"))
+    found = read("booksim", file).document
+    trace = found["traffic"]["trace"]
+    hot = {message[1] for message in trace if message[2] == 26}
+    assert len(hot) == 12
+    share = sum(message[3] for message in trace if message[2] == 26) / (12 * trace[-1][0])
+    assert share == pytest.approx(1.0, rel=0.05)
+
+
+def test_unknown_keys_are_refused_by_name(tmp_path: Path) -> None:
+    file = tmp_path / "config"
+    file.write_text(configuration("ft8x2|ecn|uniform|0.4") + "ecn_ird_limits = 3;\nhotspot_reservation = 1;\n")
+    with pytest.raises(RefusedError) as refusal:
+        read("booksim", file)
+    assert "ecn_ird_limits = 3: not known as a key of these branches" in str(refusal.value)
+    assert "ecn_ird_limit" in str(refusal.value)
+    file.write_text(configuration("ft8x2|ecn|uniform|0.4") + "topology = dragonflynew;\n")
+    with pytest.raises(RefusedError, match="topology = 'dragonflynew': cannot be expressed; expected fattree"):
+        read("booksim", file)
+
+
+def test_trials_succeed_as_often_as_they_should() -> None:
+    import random
+
+    found = booksim_branch.trials(random.Random(1), 0.01, 100_000)
+    assert len(found) == pytest.approx(1000, rel=0.1)
+    assert found == sorted(set(found))
+    assert booksim_branch.trials(random.Random(1), 0.0, 10) == []
+    assert booksim_branch.trials(random.Random(1), 1.0, 3) == [0, 1, 2]
