@@ -61,7 +61,7 @@ impl<'a> Room<'a> {
         if !K::WHOLE && endpoint.sent > 0 {
             return Some(last).filter(fits);
         }
-        let size = self.to_begin::<K>(packet, size);
+        let size = self.phits_to_begin::<K>(packet, size);
         let fits = |lane: &u16| self.credits(channel, *lane) >= size as i32;
         let entering = Entering { channel, last, destination: packet.destination, size };
         if K::EXTRAS && !K::LISTS && self.setup.settings.looks_ahead {
@@ -78,7 +78,7 @@ impl<'a> Room<'a> {
 
     /// Phits of room that `packet`, whose first flit has `size` phits, needs in an injection queue to begin.
     #[inline(always)]
-    pub(crate) fn to_begin<K: Kernel>(&self, packet: Generated, size: u32) -> u32 {
+    pub(crate) fn phits_to_begin<K: Kernel>(&self, packet: Generated, size: u32) -> u32 {
         match K::EXTRAS && self.setup.settings.choices.packet_needs_room {
             true => packet.size.into(),
             false => size,

@@ -278,7 +278,7 @@ impl Throttle {
         let (Sending { sent, lane: last }, other) = (sending[kind as usize], sending[1 - kind as usize]);
         let size = at.setup.config.flit_phits(packet.size, sent);
         let (room, channel) = (&at.room, at.endpoint.channel);
-        let needed = if sent > 0 { size } else { room.to_begin::<General>(packet, size) };
+        let needed = if sent > 0 { size } else { room.phits_to_begin::<General>(packet, size) };
         let fits = |lane: &u16| room.credits(channel, *lane) >= needed as i32;
         // Flits of two packets never mix in one queue.
         let open = |lane: u16| other.sent == 0 || other.lane != lane;

@@ -198,8 +198,8 @@ pub trait QueueingParams {
         false
     }
     /// True if the router sorts packets on arrival. All queues of a virtual channel share its buffer, and packets are
-    /// sent to the first queue. A packet stands in the queue that [`Queueing::sorted`] names. The routing mechanism must
-    /// tell its hops ahead ([`RoutingParams::told_ahead`]).
+    /// sent to the first queue. A packet stands in the queue that [`Queueing::sorted`] names. The routing mechanism
+    /// must tell its hops ahead ([`RoutingParams::told_ahead`]).
     ///
     /// [`RoutingParams::told_ahead`]: crate::fabric::seams::routing::RoutingParams::told_ahead
     fn sorts(&self) -> bool {
