@@ -1,5 +1,6 @@
 //! DCQCN: rates of flows that fall by notifications and rise by timers and bytes.
 
+use super::pace::Pace;
 use super::{Congestion, CongestionContext, CongestionParams, Leaving, NotificationChannels, Notifications};
 use crate::engine::{Rng, Tick};
 use crate::error::ScenarioError;
@@ -141,9 +142,7 @@ struct Limiter {
     risen: [u32; 2],
     /// Phits since the last rise by phits.
     phits: u32,
-    /// Time at which the last packet should have started at the rate of that time, and its phits.
-    start: f64,
-    size: u16,
+    pace: Pace,
 }
 
 /// Notifications about a flow (notification point).
@@ -284,8 +283,7 @@ impl Congestion for Rule {
             rises: Tick::MAX,
             risen: [0, 0],
             phits: 0,
-            start: 0.0,
-            size: 0,
+            pace: Pace::default(),
         });
     }
 
@@ -303,11 +301,7 @@ impl Congestion for Rule {
     fn sent(&mut self, flow: u32, phits: u16, start: Tick, _end: Tick) {
         let each = self.params.increase_phits;
         let limiter = self.at(flow, start);
-        let due = limiter.start + f64::from(limiter.size) / limiter.current;
-        // A start at the first tick after a fractional time costs the flow nothing.
-        let late = f64::from(start) - due;
-        limiter.start = if (0.0..1.0).contains(&late) { due } else { f64::from(start) };
-        limiter.size = phits;
+        limiter.pace.sent(phits, start, limiter.current);
         let mut rises = 0;
         if !limiter.is_full() {
             limiter.phits += u32::from(phits);
@@ -325,9 +319,7 @@ impl Congestion for Rule {
         if limiter.is_full() {
             return now;
         }
-        let due = limiter.start + f64::from(limiter.size) / limiter.current;
-        // A float beyond the last tick becomes the last tick.
-        (due.ceil() as Tick).min(limiter.rises)
+        limiter.pace.due(limiter.current).min(limiter.rises)
     }
 
     fn bytes(&self) -> usize {

@@ -6,6 +6,8 @@ mod dcqcn;
 mod ecn;
 mod infiniband;
 mod none;
+mod pace;
+mod qcn;
 
 pub use crate::fabric::seams::congestion::{
     Congestion, CongestionContext, CongestionParams, Leaving, NotificationChannels, Notifications,
@@ -18,5 +20,6 @@ crate::registry::registry! {
         "ecn" => Ecn(ecn::Ecn),
         "infiniband" => InfiniBand(infiniband::InfiniBand),
         "dcqcn" => Dcqcn(dcqcn::Dcqcn),
+        "qcn" => Qcn(qcn::Qcn),
     }
 }

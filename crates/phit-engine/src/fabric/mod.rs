@@ -111,7 +111,7 @@ impl Blueprint {
     /// larger than the largest packet of the traffic.
     pub fn packet_sizes(&self) -> (u16, u16) {
         let (smallest, largest) = self.traffic.packet_sizes();
-        let notification = self.congestion.notifications().map_or(smallest, |notifications| notifications.phits);
+        let notification = self.congestion.packets().map_or(smallest, |notifications| notifications.phits);
         (smallest.min(notification), largest)
     }
 }

@@ -33,8 +33,19 @@ fn variants() -> Vec<Value> {
         "kind": "dcqcn", "kmin": 8, "kmax": 40, "pmax": 0.5, "notification_interval": 40, "gain": 0.25,
         "alpha_timer": 60, "increase_timer": 70, "increase_phits": 40, "minimum": 0.01,
     });
+    let qcn = json!({
+        "kind": "qcn", "set_point": 8, "sample_base": 60, "byte_reset": 60, "time_reset": 90, "threshold": 2,
+        "active_increase": 0.05, "hyper_increase": 0.1, "minimum": 0.02, "notification": 2,
+    });
+    let dragonfly = json!({ "kind": "dragonfly", "p": 2, "a": 4, "h": 2 });
     vec![
         json!({}),
+        json!({ "congestion": qcn }),
+        json!({ "congestion": with(qcn.clone(), json!({ "weight": 0.0 })), "router": wormhole }),
+        json!({
+            "congestion": with(qcn, json!({ "notification": 7 })), "topology": dragonfly, "routing": "ugal_l",
+            "router": { "latency": 3, "clock": "crossbar", "speedup": 2, "links": { "default": { "vcs": 4 } } },
+        }),
         json!({ "congestion": dcqcn }),
         json!({ "congestion": with(dcqcn, json!({ "channels": "own" })), "router": wormhole }),
         json!({ "congestion": { "channels": "own" } }),
@@ -61,7 +72,7 @@ fn variants() -> Vec<Value> {
             "switching": "store_and_forward", "credit_channel": "one_per_cycle", "clock": "crossbar",
         } }),
         json!({
-            "topology": { "kind": "dragonfly", "p": 2, "a": 4, "h": 2 }, "routing": "ugal_l",
+            "topology": dragonfly, "routing": "ugal_l",
             "router": { "links": { "default": { "vcs": 4 } } },
         }),
     ]
@@ -215,6 +226,45 @@ fn a_rate_falls_by_halves_until_nothing_is_marked() {
     assert_eq!(number(&outcome, "/congestion/notifications"), 0.0);
 }
 
+/// Without increase a rate falls with every notification, until the backlog stays at the set point. Three sources then
+/// send no more than the hot link carries, and nobody is notified any more.
+#[test]
+fn rates_fall_until_the_backlog_is_below_the_set_point() {
+    let congestion = json!({
+        "kind": "qcn", "set_point": 48, "sample_base": 400, "byte_reset": 4_000_000_000_u32, "time_reset": 100_000_000,
+    });
+    let outcome = run(&incast(3, congestion));
+    let table = outcome.tables()["endpoints"]["injected_load"].clone();
+    let loads: Vec<f64> = (1..4).map(|endpoint| table[endpoint].as_f64().unwrap()).collect();
+    let sum = loads.iter().sum::<f64>();
+    // Rates fall until the backlog has gone, and not only until they fit: at most by half again.
+    assert!((0.25..1.0).contains(&sum), "{loads:?}");
+    assert_eq!(number(&outcome, "/congestion/notifications"), 0.0);
+}
+
+/// Four sources keep a hot link busy near the set point. Each notification goes over one link, to one of them.
+#[test]
+fn reaction_points_keep_a_link_busy_and_every_notification_reaches_a_source() {
+    let congestion = json!({
+        "kind": "qcn", "set_point": 48, "sample_base": 400, "byte_reset": 400, "time_reset": 1600,
+        "active_increase": 0.005, "hyper_increase": 0.02, "minimum": 0.01, "notification": 8,
+    });
+    let outcome = run(&incast(4, congestion));
+    let loads = outcome.tables()["endpoints"].clone();
+    assert!(loads["accepted_load"][0].as_f64().unwrap() > 0.95, "{loads}");
+    for endpoint in 1..5 {
+        let load = loads["injected_load"][endpoint].as_f64().unwrap();
+        assert!((0.05..0.7).contains(&load), "endpoint {endpoint}: {load}");
+    }
+    let sent = number(&outcome, "/congestion/notifications");
+    assert!(sent > 100.0);
+    // Some are on their way when the measured time begins, and when it ends.
+    assert_close(number(&outcome, "/control_messages"), sent, 4.0, "frames on links");
+    let received = outcome.tables()["sources"]["notifications_received"].clone();
+    let received: f64 = received.as_array().unwrap().iter().filter_map(Value::as_f64).sum();
+    assert_close(received, sent, 4.0, "received");
+}
+
 /// The delay between the packets of a flow is never less than its steps: with the largest delay from the start on, a
 /// source sends a packet of P phits in P - 1 + steps * delay cycles.
 #[test]
@@ -321,6 +371,8 @@ fn what_cannot_be_is_refused() {
         ),
         (json!({ "congestion": { "kind": "dcqcn", "pmax": 1.5 } }), "congestion.pmax = 1.5"),
         (json!({ "congestion": { "kind": "dcqcn", "minimum": 0.0 } }), "congestion.minimum = 0"),
+        (json!({ "congestion": { "kind": "qcn", "minimum": 0.0 } }), "congestion.minimum = 0"),
+        (json!({ "congestion": { "kind": "qcn", "set_point": 0 } }), "congestion.set_point = 0"),
         (json!({ "congestion": { "kind": "infinband" } }), "did you mean \"infiniband\"?"),
         (
             json!({ "congestion": { "channels": "own" }, "router": { "links": { "default": { "vcs": 3 } } } }),

@@ -46,6 +46,15 @@ pub trait Congestion: Send {
     /// the partition, or the head with [`Notifications::by_head`].
     fn received(&mut self, endpoint: u32, packet: &Packet, now: Tick) -> bool;
 
+    /// The feedback about a packet of data that leaves, of which its source is told by the router; `None` if it is not
+    /// told. Called in place of [`Self::leaves`] where routers notify ([`CongestionParams::routers_notify`]).
+    fn feedback(&mut self, _at: &Leaving) -> Option<u8> {
+        None
+    }
+
+    /// The source of `flow` has received the feedback of a router.
+    fn fed_back(&mut self, _flow: u32, _feedback: u8, _now: Tick) {}
+
     /// Flow `flow`, the next number, begins at `endpoint` of the partition.
     fn begins(&mut self, flow: u32, endpoint: u32);
 
@@ -106,6 +115,17 @@ pub struct CongestionContext {
 pub trait CongestionParams {
     /// Its notifications; `None` if there is no congestion control.
     fn notifications(&self) -> Option<Notifications>;
+
+    /// True if routers notify the sources of packets, and destinations do not. The notification of a router is a frame.
+    /// Each router sends it on before data, on a minimal route. It takes the time of the links, and stands in no queue.
+    fn routers_notify(&self) -> bool {
+        false
+    }
+
+    /// Its notifications, if they are packets of endpoints.
+    fn packets(&self) -> Option<Notifications> {
+        self.notifications().filter(|_| !self.routers_notify())
+    }
 
     /// Virtual networks that share the virtual channels of every link.
     fn networks(&self) -> u16 {

@@ -34,6 +34,21 @@ impl Congestion {
         self.marked += u64::from(recorded);
     }
 
+    /// A router sends a notification of `phits` to the source of a packet.
+    pub fn told(&mut self, phits: u32, recorded: bool) {
+        if recorded {
+            self.sent += 1;
+            self.sent_phits += u64::from(phits);
+        }
+    }
+
+    /// The notification of a router has reached `endpoint`.
+    pub fn fed_back(&mut self, endpoint: u32, recorded: bool) {
+        if recorded {
+            self.sources.entry(endpoint).or_default().received += 1;
+        }
+    }
+
     /// `endpoint` has sent a notification of `phits`.
     pub fn sent(&mut self, endpoint: u32, phits: u16, recorded: bool) {
         if recorded {
@@ -82,13 +97,14 @@ impl Counts for Congestion {
                 name: "marked",
                 words: "packets marked by routers",
                 unit: unit::NONE,
-                about: "Marks that routers have set. A packet that several routers mark counts several times.",
+                about: "Marks that routers have set, or packets about which routers have notified sources. A \
+                        packet that several routers mark counts several times.",
             },
             Part {
                 name: "notifications",
                 words: "notifications sent",
                 unit: unit::NONE,
-                about: "Notifications that endpoints have sent to the sources of packets.",
+                about: "Notifications that endpoints, or routers, have sent to the sources of packets.",
             },
             Part {
                 name: "notification_phits",

@@ -68,7 +68,8 @@ impl Partition {
             self.file(end + self.setup.settings.latency[class], kind::HEAD, packet, 0);
         }
         let Sending::Throttled(throttle) = &mut self.sending else { return };
-        let departing = Departing { packet: if stays { packet } else { NONE }, start, phits: p.size, vc: grant.vc };
+        let (packet, ends) = (if stays { packet } else { NONE }, (p.source, p.destination));
+        let departing = Departing { packet, ends, start, phits: p.size, vc: grant.vc };
         throttle.departs(grant.output, departing);
         if start > self.now {
             self.file(start, kind::DEPARTURE, grant.output, 0);
@@ -109,11 +110,16 @@ impl Partition {
             },
             has_room: !limited || credits >= i32::from(self.setup.traffic.packet_sizes().1),
         };
-        if !throttle.marks(&at) {
+        let notice = throttle.notice(&at);
+        if notice.is_none() && !throttle.marks(&at) {
             return;
         }
         let recorded = self.collector.span().contains(&self.now);
         self.collector.counters.congestion.marked(recorded);
+        if let Some((phits, feedback)) = notice {
+            self.collector.counters.congestion.told(phits, recorded);
+            return self.notify_source(at.router, departing.ends, feedback);
+        }
         match departing.packet {
             NONE => {
                 let arrives = departing.start + self.setup.settings.latency[class];

@@ -64,6 +64,9 @@ impl Partition {
                 self.visit(router, |routing, site| routing.period(site));
             }
         }
+        if self.signals.has_notices() {
+            self.relay_notices();
+        }
         if self.signals.has_changes() && !self.setup.settings.wants.after_grants {
             self.tell_changes();
         }
@@ -208,8 +211,11 @@ impl Partition {
     #[inline(never)]
     pub(crate) fn hear(&mut self, place: u32) {
         let Some(Message { party, router, port, payload }) = self.signals.take_message(place) else { return };
-        if party == Party::Sender {
-            return self.hear_as_sender(router, &payload);
+        match party {
+            Party::Routing => {}
+            Party::Sender => return self.hear_as_sender(router, &payload),
+            Party::Flow => return self.hear_feedback(&payload),
+            Party::Source => return self.signals.keep_notice(router, &payload),
         }
         let router = self.setup.routers.place(router) as u32;
         self.visit(router, |routing, site| routing.hear(site, port, &payload));

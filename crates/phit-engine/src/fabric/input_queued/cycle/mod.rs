@@ -6,6 +6,7 @@ pub(crate) mod channels;
 pub(crate) mod congestion;
 pub(crate) mod control;
 pub(crate) mod events;
+pub(crate) mod feedback;
 pub(crate) mod grants;
 pub(crate) mod heads;
 pub(crate) mod hosts;

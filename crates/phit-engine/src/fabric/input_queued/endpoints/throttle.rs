@@ -65,6 +65,8 @@ pub(crate) struct Throttle {
     rule: Box<dyn Congestion>,
     backlogs: Backlogs,
     notifications: Notifications,
+    /// Routers notify sources, and destinations do not.
+    routers_notify: bool,
     /// By endpoint.
     queues: Vec<Queues>,
     /// Flows of all endpoints.
@@ -78,6 +80,8 @@ pub(crate) struct Throttle {
 pub(crate) struct Departing {
     /// The packet, if it goes to an endpoint; otherwise `NONE`.
     pub packet: u32,
+    /// Its source and its destination.
+    pub ends: (u32, u32),
     /// The tick in which the head is put on the link.
     pub start: Tick,
     /// Phits of the packet.
@@ -125,7 +129,8 @@ impl Sender for Throttle {
         let backlogs = Backlogs::new(context.queues as usize, context.outputs as usize);
         let queues = endpoints.iter().map(|_| Queues::default()).collect();
         let departing = vec![VecDeque::new(); context.outputs as usize];
-        Some(Self { rule, backlogs, notifications, queues, flows: 0, departing })
+        let routers_notify = context.congestion.routers_notify();
+        Some(Self { rule, backlogs, notifications, routers_notify, queues, flows: 0, departing })
     }
 
     /// Notifications go first. Flows take turns, and a flow that may not send yet is passed over.
@@ -366,6 +371,27 @@ impl Throttle {
     /// The head that is put on the link behind `output` now.
     pub(crate) fn departing(&mut self, output: u32) -> Option<Departing> {
         self.departing[output as usize].pop_front()
+    }
+
+    /// Phits of the notification that a router sends about a packet that leaves, and its feedback, if routers notify
+    /// and this one does.
+    pub(crate) fn notice(&mut self, at: &Leaving) -> Option<(u32, u8)> {
+        match self.routers_notify {
+            true => Some((self.notifications.phits.into(), self.rule.feedback(at)?)),
+            false => None,
+        }
+    }
+
+    /// Phits of a notification.
+    pub(crate) fn notification_phits(&self) -> u32 {
+        self.notifications.phits.into()
+    }
+
+    /// Endpoint `e` has received the feedback of a router about a packet to `destination`.
+    pub(crate) fn fed_back(&mut self, e: u32, destination: u32, feedback: u8, now: Tick) {
+        let place = self.flow(e, destination);
+        let flow = self.queues[e as usize].flows[place as usize].number;
+        self.rule.fed_back(flow, feedback, now);
     }
 
     /// True if the router marks the packet that leaves.

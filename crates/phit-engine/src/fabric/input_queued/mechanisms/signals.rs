@@ -2,6 +2,7 @@
 
 use crate::engine::{Bytes, Tick, tables_of};
 use crate::fabric::input_queued::post::messages::Message;
+use crate::fabric::input_queued::post::notices::Notice;
 use crate::fabric::input_queued::waiting::candidates::{Candidates, Members};
 use crate::fabric::seams::routing::{Outgoing, RouterView, Site};
 
@@ -22,6 +23,8 @@ pub(crate) struct Signals {
     messages: Vec<Option<Message>>,
     /// Free places in `messages`.
     free_messages: Vec<u32>,
+    /// Notifications that routers send on in this tick.
+    notices: Vec<Notice>,
 }
 
 impl Signals {
@@ -35,6 +38,7 @@ impl Signals {
             outgoing: Vec::new(),
             messages: Vec::new(),
             free_messages: Vec::new(),
+            notices: Vec::new(),
         }
     }
 
@@ -126,6 +130,24 @@ impl Signals {
         Some(message)
     }
 
+    /// Keeps the notification in `payload`, which has come to `router`, until all of this tick have come.
+    pub(crate) fn keep_notice(&mut self, router: u32, payload: &[u16]) {
+        self.notices.push(Notice::of_payload(router, payload));
+    }
+
+    /// True if there are notifications to be sent on.
+    #[inline(always)]
+    pub(crate) fn has_notices(&self) -> bool {
+        !self.notices.is_empty()
+    }
+
+    /// The notifications to be sent on, in an order that does not depend on execution.
+    pub(crate) fn take_notices(&mut self) -> Vec<Notice> {
+        let mut notices = std::mem::take(&mut self.notices);
+        notices.sort_unstable();
+        notices
+    }
+
     /// True if a message is on its way.
     pub(crate) fn has_messages(&self) -> bool {
         self.messages.iter().any(Option::is_some)
@@ -133,6 +155,6 @@ impl Signals {
 
     /// Bytes by table.
     pub(crate) fn tables(&self) -> Vec<(&'static str, usize)> {
-        tables_of!(self, Self { changed, changing, wakes, outgoing, messages, free_messages; next_period })
+        tables_of!(self, Self { changed, changing, wakes, outgoing, messages, free_messages, notices; next_period })
     }
 }

@@ -337,7 +337,9 @@ impl<'a> Plan<'a> {
                 ideal: allocator.ideal(),
                 by_age: allocator.by_age(),
                 own_topology: !matches!(self.topology.clone().known(), Known::Other),
-                messages: self.routing.loads_links() || self.queueing.sends_messages(),
+                messages: self.routing.loads_links()
+                    || self.queueing.sends_messages()
+                    || self.congestion.routers_notify(),
                 sizes: self.packet_sizes(),
                 requests: self.traffic.requests(),
                 controls: self.congestion.notifications().is_some(),

@@ -11,6 +11,10 @@ pub(crate) enum Party {
     /// A sender over a link, for its queue organisation: an output port of the receiving partition, or an endpoint.
     /// Endpoints are numbered after the partition's ports, and their number stands in the place of the router.
     Sender,
+    /// A router on the way of a notification to the source of a packet.
+    Source,
+    /// The source itself, whose number stands in the place of the router.
+    Flow,
 }
 
 /// A control message on its way.

@@ -2,4 +2,5 @@
 
 pub(crate) mod mail;
 pub(crate) mod messages;
+pub(crate) mod notices;
 pub(crate) mod office;
