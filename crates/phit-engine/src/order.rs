@@ -32,6 +32,7 @@ const ROLES: &[(&str, &str)] = &[
     ("post/office.rs", "PostOffice"),
     ("state/backlogs.rs", "Backlogs"),
     ("state/outages.rs", "Outages"),
+    ("state/pauses.rs", "Pauses"),
     ("state/pools.rs", "Pools"),
     ("state/severed.rs", "Severed"),
     ("waiting/agenda.rs", "Agenda"),

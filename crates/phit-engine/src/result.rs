@@ -134,6 +134,7 @@ impl Outcome {
             workload: self.scenario.workload.is_some(),
             requests: self.scenario.traffic.requests.is_some(),
             congestion: self.scenario.congestion.params().notifications().is_some(),
+            pauses: self.scenario.router.params().pauses(),
             classes: &self.scenario.traffic.class_names(),
             messages: measure.messages,
             operations: measure.operations,

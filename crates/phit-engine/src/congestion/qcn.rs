@@ -437,7 +437,8 @@ mod tests {
         assert_eq!((rule.flows[0].target, rule.flows[0].current), (0.78125, 0.5859375));
     }
 
-    /// From stage 3 on the target rises by 1/8. Both counts at 3 and more: by 1, 2 ... times the step, in half the time.
+    /// From stage 3 on the target rises by 1/8. Both counts at 3 and more: by 1, 2 ... times the step, in half the
+    /// time.
     #[test]
     fn active_and_hyper_active_increase_follow_fast_recovery() {
         let params = Qcn { hyper_increase: 0.0625, ..small() };

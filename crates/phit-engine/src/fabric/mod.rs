@@ -358,6 +358,11 @@ pub trait FabricParams {
         false
     }
 
+    /// True if buffers pause their senders.
+    fn pauses(&self) -> bool {
+        false
+    }
+
     /// True if several of its networks can run in parallel planes.
     fn parallel(&self) -> bool {
         false

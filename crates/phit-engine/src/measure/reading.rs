@@ -62,6 +62,8 @@ pub struct Reading<'a> {
     pub requests: bool,
     /// There is congestion control.
     pub congestion: bool,
+    /// Buffers pause their senders.
+    pub pauses: bool,
     /// Names of the classes of packets, if there are several.
     pub classes: &'a [String],
     /// The table of messages is asked for.

@@ -209,6 +209,11 @@ fn congestion(scenario: &Scenario, topology: &dyn Topology, routing: &dyn Routin
     if let Some((key, _, why)) = beside.iter().find(|(_, given, _)| *given) {
         return Err(ScenarioError::missing(*key, format!("{why}; expected none with [congestion]")));
     }
+    if params.routers_notify() && router.pauses() {
+        let expected = "notifications of routers go before data, and could hold pause frames up for longer than any \
+                        headroom covers; expected \"credits\" with this congestion.kind";
+        return Err(ScenarioError::new("router.flow_control", "\"pfc\"", expected));
+    }
     let (queueing, kind) = (scenario.queueing.params(), format!("{:?}", scenario.queueing.kind()));
     if queueing.looks_ahead() || queueing.division(topology).shared && !queueing.sorts() {
         let expected = "packets move between queues, or the next router decides on their queue; expected \

@@ -23,6 +23,7 @@ mod graphs;
 mod kernels;
 mod limits;
 mod measure;
+mod pauses;
 mod planes;
 mod possible;
 mod processes;

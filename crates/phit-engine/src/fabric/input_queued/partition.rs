@@ -249,7 +249,10 @@ impl Partition {
     /// True if there are changes for the routing mechanism or ports for the manager to review.
     #[inline(always)]
     fn has_news(&self) -> bool {
-        self.signals.has_changes() || self.management.has_reviews() || self.signals.has_notices()
+        self.signals.has_changes()
+            || self.management.has_reviews()
+            || self.signals.has_notices()
+            || self.signals.pauses_change()
     }
 
     /// True if some queue is to be looked at at the next look.

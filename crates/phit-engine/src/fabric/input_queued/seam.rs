@@ -42,10 +42,7 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> FabricParams for RouterParams
     }
 
     fn flit(&self, packet: u32) -> u32 {
-        match self.switching {
-            Switching::Wormhole => packet.min(self.flit_size),
-            Switching::VirtualCutThrough | Switching::StoreAndForward => packet,
-        }
+        self.unit(packet)
     }
 
     fn whole_packets(&self) -> bool {
@@ -58,6 +55,10 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> FabricParams for RouterParams
 
     fn shares(&self) -> bool {
         self.sharing.is_some()
+    }
+
+    fn pauses(&self) -> bool {
+        self.pfc().is_some()
     }
 
     fn parallel(&self) -> bool {

@@ -24,6 +24,7 @@ mod misrouting;
 mod order;
 mod packets;
 mod paths;
+mod pauses;
 mod precision;
 mod probes;
 mod queueing;
@@ -216,6 +217,8 @@ counters! {
         queueing: queueing::Queueing,
         /// Congestion control.
         congestion: congestion::Congestion,
+        /// Pauses of links.
+        pauses: pauses::Pauses,
         /// Control messages.
         control: control::Control,
         /// Execution of the run.

@@ -16,15 +16,20 @@ impl Partition {
     /// A flit enters `queue`: the head of `packet`, or another flit of the last packet if `packet` is `NONE`.
     #[inline(never)]
     pub(crate) fn joins_backlog<K: Kernel>(&mut self, queue: u32, packet: u32) {
+        let phits = self.entering::<K>(queue, packet);
+        if let Sending::Throttled(throttle) = &mut self.sending {
+            throttle.backlogs_mut().enters(queue, phits);
+        }
+    }
+
+    /// Phits of the flit that enters `queue`: the head of `packet`, or another flit of the last packet.
+    pub(crate) fn entering<K: Kernel>(&self, queue: u32, packet: u32) -> u32 {
         let (packet, before) = match packet {
             NONE => (self.queues[queue].last, self.progress(queue).arrived),
             head => (head, 0),
         };
         let size = self.packets[packet].size;
-        let phits = if K::WHOLE { size.into() } else { self.setup.config.flit_phits(size, before) };
-        if let Sending::Throttled(throttle) = &mut self.sending {
-            throttle.backlogs_mut().enters(queue, phits);
-        }
+        if K::WHOLE { size.into() } else { self.setup.config.flit_phits(size, before) }
     }
 
     /// The head of `queue` is to leave through `output`.

@@ -2,7 +2,7 @@
 //! control messages from neighbours.
 
 use crate::engine::{NONE, Tick};
-use crate::fabric::input_queued::options::kernel::General;
+use crate::fabric::input_queued::options::kernel::{General, Kernel};
 use crate::fabric::input_queued::partition::Partition;
 use crate::fabric::input_queued::post::messages::{Message, Party};
 use crate::fabric::input_queued::state::kind;
@@ -63,6 +63,9 @@ impl Partition {
             for router in 0..self.setup.routers.len() as u32 {
                 self.visit(router, |routing, site| routing.period(site));
             }
+        }
+        if self.signals.pauses_change() {
+            self.send_frames();
         }
         if self.signals.has_notices() {
             self.relay_notices();
@@ -209,11 +212,14 @@ impl Partition {
     /// A control message has arrived.
     #[cold]
     #[inline(never)]
-    pub(crate) fn hear(&mut self, place: u32) {
+    pub(crate) fn hear<K: Kernel>(&mut self, place: u32) {
         let Some(Message { party, router, port, payload }) = self.signals.take_message(place) else { return };
         match party {
             Party::Routing => {}
             Party::Sender => return self.hear_as_sender(router, &payload),
+            Party::Port => return self.frame_starts(router),
+            Party::Pauses if K::EXTRAS => return self.hear_frame::<K>(router, payload[0] as u8),
+            Party::Pauses => return,
             Party::Flow => return self.hear_feedback(&payload),
             Party::Source => return self.signals.keep_notice(router, &payload),
         }

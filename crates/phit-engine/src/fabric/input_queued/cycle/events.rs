@@ -99,7 +99,7 @@ impl Partition {
             kind::OUTPUT => self.wake::<K>(target),
             kind::READY => self.make_ready::<K>(target),
             kind::SEND => self.agenda.add_sender(target),
-            kind::MESSAGE => self.hear(target),
+            kind::MESSAGE => self.hear::<K>(target),
             kind::LOSS => self.lose(target),
             kind::REVIEW => self.management.review(target),
             kind::HOST => {}
@@ -133,6 +133,9 @@ impl Partition {
         }
         if K::CONTROLS && self.setup.settings.controls {
             self.joins_backlog::<K>(queue, packet);
+        }
+        if K::EXTRAS && self.setup.settings.pauses {
+            self.fills::<K>(queue, packet);
         }
         let q = &mut self.queues[queue];
         let free =
@@ -337,7 +340,7 @@ impl Partition {
 
     /// Credit comes back to a sender.
     #[inline(always)]
-    fn credit<K: Kernel>(&mut self, target: u32, data: u32) {
+    pub(crate) fn credit<K: Kernel>(&mut self, target: u32, data: u32) {
         let (vc, phits) = unpack_credit(data);
         if let Some(output) = self.tables.outputs.get(target as usize) {
             let credits = &mut self.tables.channels[output.vc + vc].credits;
@@ -365,6 +368,9 @@ impl Partition {
             }
         } else {
             let endpoint = target - self.tables.outputs.len() as u32;
+            if K::EXTRAS && self.setup.settings.pauses && endpoint >= self.endpoints.len() as u32 {
+                return self.empties(endpoint - self.endpoints.len() as u32, vc, phits as u32);
+            }
             let endpoint_record = &self.endpoints[endpoint];
             let (channel, blocked) = (endpoint_record.channel + vc, endpoint_record.blocked);
             self.tables.channels[channel].credits += phits;

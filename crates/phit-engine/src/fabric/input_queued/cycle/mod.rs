@@ -14,6 +14,7 @@ pub(crate) mod listing;
 pub(crate) mod lone;
 pub(crate) mod losses;
 pub(crate) mod managed;
+pub(crate) mod pauses;
 pub(crate) mod rounds;
 pub(crate) mod sending;
 pub(crate) mod sleeping;

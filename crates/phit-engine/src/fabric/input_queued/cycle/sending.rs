@@ -50,6 +50,7 @@ impl Partition {
     /// window.
     pub(crate) fn close_window(&mut self) -> u64 {
         self.sending.close(&self.endpoints, &mut self.collector);
+        self.signals.pauses().iter().for_each(|pauses| pauses.close(&mut self.collector));
         let sources = sources_of(&self.setup.traffic, &self.setup.settings);
         let beside = self.hosted.as_ref().filter(|hosted| hosted.has_traffic());
         let (packets, phits) = match beside {
@@ -205,7 +206,9 @@ impl Partition {
                 (head, tail)
             }
         };
-        self.tables.channels[channel].credits -= size as i32;
+        if !(K::EXTRAS && self.setup.settings.pauses) {
+            self.tables.channels[channel].credits -= size as i32;
+        }
         if let Some(pools) = self.pools.as_deref_mut().filter(|_| K::HELD && K::EXTRAS) {
             let place = self.tables.outputs.len() as u32 + e;
             pools.send((place, channel), size, tail, &mut self.tables);

@@ -101,13 +101,16 @@ impl Partition {
             self.file(passage.start + 1, kind::OUTPUT, grant.output, passage.end);
         }
         self.note_grant::<K>(grant.output, channel, size);
+        let released = self.release::<K>(port, &passage);
         // The credit of this tick's grant counts no sooner than in the next one.
-        let credit_at = later(self.release::<K>(port, &passage) + self.setup.settings.credit_latency[came_by], now + 1);
+        let credit_at = later(released + self.setup.settings.credit_latency[came_by], now + 1);
         let gone = if far >= BROKEN {
             self.leave::<K>(grant, packet, &passage, channel, far, tail);
             false
         } else {
-            self.tables.channels[channel].credits -= size as i32;
+            if !(K::EXTRAS && self.setup.settings.pauses) {
+                self.tables.channels[channel].credits -= size as i32;
+            }
             self.go_on::<K>(grant, packet, &passage, far, far_queue, head)
         };
         if K::CONTROLS && self.setup.settings.controls && head {
@@ -135,8 +138,10 @@ impl Partition {
             // The credits of all queues of a buffer are those of its first.
             lane = self.setup.settings.channel_of(lane) * self.setup.settings.queues;
         }
-        let data = pack_credit(lane, size);
-        self.send_event(upstream_partition, credit_at, kind::CREDIT, upstream, data);
+        match K::EXTRAS && self.setup.settings.pauses {
+            true => self.empties_at(port, lane, size, released),
+            false => self.send_event(upstream_partition, credit_at, kind::CREDIT, upstream, pack_credit(lane, size)),
+        }
 
         if self.setup.settings.managed::<K>() {
             self.gone(grant.queue, packet);

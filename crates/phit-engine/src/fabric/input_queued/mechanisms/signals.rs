@@ -3,6 +3,7 @@
 use crate::engine::{Bytes, Tick, tables_of};
 use crate::fabric::input_queued::post::messages::Message;
 use crate::fabric::input_queued::post::notices::Notice;
+use crate::fabric::input_queued::state::pauses::Pauses;
 use crate::fabric::input_queued::waiting::candidates::{Candidates, Members};
 use crate::fabric::seams::routing::{Outgoing, RouterView, Site};
 
@@ -25,11 +26,14 @@ pub(crate) struct Signals {
     free_messages: Vec<u32>,
     /// Notifications that routers send on in this tick.
     notices: Vec<Notice>,
+    /// Pauses of links, if buffers pause their senders.
+    pauses: Option<Box<Pauses>>,
 }
 
 impl Signals {
-    /// No signals yet. The mechanism has periods (`periodic`), and is told of changes at `routers` routers.
-    pub(crate) fn new(periodic: bool, routers: usize) -> Self {
+    /// No signals yet. The mechanism has periods (`periodic`), and is told of changes at `routers` routers. Buffers may
+    /// pause their senders.
+    pub(crate) fn new(periodic: bool, routers: usize, pauses: Option<Box<Pauses>>) -> Self {
         Self {
             next_period: if periodic { 0 } else { Tick::MAX },
             changed: Candidates::new(routers),
@@ -39,6 +43,7 @@ impl Signals {
             messages: Vec::new(),
             free_messages: Vec::new(),
             notices: Vec::new(),
+            pauses,
         }
     }
 
@@ -148,6 +153,22 @@ impl Signals {
         notices
     }
 
+    /// Pauses of links, if buffers pause their senders.
+    pub(crate) fn pauses(&self) -> Option<&Pauses> {
+        self.pauses.as_deref()
+    }
+
+    /// To note what fills and empties buffers, and the frames.
+    pub(crate) fn pauses_mut(&mut self) -> Option<&mut Pauses> {
+        self.pauses.as_deref_mut()
+    }
+
+    /// True if ports may have to send pause frames.
+    #[inline(always)]
+    pub(crate) fn pauses_change(&self) -> bool {
+        self.pauses.as_ref().is_some_and(|pauses| pauses.has_news())
+    }
+
     /// True if a message is on its way.
     pub(crate) fn has_messages(&self) -> bool {
         self.messages.iter().any(Option::is_some)
@@ -155,6 +176,11 @@ impl Signals {
 
     /// Bytes by table.
     pub(crate) fn tables(&self) -> Vec<(&'static str, usize)> {
-        tables_of!(self, Self { changed, changing, wakes, outgoing, messages, free_messages, notices; next_period })
+        let mut tables = tables_of!(self, Self {
+            changed, changing, wakes, outgoing, messages, free_messages, notices;
+            next_period, pauses
+        });
+        tables.push(("pauses", self.pauses.as_ref().map_or(0, |pauses| pauses.bytes())));
+        tables
     }
 }

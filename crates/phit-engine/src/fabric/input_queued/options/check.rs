@@ -1,17 +1,18 @@
 //! Checks that refuse scenarios for which input-queued routers are not made.
 
+use super::headroom::MOST_PRIORITIES;
 use super::params::{
-    Admittance, Clock, Connection, CreditRelease, Ejection, HoldLimit, RouterParams, Sharing, Speculation, Switching,
-    VcAllocation, VcEligible, VcPreferred, VcReuse, VcTurns,
+    Admittance, Clock, Connection, CreditChannel, CreditRelease, Ejection, HoldLimit, InjectionQueue, RouterParams,
+    Sharing, Speculation, Switching, VcAllocation, VcEligible, VcPreferred, VcReuse, VcTurns,
 };
 use crate::error::ScenarioError;
 use crate::fabric::checks::{check, check_room, described, fits};
 use crate::fabric::links::Phits;
 use crate::fabric::seams::allocator::AllocatorParams;
 use crate::fabric::seams::queueing::{Division, Fit};
-use crate::fabric::{Demands, FabricParams};
+use crate::fabric::{Demands, FabricParams, RoutingProperty};
 use crate::registry::Chosen;
-use crate::topology::{Faulty, Retransmit, Topology};
+use crate::topology::{Faulty, Peer, Retransmit, Topology};
 
 /// Queues of a port are numbered in 12 bits of a credit.
 const MOST_QUEUES: u32 = 4096;
@@ -87,6 +88,7 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> RouterParams<A> {
         self.sharing(demands, unit)?;
         self.room(demands)?;
         self.alternatives(demands)?;
+        self.pauses_fit(demands)?;
         self.assumptions(demands)
     }
 
@@ -279,6 +281,114 @@ fn looks_ahead(demands: &Demands<'_>, vcs: &[u16]) -> Result<(), ScenarioError> 
 }
 
 impl<A> RouterParams<A> {
+    /// Checks pauses: nothing is lost if every buffer has the headroom, and nothing asks for credits.
+    fn pauses_fit(&self, demands: &Demands<'_>) -> Result<(), ScenarioError> {
+        let Some(pfc) = self.pfc() else {
+            return match self.pfc {
+                None => Ok(()),
+                Some(_) => {
+                    let expected = "expected \"pfc\" with router.pfc, and router.pfc with it alone";
+                    Err(ScenarioError::new("router.flow_control", "\"credits\"", expected))
+                }
+            };
+        };
+        self.pauses_alone(demands)?;
+        let (topology, largest) = (demands.topology, demands.packet_size);
+        for (number, class) in topology.classes().iter().enumerate() {
+            let (path, link) = described(&self.links, class);
+            let buffer = link.buffer.or_huge();
+            if link.vcs > MOST_PRIORITIES {
+                let expected = format!("expected at most {MOST_PRIORITIES} with router.flow_control = \"pfc\"");
+                return Err(ScenarioError::new(format!("{path}.vcs"), link.vcs, expected));
+            }
+            let needed = self.headroom(topology, number, self.unit(largest), pfc.frame);
+            if let Some(headroom) = pfc.headroom.filter(|headroom| *headroom < needed) {
+                let expected = format!(
+                    "expected at least {needed} phits: so many may come over a link of class {class:?} before a pause \
+                     is heeded (docs: congestion)"
+                );
+                return Err(ScenarioError::new("router.pfc.headroom", headroom, expected));
+            }
+            let headroom = pfc.headroom.unwrap_or(needed);
+            let least = headroom.saturating_add(pfc.hysteresis.unwrap_or(1).max(1));
+            if buffer < least {
+                let expected = format!(
+                    "expected at least {least} phits with router.flow_control = \"pfc\": a headroom of {headroom} for \
+                     what comes before a pause is heeded, and some up to xoff"
+                );
+                return Err(ScenarioError::new(format!("{path}.buffer"), buffer, expected));
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that nothing beside pauses needs credits, or delays frames.
+    fn pauses_alone(&self, demands: &Demands<'_>) -> Result<(), ScenarioError> {
+        let topology = demands.topology;
+        let with = "with router.flow_control = \"pfc\"";
+        if !self.buffers_end() {
+            let expected = format!("expected a number of phits {with}: what has been granted cannot be paused");
+            return Err(ScenarioError::new("router.output_buffer", "\"infinite\"", expected));
+        }
+        let endpoint = described(&self.links, &topology.classes()[0]).1;
+        let credits = format!("expected none {with}: there are no credits");
+        let beside = [
+            ("router.sharing", self.sharing.is_some(), "virtual channels that share a buffer have credits"),
+            ("router.credit_delay", self.credit_delay > 0, &*credits),
+            (
+                "router.credit_release",
+                self.credit_release == CreditRelease::Allocation,
+                "a buffer asks for pauses by the phits that are in it",
+            ),
+            ("router.ejection", self.ejection == Ejection::EndpointIdle, "frames take the time of endpoints' links"),
+            ("router.credit_channel", self.credit_channel != CreditChannel::Unlimited, &*credits),
+            ("router.vc_reuse", self.vc_reuse == VcReuse::Empty, "a sender does not know when a buffer is empty"),
+            ("router.vc_preferred", self.vc_preferred == VcPreferred::Empty, "a sender does not know which are empty"),
+            ("router.links.endpoint.ejection_buffer", endpoint.ejection_buffer.is_some(), "endpoints pause no router"),
+            ("topology.faults.later", !topology.breakdowns().is_empty(), "a broken link brings no frames"),
+        ];
+        if let Some((key, _, why)) = beside.iter().find(|(_, given, _)| *given) {
+            return Err(ScenarioError::missing(*key, format!("{why}; expected none {with}")));
+        }
+        if self.injection_queue == InjectionQueue::LeastOccupied && endpoint.vcs > 1 {
+            let expected = format!("expected another rule {with}: an endpoint does not know how full its queues are");
+            return Err(ScenarioError::new("router.injection_queue", "\"least_occupied\"", expected));
+        }
+        if !demands.queueing.undivided() {
+            let expected = format!("expected \"virtual_channels\" {with}: a pause is for a channel");
+            return Err(ScenarioError::new("queueing.kind", format!("{:?}", demands.queueing_kind), expected));
+        }
+        let unknowing: RoutingProperty = |routing| {
+            let reads = routing.reads_buffers() || routing.counts_on_room() || routing.compares_buffers();
+            !reads && !routing.loads_links() && routing.packets_per_buffer() == 1
+        };
+        if !unknowing(demands.routing) {
+            let expected = format!(
+                "{with} a router does not know how full the next buffer is; those that need not know are: {}",
+                (demands.routings)(unknowing)
+            );
+            return Err(ScenarioError::new("routing.kind", format!("{:?}", demands.routing_kind), expected));
+        }
+        let back = |router: u32, port: u16| match topology.port(router, port).peer {
+            Peer::Router { router: to, port: into } => {
+                let peer = topology.port(to, into).peer;
+                matches!(peer, Peer::Router { router: far, port: out } if (far, out) == (router, port))
+            }
+            Peer::Endpoint(_) | Peer::None => true,
+        };
+        let one_way =
+            (0..topology.routers()).find(|&router| (0..topology.ports(router)).any(|port| !back(router, port)));
+        match one_way {
+            None => Ok(()),
+            Some(router) => {
+                let expected = format!(
+                    "expected links in both directions {with}: over some link of router {router} no frame can go back"
+                );
+                Err(ScenarioError::missing("topology.kind", expected))
+            }
+        }
+    }
+
     /// Checks that sources learn of a loss no sooner than the news could have travelled.
     fn retransmission(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
         let Some(Retransmit { timeout, .. }) = topology.faulty().and_then(Faulty::retransmit) else { return Ok(()) };

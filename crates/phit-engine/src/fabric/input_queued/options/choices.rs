@@ -5,8 +5,8 @@
 
 use super::pace::Pace;
 use super::params::{
-    Clock, Connection, CreditChannel, CreditRelease, CutThrough, Ejection, InjectionQueue, Inputs, Redecision,
-    RouterParams, Speculation, VcAllocation, VcEligible, VcPreferred, VcReuse, VcTurns,
+    Clock, Connection, CreditChannel, CreditRelease, CutThrough, Ejection, FlowControl, InjectionQueue, Inputs,
+    Redecision, RouterParams, Speculation, VcAllocation, VcEligible, VcPreferred, VcReuse, VcTurns,
 };
 
 /// The values of the options.
@@ -31,6 +31,8 @@ pub(crate) struct Choices {
     pub prefers_empty: bool,
     /// In the order of virtual channels' arbiters, heads of equal queue numbers stand side by side.
     pub turns_by_queue: bool,
+    /// Buffers pause their senders, which have no credits.
+    pub pauses: bool,
     /// When credits are sent.
     pub credit_release: CreditRelease,
     /// Outputs to endpoints are granted while their endpoints are idle, see [`Ejection::EndpointIdle`].
@@ -67,6 +69,7 @@ impl Choices {
             packet_needs_room: params.vc_eligible == VcEligible::WithPacketRoom,
             prefers_empty: params.vc_preferred == VcPreferred::Empty,
             turns_by_queue: params.vc_turns == VcTurns::Queues,
+            pauses: params.flow_control == FlowControl::Pfc,
             credit_release: params.credit_release,
             ejects_when_idle: params.ejection == Ejection::EndpointIdle,
             credits_take_turns: params.credit_channel == CreditChannel::OnePerCycle,
@@ -99,6 +102,7 @@ impl Choices {
             speculation: _,
             turns_by_queue: _,
             credits_take_turns: _,
+            pauses: _,
             paths: _,
             redecide_every_cycle: _,
             // Only kernels with extras support these choices.

@@ -1,6 +1,7 @@
 //! The router's parameters turned into ticks and phits, shared by all partitions.
 
 use super::choices::Choices;
+use super::headroom::PauseRule;
 use crate::engine::Tick;
 use crate::fabric::Bandwidth;
 use crate::fabric::input_queued::options::params::{
@@ -37,6 +38,8 @@ pub(crate) struct Config {
     pub networks: u16,
     /// How virtual channels share the memory of their port, if they do.
     pub sharing: Option<Sharing>,
+    /// When buffers pause their senders, if they do.
+    pub pauses: Option<PauseRule>,
 }
 
 /// Phits of a flit where the packet is the flit. No packet has as many, because packet sizes are 16-bit numbers.
@@ -63,6 +66,7 @@ impl Config {
             switching: params.switching,
             admittance: (params.admittance == Admittance::PerDestination).then_some(params.admittance_room),
             sharing: params.sharing,
+            pauses: None,
             buffers: Buffers {
                 division,
                 vcs: links.vcs_but(division, networks, reserved),

@@ -297,6 +297,7 @@ impl Network {
             exchanges,
             classes,
             controls,
+            pauses,
             ranked,
             repeats,
             serial,
@@ -318,7 +319,7 @@ impl Network {
         let odder = choices.are_rare() || several_paths || turns > 0 || shares || unequal || ranked != (false, false);
         let odd = odder || speculates || credits_in_turn || endpoints_fill;
         let asked = wants.ejects || wants.sends || wants.after_grants || wants.alternatives;
-        let rare = ideal || exchanges || classes || controls || repeats || serial || asked;
+        let rare = ideal || exchanges || classes || controls || pauses || repeats || serial || asked;
         let extras = odd || rare;
         let usual = transparent && immediate && !managed && !admits && !rare;
         let bare = usual && !odd;

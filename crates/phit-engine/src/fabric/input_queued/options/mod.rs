@@ -3,6 +3,7 @@
 pub(crate) mod check;
 pub(crate) mod choices;
 pub(crate) mod config;
+pub(crate) mod headroom;
 pub(crate) mod kernel;
 pub(crate) mod pace;
 pub(crate) mod params;

@@ -387,6 +387,51 @@ pub enum Redecision {
     EveryCycle,
 }
 
+/// How the sender into a buffer learns whether there is room.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FlowControl {
+    /// By credits, which go back when flits leave the buffer.
+    #[default]
+    Credits,
+    /// By pauses of a virtual channel (priority-based flow control, IEEE 802.1Qbb). A buffer that holds more than xoff
+    /// phits sends a frame that pauses the sender, and another when it holds no more than xon. Frames take the time of
+    /// the link back. The sender grants nothing to a paused channel. Flits that have been granted go on.
+    Pfc,
+}
+
+impl FlowControl {
+    fn is_by_credits(&self) -> bool {
+        *self == Self::Credits
+    }
+}
+
+/// Pauses of links, with `flow_control = "pfc"`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Pfc {
+    /// Phits of a frame. The default is the smallest Ethernet frame in phits of 8 bytes.
+    #[schemars(range(min = 1, max = 65_535))]
+    #[schemars(extend("x-unit" = "phits"))]
+    pub frame: u32,
+    /// Phits of each buffer beyond xoff, for what still comes when the buffer has asked for a pause. Left out: the
+    /// least that loses nothing, for each class of links.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    #[schemars(extend("x-unit" = "phits"))]
+    pub headroom: Option<u32>,
+    /// Phits from xon up to xoff. Left out: the largest packet, or all of xoff if that is less.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-unit" = "phits"))]
+    pub hysteresis: Option<u32>,
+}
+
+impl Default for Pfc {
+    fn default() -> Self {
+        Self { frame: 8, headroom: None, hysteresis: None }
+    }
+}
+
 /// The router: input buffers with queues, routing, allocation, a crossbar with latency and speedup, output buffers,
 /// links.
 ///
@@ -482,6 +527,12 @@ pub struct RouterParams<A> {
     /// When an output to an endpoint may be granted. Values other than the default need packets that move as a whole.
     #[serde(skip_serializing_if = "Ejection::is_when_output_free")]
     pub ejection: Ejection,
+    /// How senders learn whether the next buffer has room.
+    #[serde(skip_serializing_if = "FlowControl::is_by_credits")]
+    pub flow_control: FlowControl,
+    /// Frames and thresholds, with `flow_control = "pfc"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pfc: Option<Pfc>,
     /// When credits are sent back.
     pub credit_release: CreditRelease,
     /// How many credits an input port sends back at once. It matters where a speedup empties buffers faster than links
@@ -538,6 +589,8 @@ impl<A: Default> Default for RouterParams<A> {
             connection: Connection::Flit,
             output_buffer: Phits::Infinite,
             ejection: Ejection::OutputFree,
+            flow_control: FlowControl::Credits,
+            pfc: None,
             credit_release: CreditRelease::Input,
             credit_channel: CreditChannel::Unlimited,
             credit_delay: 0,

@@ -119,6 +119,8 @@ pub(crate) struct Settings {
     pub exchanges: bool,
     /// Packets are of several classes.
     pub classes: bool,
+    /// Buffers pause their senders.
+    pub pauses: bool,
     /// Packets are marked, endpoints notify one another, and sources are held back.
     pub controls: bool,
     /// Some packets take the second half of a port's virtual channels, in all links or in those to endpoints.
@@ -383,6 +385,7 @@ impl Settings {
             }),
             exchanges: requests.is_some(),
             classes: ranks.is_some(),
+            pauses: choices.pauses,
             controls,
             parts_channels: requests.is_some() || config.networks > 1,
             ranked,

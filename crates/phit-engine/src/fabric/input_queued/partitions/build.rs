@@ -21,6 +21,7 @@ use crate::fabric::input_queued::options::params::{CreditRelease, RouterParams};
 use crate::fabric::input_queued::options::settings::{Policies, Settings, Times};
 use crate::fabric::input_queued::partition::Partition;
 use crate::fabric::input_queued::post::office::PostOffice;
+use crate::fabric::input_queued::state::pauses::Pauses;
 use crate::fabric::input_queued::state::pools::Pools;
 use crate::fabric::input_queued::state::records::{Input, Output, OutputTables, OutputVc, Progress, Queue};
 use crate::fabric::input_queued::waiting::agenda::Agenda;
@@ -82,9 +83,10 @@ impl<'a> Plan<'a> {
     ) -> Self {
         let networks = blueprint.traffic.requests().map_or(blueprint.congestion.networks(), Requests::networks);
         let shared = (networks, blueprint.routing.reserved());
-        let config = Config::new(params, &blueprint.links, blueprint.division, shared);
         let (smallest, largest) = blueprint.packet_sizes();
         let topology = &*blueprint.topology;
+        let mut config = Config::new(params, &blueprint.links, blueprint.division, shared);
+        config.pauses = params.pause_rule(topology, largest.into());
         Self {
             // The last flit of a packet may have any size.
             radix: (0..topology.routers()).map(|router| u32::from(topology.ports(router))).max().unwrap_or(0),
@@ -106,7 +108,8 @@ impl<'a> Plan<'a> {
             CreditRelease::Output => config.latency,
         };
         let marks = self.congestion.notifications().is_some();
-        let messages = marks || self.routing.sends_messages() || self.queueing.sends_messages();
+        let messages =
+            marks || config.choices.pauses || self.routing.sends_messages() || self.queueing.sends_messages();
         let of_class = |link: &LinkClass| {
             // Control messages and marks take the link's latency alone.
             (config.latency + link.latency)
@@ -149,7 +152,8 @@ impl<'a> Plan<'a> {
     /// Ticks in which some flit must move if any can.
     pub(crate) fn longest_wait(&self) -> Tick {
         let config = &self.config;
-        let inside = [config.latency, config.allocation_delay, config.credit_delay];
+        let frame = config.pauses.map_or(0, |rule| config.links.serialisation(rule.frame, config.links.slowest()));
+        let inside = [config.latency, config.allocation_delay, config.credit_delay, frame];
         // Packets whose flits alternate in an output buffer end all at once.
         let packets = u32::from(config.links[0].queues) + 4;
         longest_wait(&config.links, &inside, packets, self.traffic.packet_sizes().1.into())
@@ -339,7 +343,8 @@ impl<'a> Plan<'a> {
                 own_topology: !matches!(self.topology.clone().known(), Known::Other),
                 messages: self.routing.loads_links()
                     || self.queueing.sends_messages()
-                    || self.congestion.routers_notify(),
+                    || self.congestion.routers_notify()
+                    || config.choices.pauses,
                 sizes: self.packet_sizes(),
                 requests: self.traffic.requests(),
                 controls: self.congestion.notifications().is_some(),
@@ -408,6 +413,9 @@ impl<'a> Plan<'a> {
         let kinds = 1 + u32::from(self.traffic.requests().is_some());
         let repeats = |rule| Box::new(Repeats::new(rule, layout.homes_of_endpoints.clone(), endpoints.len(), kinds));
         let repeats = self.retransmit().map(repeats);
+        let senders = tables.outputs.len() + endpoints.len();
+        let pauses = |rule| Box::new(Pauses::new(rule, queues.len(), inputs.len(), senders));
+        let pauses = config.pauses.map(pauses);
         let known = self.topology.clone().known();
         let setup = Setup {
             index: index as u32,
@@ -484,7 +492,7 @@ impl<'a> Plan<'a> {
             discards: Vec::new(),
             severed: Default::default(),
             outages: Default::default(),
-            signals: Signals::new(settings.wants.period > 0, if settings.wants.occupancy { count } else { 0 }),
+            signals: Signals::new(settings.wants.period > 0, if settings.wants.occupancy { count } else { 0 }, pauses),
             probing: Probing::new(self.probes.clone()),
             watched: Watches::default(),
             wires: Wires::default(),

@@ -4,6 +4,7 @@ use super::build::Plan;
 use crate::engine::{NONE, Tick, poll};
 use crate::fabric::input_queued::endpoints::endpoint::Endpoint;
 use crate::fabric::input_queued::partition::Partition;
+use crate::fabric::input_queued::state::pauses::OPEN;
 use crate::fabric::input_queued::state::records::{BROKEN, Input, Output, OutputVc, Queue, SINK, UNLIMITED};
 use crate::fabric::input_queued::wiring::layout::{Layout, Sizes};
 use crate::topology::{Peer, Routers, Topology};
@@ -58,7 +59,8 @@ impl Plan<'_> {
                 let (far_partition, far_queue, credits) = match port.peer {
                     Peer::Endpoint(_) => (SINK, NONE, link.ejection_buffer.map_or(UNLIMITED, |phits| phits as i32)),
                     Peer::Router { router: next, port: into } => {
-                        (layout.partition_of(next), layout.queues(next, into), link.buffer as i32)
+                        let credits = if self.config.choices.pauses { OPEN } else { link.buffer as i32 };
+                        (layout.partition_of(next), layout.queues(next, into), credits)
                     }
                     // A packet may be sent here when other links break, and is lost.
                     Peer::None if self.loses(router, number) => (BROKEN, NONE, UNLIMITED),
@@ -125,7 +127,8 @@ impl Plan<'_> {
                 number: endpoint,
                 phits: 0,
             });
-            ports.channels.extend(self.channels(link.queues, link.buffer as i32));
+            let credits = if self.config.choices.pauses { OPEN } else { link.buffer as i32 };
+            ports.channels.extend(self.channels(link.queues, credits));
         }
         endpoints
     }

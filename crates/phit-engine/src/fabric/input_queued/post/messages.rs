@@ -13,6 +13,10 @@ pub(crate) enum Party {
     Sender,
     /// A router on the way of a notification to the source of a packet.
     Source,
+    /// An input port of the same partition, whose pause frame starts. Its index stands in the place of the router.
+    Port,
+    /// A sender over a link, numbered as for `Sender`, for which a pause frame is.
+    Pauses,
     /// The source itself, whose number stands in the place of the router.
     Flow,
 }

@@ -4,6 +4,7 @@ pub(crate) mod backlogs;
 pub(crate) mod kind;
 pub(crate) mod lost;
 pub(crate) mod outages;
+pub(crate) mod pauses;
 pub(crate) mod pools;
 pub(crate) mod records;
 pub(crate) mod severed;

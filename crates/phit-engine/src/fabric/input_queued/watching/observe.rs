@@ -86,6 +86,11 @@ impl Observation for Partition {
         };
         let division = self.setup.config.buffers.division;
         let charged = !division.shared || u32::from(vc) % division.queues == 0;
-        (output.far_partition < BROKEN).then_some(if charged { (capacity - credits).max(0) as u32 } else { 0 })
+        // With pauses a router does not know how full the next buffer is.
+        (output.far_partition < BROKEN && self.signals.pauses().is_none()).then_some(if charged {
+            (capacity - credits).max(0) as u32
+        } else {
+            0
+        })
     }
 }

@@ -4,6 +4,7 @@ use super::name;
 use super::pending::{Coming, Pending, credited};
 use crate::engine::NONE;
 use crate::fabric::input_queued::partition::Partition;
+use crate::fabric::input_queued::state::pauses::OPEN;
 use crate::fabric::input_queued::state::records::{BROKEN, Input, Queue, SINK, TAIL_PENDING};
 use std::collections::HashSet;
 
@@ -140,7 +141,17 @@ pub(super) fn buffers(partitions: &[Partition], pending: &[Pending], here: &Part
                 continue;
             }
             others = 0;
-            if let Some(pools) = &sender.pools {
+            if let Some(pauses) = here.signals.pauses() {
+                let leaving = pending[here.setup.index as usize].leaving.get(&index).copied().unwrap_or(0);
+                let (counted, there) = (u64::from(pauses.held(index)), load.inside + leaving);
+                if counted != there || counted as i64 > capacity {
+                    return Err(wrong(format!("{there} phits, counted as {counted}, in a buffer of {capacity}")));
+                }
+                let is_paused = sender.signals.pauses().is_some_and(|it| it.paused(input.upstream) & 1 << lane != 0);
+                if vc.credits != if is_paused { 0 } else { OPEN } {
+                    return Err(wrong(format!("its sender has {} credits; paused: {is_paused}", vc.credits)));
+                }
+            } else if let Some(pools) = &sender.pools {
                 let (held, out) = (i64::from(pools.held(channel)), load.coming + load.inside + back);
                 if held != out as i64 {
                     return Err(wrong(format!("{held} phits are charged to its sender, but {out} are out")));

@@ -24,6 +24,8 @@ pub(super) struct Pending {
     pub(super) arrivals: HashMap<u32, Vec<(Tick, Coming)>>,
     /// Phits of credit on their way to each channel.
     pub(super) credits: HashMap<u32, u64>,
+    /// Phits that are leaving each queue, where pauses make queues count them.
+    pub(super) leaving: HashMap<u32, u64>,
     /// Ticks in which credits come to each sender, an output port or an endpoint.
     pub(super) credit_times: HashMap<u32, Vec<Tick>>,
     /// Packets in the arena that are on their way to a queue or an endpoint.
@@ -53,6 +55,11 @@ impl Pending {
                     pending.arrivals.entry(target).or_default().push((at, coming));
                 }
                 kind::CUT => pending.arrivals.entry(target).or_default().push((at, Coming::End)),
+                kind::CREDIT if target >= senders(partition) => {
+                    let (lane, phits) = unpack_credit(event.data);
+                    let queue = partition.inputs[target - senders(partition)].queues + lane;
+                    *pending.leaving.entry(queue).or_default() += phits as u64;
+                }
                 kind::CREDIT => {
                     let (channel, phits) = credited(partition, target, event.data);
                     *pending.credits.entry(channel).or_default() += phits;
@@ -77,6 +84,11 @@ impl Pending {
     pub(super) fn wakes_ever(&self, kind: u32, target: u32) -> bool {
         self.wakes.contains_key(&(kind, target))
     }
+}
+
+/// Outputs and endpoints of `partition`.
+fn senders(partition: &Partition) -> u32 {
+    (partition.tables.outputs.len() + partition.endpoints.len()) as u32
 }
 
 /// The channel and the phits of a credit.
