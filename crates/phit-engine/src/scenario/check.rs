@@ -191,7 +191,6 @@ fn congestion(scenario: &Scenario, topology: &dyn Topology, routing: &dyn Routin
     source_queues(scenario, "congestion control")?;
     let router = scenario.router.params();
     let beside = [
-        ("workload", scenario.workload.is_some(), "the messages of programs are not held back"),
         ("traffic.classes", !scenario.traffic.classes.is_empty(), "classes have source queues of their own"),
         ("traffic.requests", scenario.traffic.requests.is_some(), "replies have source queues of their own"),
         ("topology.faults.later", !topology.breakdowns().is_empty(), "lost packets would stay in backlogs"),

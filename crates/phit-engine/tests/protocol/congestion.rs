@@ -337,6 +337,52 @@ fn no_control_changes_nothing() {
     assert_eq!(without(None).0["congestion"], Value::Null);
 }
 
+/// An all-reduce beside an incast, with every control: all messages arrive, in the same ticks however the run is
+/// executed, and the control acts.
+#[test]
+fn programs_end_under_every_control_on_any_number_of_partitions() {
+    let controls = [
+        json!({ "kind": "infiniband", "ccti_timer": 150 }),
+        json!({ "kind": "infiniband", "ccti_timer": 150, "channels": "own", "index_of": "service_level" }),
+        json!({ "kind": "ecn", "threshold": 24, "root_threshold": 40, "root_hysteresis": 4, "delay": 4, "timer": 90 }),
+        json!({ "kind": "dcqcn", "kmin": 8, "kmax": 40, "pmax": 0.5, "notification_interval": 40, "gain": 0.25,
+                "alpha_timer": 60, "increase_timer": 70, "increase_phits": 40, "minimum": 0.01 }),
+        json!({ "kind": "qcn", "set_point": 8, "sample_base": 60, "byte_reset": 60, "time_reset": 90, "threshold": 2,
+                "active_increase": 0.05, "hyper_increase": 0.1, "minimum": 0.02, "notification": 2 }),
+    ];
+    for control in controls {
+        let document = json!({
+            "units": { "phit": "8 B" },
+            "topology": { "kind": "k_ary_n_tree", "arity": 4, "levels": 2 },
+            "router": { "links": { "default": { "vcs": 2, "buffer": 32, "latency": 2 } } },
+            "congestion": control,
+            "workload": { "kind": "jobs", "packet_size": 4, "placement": "random", "job": [
+                { "name": "victim", "program": {
+                    "kind": "collective", "collective": "all_reduce", "bytes": 2000, "ranks": 6, "times": 2 } },
+                { "name": "aggressor", "program": { "kind": "incast", "ranks": 8, "bytes": 3000 } },
+            ] },
+        });
+        let found = |options| {
+            let outcome = run_with(&document, options);
+            (outcome.summary(), outcome.tables()["sources"].clone())
+        };
+        let alone = found(Options { threads: 1, partitions: Some(1) });
+        for key in ["marked", "notifications", "throttled"] {
+            assert!(alone.0["congestion"][key].as_f64() > Some(0.0), "{control}: {key} of {}", alone.0["congestion"]);
+        }
+        // Data of 8 bytes a phit: the incast's 7 * 3000 bytes, and an all-reduce of 6 ranks twice, are all delivered.
+        assert!(alone.0["completion"].as_f64() > Some(7.0 * 375.0), "{control}: {}", alone.0["completion"]);
+        for options in [Options { threads: 1, partitions: Some(4) }, Options { threads: 2, partitions: Some(3) }] {
+            assert_eq!(found(options), alone, "{control} with {options:?}");
+        }
+        let mut simulation = simulation(&document, Options { threads: 1, partitions: Some(3) });
+        for end in (1..=3000).step_by(29) {
+            simulation.advance_to(end);
+            simulation.fabric().audit().unwrap_or_else(|wrong| panic!("{control}: {wrong}"));
+        }
+    }
+}
+
 #[test]
 fn what_cannot_be_is_refused() {
     let cases = [

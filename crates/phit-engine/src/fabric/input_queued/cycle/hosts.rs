@@ -5,6 +5,7 @@ use crate::fabric::caller::Sent;
 use crate::fabric::executor::Word;
 use crate::fabric::incoming::Announced;
 use crate::fabric::input_queued::endpoints::admittance::Admittances;
+use crate::fabric::input_queued::endpoints::throttle::Throttle;
 use crate::fabric::input_queued::options::kernel::General;
 use crate::fabric::input_queued::partition::Partition;
 use crate::fabric::input_queued::state::kind;
@@ -102,6 +103,7 @@ impl Partition {
             && self.packets.live() == 0
             && self.endpoints.iter().all(|endpoint| endpoint.next.is_none())
             && self.sending.admittances().is_none_or(Admittances::is_empty)
+            && self.sending.throttle().is_none_or(Throttle::is_empty)
             && self.repeats.as_ref().is_none_or(|repeats| repeats.is_empty())
     }
 }

@@ -353,6 +353,11 @@ impl Throttle {
         Arrived::Notified
     }
 
+    /// True if no endpoint has anything to send.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.queues.iter().all(|queues| !queues.waits())
+    }
+
     /// What waits for each output.
     pub(crate) fn backlogs(&self) -> &Backlogs {
         &self.backlogs
