@@ -481,6 +481,15 @@ class Quantities:
         return value
 
     @property
+    def pauses(self) -> Mapping[str, float] | None:
+        """Pauses of links.
+
+        `None` if not there; it is there with `router.flow_control = "pfc"`.
+        """
+        value: Mapping[str, float] | None = self._value("pauses")
+        return value
+
+    @property
     def control_messages(self) -> int:
         """Control messages."""
         value: int = self._value("control_messages")
