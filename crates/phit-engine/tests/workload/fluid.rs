@@ -297,6 +297,39 @@ proptest! {
         }
     }
 
+    /// Rates that follow flows as they come and go are those that the same flows would have in a new network.
+    #[test]
+    fn rates_do_not_depend_on_the_past(case in cases(), steps in prop::collection::vec(any::<prop::sample::Index>(), 60)) {
+        for rule in RULES {
+            let capacities = || case.links.iter().map(|link| link.capacity);
+            let mut flows = Flows::new(capacities(), rule);
+            let mut active: Vec<(u32, usize)> = Vec::new();
+            let route = |of: usize| {
+                let links: Vec<u32> = case.flows[of].route.iter().map(|link| *link as u32).collect();
+                Hop::route(&links)
+            };
+            for step in &steps {
+                let of = step.index(case.flows.len());
+                // The next end, or the start of a flow that is not under way.
+                if active.iter().any(|(_, other)| *other == of) {
+                    let Some(time) = flows.next_end() else { continue };
+                    let mut ended = Vec::new();
+                    flows.advance(time, &mut ended);
+                    active.retain(|(_, other)| !ended.contains(&(*other as u32)));
+                } else {
+                    let bytes = case.flows[of].size + 1.0;
+                    active.push((flows.begin(route(of), bytes, of as u32), of));
+                }
+                let mut fresh = Flows::new(capacities(), rule);
+                let numbers: Vec<u32> = active.iter().map(|(_, of)| fresh.begin(route(*of), 1.0, *of as u32)).collect();
+                for (&(number, of), &other) in active.iter().zip(&numbers) {
+                    let (rate, expected) = (flows.rate_of(number), fresh.rate_of(other));
+                    prop_assert!((rate / expected - 1.0).abs() < 1e-9, "{:?} {}: {} {}", rule, of, rate, expected);
+                }
+            }
+        }
+    }
+
     /// Max-min: every flow has a full link on which nobody has more.
     #[test]
     fn every_flow_has_a_full_link_on_which_nobody_has_more(case in cases()) {

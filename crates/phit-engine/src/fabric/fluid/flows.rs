@@ -189,7 +189,7 @@ impl Flows {
         let mut clocks = Vec::new();
         clocks.resize_with(links.len(), Clock::default);
         let scratch = Part { seen_links: vec![0; links.len()], ..Part::default() };
-        let levels = (rule == Rule { sharing: Sharing::MaxMin, coupled: false }).then(|| Levels::new(links.len()));
+        let levels = (rule == Rule { sharing: Sharing::MaxMin, coupled: false }).then(|| Levels::new(&links));
         Self {
             rule,
             levels,
