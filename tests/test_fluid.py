@@ -76,6 +76,20 @@ def test_the_error_of_a_sample() -> None:
     assert other.fluid["completion"] == found.fluid["completion"]
 
 
+@pytest.mark.parametrize(
+    ("topology", "size", "per_input", "max_min"),
+    [({"kind": "mesh", "dims": [8]}, 80_000, 0.0002, 0.7332), ({"kind": "torus", "dims": [5, 5]}, 40_000, 0.0004, 0.5442)],
+)
+def test_routers_are_fair_to_inputs(topology: dict[str, Any], size: int, per_input: float, max_min: float) -> None:
+    """The mean error of an arrival in an incast, by rule of sharing. Our reference data have these errors."""
+    links = {"default": {"latency": 20, "buffer": 256, "vcs": 2}, "endpoint": {"latency": 5, "buffer": 256, "vcs": 2}}
+    scenario = {**SCENARIO, "topology": topology, "workload": {"kind": "incast", "bytes": size, "packet_size": 32}}
+    for sharing, expected in (("per_input", per_input), ("max_min", max_min)):
+        router = {"kind": "fluid", "sharing": sharing, "latency": 1, "links": links}
+        found = fidelity({**scenario, "router": router}, whole=True, causes=False)
+        assert found.message_error == pytest.approx(expected, rel=0.005, abs=0.0003)
+
+
 def test_messages_are_told_apart() -> None:
     """A program that is generated during the run uses the numbers of its sends again."""
     workload = {"kind": "collective", "collective": "all_reduce", "algorithm": "ring", "bytes": 4800, "packet_size": 16}

@@ -84,6 +84,24 @@ fn an_endpoint_sends_in_turn_or_all_at_once() {
     assert_eq!(shared, [way(3) + 120 + 75, way(3) + 120 + 75 + 15, way(3) + 120]);
 }
 
+/// A message that waits for a busy link leaves its endpoint when buffers have the rest of it. The next message of the
+/// endpoint then begins, and takes a link that the first message no longer needs.
+#[test]
+fn buffers_take_the_rest_of_a_message() {
+    // Endpoints 0 and 1 each have half of the link to router 2 until 200. Endpoint 0 then sends to endpoint 1.
+    let goal = at_once(3, &[(0, 2, 100), (1, 2, 100), (0, 1, 10)]);
+    let ends = |buffer: u32| {
+        let links = json!({ "endpoint": { "latency": 2, "vcs": 1 },
+            "default": { "latency": 10, "vcs": 1, "buffer": buffer } });
+        arrivals(&fluid(mesh(3), &goal, &json!({ "links": links })))
+    };
+    // The buffer before the busy link takes 64: the first message has left its endpoint after its 100 phits.
+    assert_eq!(ends(64), [way(2) + 200, way(1) + 200, way(1) + 100 + 10]);
+    // It takes 20 of the 100: the other 80 pass at half rate before.
+    assert_eq!(ends(20), [way(2) + 200, way(1) + 200, way(1) + 160 + 10]);
+    assert_eq!(ends(1), [way(2) + 200, way(1) + 200, way(1) + 198 + 10]);
+}
+
 /// In a line of routers all send to the last. Arbiters that are fair to inputs give the nearest half of the link, the
 /// next a quarter, and so on. Max-min gives everyone as much.
 #[test]
@@ -299,7 +317,10 @@ proptest! {
 
     /// Rates that follow flows as they come and go are those that the same flows would have in a new network.
     #[test]
-    fn rates_do_not_depend_on_the_past(case in cases(), steps in prop::collection::vec(any::<prop::sample::Index>(), 60)) {
+    fn rates_do_not_depend_on_the_past(
+        case in cases(),
+        steps in prop::collection::vec(any::<prop::sample::Index>(), 60),
+    ) {
         for rule in RULES {
             let capacities = || case.links.iter().map(|link| link.capacity);
             let mut flows = Flows::new(capacities(), rule);

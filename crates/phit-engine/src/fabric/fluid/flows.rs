@@ -85,10 +85,16 @@ impl Link {
 #[derive(Debug)]
 pub(super) struct Flow {
     pub hops: Arc<[Hop]>,
+    /// The first hop that some of its bytes have yet to take.
+    pub first: u32,
+    /// Larger than those of all flows that began before.
+    pub order: u64,
     /// By hop: its place in the link's list.
     places: Vec<u32>,
     /// Its rate if it is alone.
     pub most: f64,
+    /// The hop that holds it back; [`FIRST`] if none does, or the levels of links know.
+    held: u32,
     /// The clock that counts its bytes.
     clock: u32,
     /// The reading of that clock at which it ends. Without a clock: the bytes that are left.
@@ -97,6 +103,13 @@ pub(super) struct Flow {
     stamp: u32,
     /// The number that it was begun with; `None` if there is no flow here.
     tag: Option<u32>,
+}
+
+impl Flow {
+    /// The hops that some of its bytes have yet to take.
+    pub(super) fn active(&self) -> &[Hop] {
+        &self.hops[self.first as usize..]
+    }
 }
 
 /// Counts the bytes that each of some flows of one rate sends. Clocks of links come first, then those of single flows.
@@ -126,6 +139,8 @@ pub(super) struct Given {
     pub rate: f64,
     /// The link whose flows all have this rate; `None` if the flow has a rate of its own.
     pub link: Option<u32>,
+    /// The hop that holds it back; [`FIRST`] if none does.
+    pub held: u32,
 }
 
 /// Flows under way over links.
@@ -141,6 +156,8 @@ pub struct Flows {
     /// Links that limit flows, or did, and whose flows have changed; and flows that have begun.
     changed: Vec<u32>,
     begun: Vec<u32>,
+    /// Number of flows that have begun.
+    begun_flows: u64,
     scratch: Part,
     finder: rates::Finder,
     /// Max-min fair rates, as long as every flow takes one route.
@@ -202,8 +219,15 @@ impl Flows {
             ends: Ends::default(),
             changed: Vec::new(),
             begun: Vec::new(),
+            begun_flows: 0,
             scratch,
         }
+    }
+
+    /// From now on the flows of one endpoint stand in one queue, see [`rates::Finder::in_order`].
+    pub(super) fn in_order(mut self) -> Self {
+        self.finder.in_order = true;
+        self
     }
 
     /// The time.
@@ -218,11 +242,19 @@ impl Flows {
 
     /// A flow of `bytes` bytes, more than 0, begins now. `tag` comes back when it ends.
     pub fn begin(&mut self, hops: Arc<[Hop]>, bytes: f64, tag: u32) -> u32 {
+        self.begin_after(hops, 0, bytes, tag)
+    }
+
+    /// [`Self::begin`], of bytes that have taken the hops before `first`.
+    pub(super) fn begin_after(&mut self, hops: Arc<[Hop]>, first: u32, bytes: f64, tag: u32) -> u32 {
         let number = self.free.pop().unwrap_or_else(|| {
             self.flows.push(Flow {
                 hops: Arc::default(),
+                first: 0,
+                order: 0,
                 places: Vec::new(),
                 most: 0.0,
+                held: FIRST,
                 clock: NONE,
                 end: 0.0,
                 stamp: 0,
@@ -239,12 +271,15 @@ impl Flows {
             let under_way = (0..).zip(&self.flows).filter(|(_, flow)| flow.tag.is_some());
             self.begun.extend(under_way.map(|(flow, _)| flow));
         }
-        let most = hops.iter().map(|hop| self.links[hop.link as usize].rate / hop.share).fold(f64::INFINITY, f64::min);
+        let active = &hops[first as usize..];
+        let most =
+            active.iter().map(|hop| self.links[hop.link as usize].rate / hop.share).fold(f64::INFINITY, f64::min);
         let flow = &mut self.flows[number as usize];
         flow.places.clear();
-        for (place, hop) in (0..).zip(&*hops) {
+        flow.places.resize(hops.len(), 0);
+        for (place, hop) in (first..).zip(active) {
             let link = &mut self.links[hop.link as usize];
-            flow.places.push(link.flows.len() as u32);
+            flow.places[place as usize] = link.flows.len() as u32;
             link.flows.push((number, place));
             link.version = link.version.wrapping_add(1).max(1);
             link.asked += most * hop.share;
@@ -252,7 +287,10 @@ impl Flows {
                 self.changed.push(hop.link);
             }
         }
-        (flow.hops, flow.most, flow.clock, flow.end, flow.tag) = (hops, most, NONE, bytes, Some(tag));
+        (flow.hops, flow.first, flow.most) = (hops, first, most);
+        flow.order = self.begun_flows;
+        self.begun_flows += 1;
+        (flow.clock, flow.end, flow.tag) = (NONE, bytes, Some(tag));
         flow.stamp = flow.stamp.wrapping_add(1);
         match &mut self.levels {
             Some(levels) => levels.begin(&self.links, &self.flows, number),
@@ -272,11 +310,49 @@ impl Flows {
         hops.iter().map(asked).sum()
     }
 
-    /// Removes a flow.
-    fn end(&mut self, number: u32) {
-        let hops = self.flows[number as usize].hops.clone();
-        let most = self.flows[number as usize].most;
-        for (place, hop) in hops.iter().enumerate() {
+    /// Removes a flow that has not ended. Returns the bytes that are left of it.
+    pub(super) fn withdraw(&mut self, number: u32) -> f64 {
+        self.refresh();
+        let left = self.end(number);
+        self.touch();
+        left
+    }
+
+    /// The hop that held a flow back that has just ended.
+    pub(super) fn held_of_ended(&self, number: u32) -> Option<u32> {
+        Some(self.flows[number as usize].held).filter(|held| *held != FIRST)
+    }
+
+    /// The hop that holds a flow back, if there is one.
+    pub(super) fn held_at(&mut self, number: u32) -> Option<u32> {
+        self.refresh();
+        self.note_held(number);
+        Some(self.flows[number as usize].held).filter(|held| *held != FIRST)
+    }
+
+    /// Notes the hop that holds a flow back, where the levels of links know it.
+    fn note_held(&mut self, number: u32) {
+        let Some(levels) = &self.levels else { return };
+        let flow = &self.flows[number as usize];
+        if flow.tag.is_some() {
+            let link = levels.bottleneck(number);
+            let is_shared = self.links[link as usize].flows.len() > 1;
+            let held = (flow.first..).zip(flow.active()).find(|(_, hop)| is_shared && hop.link == link);
+            self.flows[number as usize].held = held.map_or(FIRST, |(place, _)| place);
+        }
+    }
+
+    /// The rate of a link.
+    pub(super) fn rate_of_link(&self, link: u32) -> f64 {
+        self.links[link as usize].rate
+    }
+
+    /// Removes a flow. Returns the bytes that are left of it.
+    fn end(&mut self, number: u32) -> f64 {
+        self.note_held(number);
+        let Flow { ref hops, first, most, .. } = self.flows[number as usize];
+        let hops = hops.clone();
+        for (place, hop) in hops.iter().enumerate().skip(first as usize) {
             let at = self.flows[number as usize].places[place];
             let link = &mut self.links[hop.link as usize];
             if self.levels.is_none() && (link.limits() || self.rule.coupled) {
@@ -292,10 +368,11 @@ impl Flows {
         if let Some(levels) = &mut self.levels {
             levels.end(&self.links, &self.flows, number);
         }
-        self.leave(number);
+        let left = self.leave(number);
         let flow = &mut self.flows[number as usize];
-        (flow.tag, flow.hops) = (None, Arc::default());
+        (flow.tag, flow.hops, flow.first) = (None, Arc::default(), 0);
         self.free.push(number);
+        left
     }
 
     /// The clock of a flow no longer counts for it. Returns the bytes that are left.
@@ -397,7 +474,7 @@ impl Flows {
         self.gather();
         let mut part = std::mem::take(&mut self.scratch);
         part.given.clear();
-        part.given.resize(part.flows.len(), Given { rate: 0.0, link: None });
+        part.given.resize(part.flows.len(), Given { rate: 0.0, link: None, held: FIRST });
         match (self.rule.sharing, self.rule.coupled) {
             (Sharing::MaxMin, false) => self.finder.max_min(&self.links, &self.flows, &mut part),
             (sharing, coupled) => self.finder.by_share(&self.links, &self.flows, &mut part, sharing, coupled),
@@ -474,7 +551,7 @@ impl Flows {
         let mut next = 0;
         while let Some(&flow) = part.flows.get(next) {
             next += 1;
-            for hop in &*flows[flow as usize].hops {
+            for hop in flows[flow as usize].active() {
                 let link = &links[hop.link as usize];
                 if part.has(hop.link) || !(link.limits() || rule.coupled && link.flows.len() > 1) {
                     continue;
@@ -492,14 +569,15 @@ impl Flows {
         let mut part = std::mem::take(&mut self.scratch.flows);
         let mut moved = std::mem::take(&mut self.scratch.moved);
         for (place, &number) in part.iter().enumerate() {
-            let Given { link, .. } = self.scratch.given[place];
+            let Given { link, held, .. } = self.scratch.given[place];
+            self.flows[number as usize].held = held;
             if self.flows[number as usize].clock != link.unwrap_or(links + number) {
                 let left = self.leave(number);
                 moved.push((place as u32, left));
             }
         }
         for (place, &number) in part.iter().enumerate() {
-            let Given { link, rate } = self.scratch.given[place];
+            let Given { link, rate, .. } = self.scratch.given[place];
             let of = link.unwrap_or(links + number);
             let clock = &mut self.clocks[of as usize];
             if clock.rate != rate {

@@ -141,7 +141,7 @@ impl Levels {
 
     /// A flow has begun. It is on the lists of its links already.
     pub(super) fn begin(&mut self, links: &[Link], flows: &[Flow], flow: u32) {
-        let hops = &flows[flow as usize].hops;
+        let hops = flows[flow as usize].active();
         self.bottlenecks.resize(flows.len(), NONE);
         self.places.resize(flows.len(), 0);
         self.cover(links, flows, flow);
@@ -159,7 +159,7 @@ impl Levels {
 
     /// The other links of a flow than `link` are to be looked at.
     fn mark_others(&mut self, links: &[Link], flows: &[Flow], flow: u32, link: u32) {
-        for hop in &*flows[flow as usize].hops {
+        for hop in flows[flow as usize].active() {
             if hop.link != link && !self.is_covered(hop.link) {
                 self.mark(links, hop.link);
             }
@@ -173,7 +173,7 @@ impl Levels {
 
     /// Finds covers for the links of a flow that begins, and has no bottleneck yet.
     fn cover(&mut self, links: &[Link], flows: &[Flow], flow: u32) {
-        let hops = &flows[flow as usize].hops;
+        let hops = flows[flow as usize].active();
         // From the end: the last links of two flows are more often the same than those before.
         for hop in hops.iter().rev() {
             let (link, cover) = (&links[hop.link as usize], self.covers[hop.link as usize]);
@@ -182,7 +182,7 @@ impl Levels {
                 continue;
             }
             let takes =
-                |&(flow, _): &(u32, u32), other: u32| flows[flow as usize].hops.iter().any(|hop| hop.link == other);
+                |&(flow, _): &(u32, u32), other: u32| flows[flow as usize].active().iter().any(|hop| hop.link == other);
             let covers = |other: u32| {
                 other != hop.link
                     && !self.is_covered(other)
@@ -235,7 +235,7 @@ impl Levels {
         let rate = self.links[link as usize].level;
         (self.bottlenecks[flow as usize], self.places[flow as usize]) = (link, held.flows.len() as u32);
         held.flows.push(flow);
-        for hop in &*flows[flow as usize].hops {
+        for hop in flows[flow as usize].active() {
             if hop.link != link && !self.is_covered(hop.link) {
                 self.pass(link, hop.link, rate);
             }
@@ -254,7 +254,7 @@ impl Levels {
         if let Some(moved) = held.flows.get(place as usize) {
             self.places[*moved as usize] = place;
         }
-        for hop in flows[flow as usize].hops.iter().filter(|hop| hop.link != link) {
+        for hop in flows[flow as usize].active().iter().filter(|hop| hop.link != link) {
             if self.covers[hop.link as usize] != NONE {
                 continue;
             }
@@ -364,7 +364,7 @@ impl Levels {
                 let held = |&&(flow, _): &&(u32, u32)| self.bottlenecks[flow as usize] == link;
                 found.extend(links[other as usize].flows.iter().filter(held).map(|&(flow, _)| (0.0, flow)));
                 for (_, flow) in found.drain(..) {
-                    let hops = flows[flow as usize].hops.iter().filter(|hop| !self.is_covered(hop.link));
+                    let hops = flows[flow as usize].active().iter().filter(|hop| !self.is_covered(hop.link));
                     let least = hops.map(|hop| (Key(self.links[hop.link as usize].level), hop.link)).min();
                     if let Some((_, lowest)) = least.filter(|(_, lowest)| *lowest != link) {
                         self.release(links, flows, flow);
@@ -384,7 +384,7 @@ impl Levels {
         if is_first {
             // The flow has the level from the start, so nothing needs to follow it.
             self.links[link as usize].level = level;
-            for hop in &*flows[flow as usize].hops {
+            for hop in flows[flow as usize].active() {
                 if hop.link != link && !self.is_covered(hop.link) {
                     let other = &mut self.links[hop.link as usize];
                     other.others += level;

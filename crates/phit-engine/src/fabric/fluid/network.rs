@@ -44,7 +44,10 @@ pub(super) fn carrier(
         sources,
         cycle: blueprint.links.ticks_per_cycle.into(),
         ways: Ways::new(blueprint, latency),
-        flows: Flows::new(rates, rule),
+        flows: match sources {
+            Sources::InTurn => Flows::new(rates, rule).in_order(),
+            Sources::Shared => Flows::new(rates, rule),
+        },
         under_way: Vec::new(),
         free: Vec::new(),
         due: BinaryHeap::new(),
@@ -62,6 +65,8 @@ pub(super) fn carrier(
 struct Queue {
     /// True while it sends one.
     busy: bool,
+    /// The message that it sends, after its flow has begun.
+    sends: Option<u32>,
     /// The messages after it.
     next: VecDeque<u32>,
 }
@@ -77,6 +82,28 @@ struct Sending {
     start: f64,
     /// Its way, from the time at which the flow begins or its latency starts.
     way: Option<Way>,
+    /// Its flow.
+    flow: u32,
+    /// The hop that held its flow back at the end of the flow.
+    held: Option<u32>,
+    stage: Stage,
+    /// When the link into the network has carried it, at the earliest.
+    sent: f64,
+    /// The number of its timer in [`Carrier::due`].
+    timer: u64,
+}
+
+/// How far a message is, seen from its endpoint.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Stage {
+    /// No message waits for the endpoint.
+    Whole,
+    /// A message waits. The flow ends when buffers can take the rest: this many phits.
+    Bulk(f64),
+    /// A message waits, and buffers can take the rest. The link into the network is still busy.
+    Rest,
+    /// Buffers have the rest.
+    Sent,
 }
 
 /// Messages under way.
@@ -89,8 +116,8 @@ pub(super) struct Carrier {
     flows: Flows,
     under_way: Vec<Option<Sending>>,
     free: Vec<u32>,
-    /// Messages whose flow begins at a known time, in the order of sending.
-    due: BinaryHeap<Reverse<(Key, u64, u32)>>,
+    /// Messages whose flow begins at a known time, and timers (true) of messages at their time [`Sending::sent`].
+    due: BinaryHeap<Reverse<(Key, u64, u32, bool)>>,
     number: u64,
     queues: Vec<Queue>,
     /// By endpoint: phits that have been posted and have not been sent completely.
@@ -101,6 +128,9 @@ pub(super) struct Carrier {
     /// Bytes of the flows, at most so far.
     held: usize,
 }
+
+/// Times, or numbers of phits, that differ by less than this share are one.
+const TOGETHER: f64 = 1e-9;
 
 /// Rounding of a time to a tick: a flow that ends this little after a tick ends with it.
 const ROUNDING: f64 = 1e-6;
@@ -113,7 +143,7 @@ fn tick(time: f64) -> u64 {
 impl Carrier {
     /// The flow of message `place` begins at its time.
     fn file(&mut self, place: u32, start: f64) {
-        self.due.push(Reverse((Key(start), self.number, place)));
+        self.due.push(Reverse((Key(start), self.number, place, false)));
         self.number += 1;
     }
 
@@ -122,26 +152,83 @@ impl Carrier {
         let Some(sending) = &mut self.under_way[place as usize] else { return };
         let (from, to) = sending.ends;
         let way = sending.way.get_or_insert_with(|| self.ways.way(&self.flows, from, to));
+        if let Some(queue) = self.queues.get_mut(from as usize) {
+            queue.sends = Some(place);
+        }
         for hop in &*way.hops {
             self.by_link[hop.link as usize] += sending.phits as f64 * hop.share;
         }
         let hops = way.hops.clone();
-        self.flows.begin(hops, sending.phits as f64, place);
+        let phits = sending.phits as f64;
+        sending.sent = self.flows.now() + phits / self.flows.rate_of_link(hops[0].link);
+        sending.stage = Stage::Whole;
+        sending.flow = self.flows.begin(hops, phits, place);
+        if self.queues.get(from as usize).is_some_and(|queue| !queue.next.is_empty()) {
+            self.watch(place);
+        }
     }
 
-    /// The flow of message `place` has ended. Its endpoint sends the next message.
+    /// A message waits for the endpoint that sends message `place`. The endpoint need not wait until the last phit has
+    /// arrived: as in exact routers, buffers take the rest of the message.
+    fn watch(&mut self, place: u32) {
+        let Some(Sending { stage: Stage::Whole, flow, .. }) = self.under_way[place as usize] else { return };
+        let held = self.flows.held_at(flow);
+        let left = self.flows.withdraw(flow);
+        self.follow(place, held, left);
+    }
+
+    /// Message `place`, which has no flow now, goes on with the phits that are `left`. Hop `held` holds it back.
+    fn follow(&mut self, place: u32, held: Option<u32>, left: f64) {
+        let now = self.flows.now();
+        let Some(sending) = &mut self.under_way[place as usize] else { return };
+        let Some(way) = &sending.way else { return };
+        let hops = way.hops.clone();
+        let room = way.room(held);
+        if left > room * (1.0 + TOGETHER) {
+            sending.stage = Stage::Bulk(room);
+            sending.flow = self.flows.begin(hops, left - room, place);
+        } else if sending.sent > now * (1.0 + TOGETHER) {
+            sending.stage = Stage::Rest;
+            sending.flow = self.flows.begin(hops, left, place);
+            sending.timer = self.number;
+            self.due.push(Reverse((Key(sending.sent), self.number, place, true)));
+            self.number += 1;
+        } else {
+            sending.stage = Stage::Sent;
+            sending.flow = self.flows.begin_after(hops, way.passed(held, left), left, place);
+            let (from, phits) = (sending.ends.0 as usize, sending.phits);
+            self.unsent[from] = self.unsent[from].saturating_sub(phits);
+            self.send_next(from);
+        }
+    }
+
+    /// The flow of message `place` has ended.
     fn end(&mut self, place: u32, arrived: &mut Vec<(u64, Message)>) {
+        let Some(sending) = &self.under_way[place as usize] else { return };
+        if let Stage::Bulk(room) = sending.stage {
+            let held = sending.held;
+            return self.follow(place, held, room);
+        }
         let Some(sending) = self.under_way[place as usize].take() else { return };
         self.free.push(place);
         let now = self.flows.now();
         let from = sending.ends.0 as usize;
-        self.unsent[from] = self.unsent[from].saturating_sub(sending.phits);
         let latency = match self.sources {
             Sources::InTurn => sending.way.map_or(0.0, |way| way.latency),
             Sources::Shared => 0.0,
         };
         arrived.push((tick(now + latency), sending.message));
+        if sending.stage != Stage::Sent {
+            self.unsent[from] = self.unsent[from].saturating_sub(sending.phits);
+            self.send_next(from);
+        }
+    }
+
+    /// The endpoint sends its next message.
+    fn send_next(&mut self, from: usize) {
+        let now = self.flows.now();
         let Some(queue) = self.queues.get_mut(from) else { return };
+        queue.sends = None;
         match queue.next.pop_front() {
             None => queue.busy = false,
             Some(next) => {
@@ -172,7 +259,18 @@ impl Network for Carrier {
         let phits = phits(&self.of.packets, message.bytes);
         // Like every packet, it starts in the cycle after its generation.
         let start = now.div_ceil(self.cycle).saturating_add(1).saturating_mul(self.cycle) as f64;
-        let mut sending = Sending { message: *message, phits, ends, start, way: None };
+        let mut sending = Sending {
+            message: *message,
+            phits,
+            ends,
+            start,
+            way: None,
+            flow: 0,
+            held: None,
+            stage: Stage::Whole,
+            sent: 0.0,
+            timer: 0,
+        };
         self.unsent[from as usize] = self.unsent[from as usize].saturating_add(phits);
         if self.sources == Sources::Shared {
             let way = self.ways.way(&self.flows, from, to);
@@ -186,7 +284,12 @@ impl Network for Carrier {
         });
         self.under_way[place as usize] = Some(sending);
         match self.queues.get_mut(from as usize) {
-            Some(queue) if queue.busy => queue.next.push_back(place),
+            Some(queue) if queue.busy => {
+                queue.next.push_back(place);
+                if let Some(sends) = queue.sends {
+                    self.watch(sends);
+                }
+            }
             queue => {
                 queue.into_iter().for_each(|queue| queue.busy = true);
                 self.file(place, start);
@@ -200,7 +303,8 @@ impl Network for Carrier {
     }
 
     fn overtakes(&self) -> bool {
-        self.sources == Sources::Shared
+        // The next message begins while buffers have the rest of the one before.
+        true
     }
 
     fn next(&mut self) -> Option<u64> {
@@ -218,13 +322,27 @@ impl Network for Carrier {
             ended.sort_unstable_by_key(|&place| {
                 self.under_way[place as usize].as_ref().map(|sending| (sending.message.source, sending.message.number))
             });
+            for &place in &ended {
+                if let Some(sending) = &mut self.under_way[place as usize] {
+                    sending.held = self.flows.held_of_ended(sending.flow);
+                }
+            }
             ended.drain(..).for_each(|place| self.end(place, arrived));
             self.ended = ended;
-            while let Some(&Reverse((Key(start), _, place))) = self.due.peek()
+            while let Some(&Reverse((Key(start), number, place, is_timer))) = self.due.peek()
                 && start <= time
             {
                 self.due.pop();
-                self.begin(place);
+                if !is_timer {
+                    self.begin(place);
+                } else if let Some(sending) = &self.under_way[place as usize]
+                    && sending.timer == number
+                    && sending.stage == Stage::Rest
+                {
+                    let held = self.flows.held_at(sending.flow);
+                    let left = self.flows.withdraw(sending.flow);
+                    self.follow(place, held, left);
+                }
             }
         }
         self.held = self.held.max(self.flows.bytes_at_least());

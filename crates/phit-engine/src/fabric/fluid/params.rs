@@ -16,7 +16,8 @@ use std::collections::BTreeMap;
 
 /// A network in which each message of a program is a flow on its route. A flow has a rate until its bytes are gone.
 /// Rates change when flows begin or end. So the time of a run grows with the number of messages, not with their sizes.
-/// Buffers, virtual channels and packets have no effect. `phit fidelity` measures the error of a scenario.
+/// Packets have no effect. Buffers and virtual channels decide when an endpoint begins its next message.
+/// `phit fidelity` measures the error of a scenario.
 ///
 /// ```toml
 /// [router]
@@ -80,7 +81,8 @@ pub enum Sharing {
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum Sources {
-    /// One after another, in the order of sending. The latency of a message follows its last byte.
+    /// One after another, in the order of sending. If a message waits for a busy link, the next one begins as soon as
+    /// the buffers before that link have the rest. The latency of a message follows its last byte.
     #[default]
     InTurn,
     /// All at once: they share the link into the network. A message takes its latency first, and a rate after that.

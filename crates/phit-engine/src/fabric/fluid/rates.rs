@@ -9,6 +9,9 @@ use std::collections::BinaryHeap;
 /// Links whose ends differ by less than this share are full together.
 const TOGETHER: f64 = 1e-12;
 
+/// The share that is offered to a flow behind another one in its queue.
+const BEHIND: f64 = 1e-6;
+
 /// Room for the search for rates.
 #[derive(Debug)]
 pub(super) struct Finder {
@@ -26,6 +29,10 @@ pub(super) struct Finder {
     shares: Shares,
     /// By link.
     trees: Vec<Tree>,
+    /// True if buffers are queues. A flow whose rest stands in the buffer of an input is ahead of flows that come
+    /// through this input. Flows of one endpoint are in the order in which they began. A flow takes what flows ahead
+    /// leave of the input's share. If false, all of them have as much.
+    pub in_order: bool,
 }
 
 /// What flows may have of links, by place and hop.
@@ -115,6 +122,8 @@ struct Node {
     taken: f64,
     /// How many of its flows have no rate.
     open: u32,
+    /// True if its inputs stand in one queue, the first one ahead.
+    in_order: bool,
     /// True if its flows without a rate take the least that is left to them.
     is_least: bool,
     /// The rate that it is offered.
@@ -130,23 +139,36 @@ impl Node {
 
 impl Tree {
     /// Makes it for the flows of a link.
-    fn make(&mut self, link: &Link, flows: &[Flow]) {
+    fn make(&mut self, link: &Link, flows: &[Flow], in_order: bool) {
         self.version = link.version;
         self.nodes.clear();
         let before = |&(flow, hop): &(u32, u32)| Item { flow, hop, at: flows[flow as usize].hops[hop as usize].before };
         let mut items: Vec<Item> = link.flows.iter().map(before).collect();
-        self.add(flows, &mut items);
+        self.add(flows, &mut items, in_order, true);
     }
 
-    /// Adds the node through which `items` come. Several of them come through different inputs, or through one.
-    fn add(&mut self, flows: &[Flow], items: &mut [Item]) {
+    /// Adds the node through which `items` come. Several of them come through different inputs, or through one. With
+    /// `in_order`, queues are in order, see [`Finder::in_order`]. With `is_root`, the node is the link, or an input
+    /// beside it.
+    fn add(&mut self, flows: &[Flow], items: &mut [Item], in_order: bool, is_root: bool) {
         let place = self.nodes.len();
         let (mut flow, mut hop, mut share) = (FIRST, FIRST, 0.0);
         if let [item] = items {
             (flow, hop, share) = (item.flow, item.hop, flows[item.flow as usize].hops[item.hop as usize].share);
         }
         let (end, leaves) = (place as u32 + 1, items.len() as u32);
-        self.nodes.push(Node { end, leaves, flow, hop, share, taken: 0.0, open: 0, is_least: false, amount: 0.0 });
+        self.nodes.push(Node {
+            end,
+            leaves,
+            flow,
+            hop,
+            share,
+            taken: 0.0,
+            open: 0,
+            in_order: false,
+            is_least: false,
+            amount: 0.0,
+        });
         if items.len() < 2 {
             return;
         }
@@ -156,15 +178,37 @@ impl Tree {
             FIRST => (true, item.flow),
             at => (false, hops(item)[at as usize].link),
         };
+        let is_input = place > 0 || items.iter().all(|item| input(item) == input(&items[0]));
+        if in_order && is_root && is_input {
+            // What stands in the buffer of this input is ahead of all that comes.
+            let waits = |item: &Item| item.hop > 0 && flows[item.flow as usize].first == item.hop;
+            items.sort_by_key(|item| (!waits(item), flows[item.flow as usize].order));
+            let waiting = items.partition_point(waits);
+            if waiting > 0 {
+                self.nodes[place].in_order = true;
+                let (waiting, others) = items.split_at_mut(waiting);
+                waiting.chunks_mut(1).for_each(|item| self.add(flows, item, in_order, false));
+                if !others.is_empty() {
+                    self.add(flows, others, in_order, false);
+                }
+                self.nodes[place].end = self.nodes.len() as u32;
+                return;
+            }
+        }
         while items.iter().all(|item| input(item) == input(&items[0])) {
             items.iter_mut().for_each(|item| item.at = hops(item)[item.at as usize].before);
         }
-        items.sort_unstable_by_key(|item| (input(item), item.flow));
+        if in_order && items.iter().all(|item| item.at == FIRST) {
+            self.nodes[place].in_order = true;
+            items.sort_unstable_by_key(|item| flows[item.flow as usize].order);
+        } else {
+            items.sort_unstable_by_key(|item| (input(item), item.flow));
+        }
         for group in items.chunk_by_mut(|a, b| input(a) == input(b)) {
             if group[0].at != FIRST {
                 group.iter_mut().for_each(|item| item.at = hops(item)[item.at as usize].before);
             }
-            self.add(flows, group);
+            self.add(flows, group, in_order, is_root);
         }
         self.nodes[place].end = self.nodes.len() as u32;
     }
@@ -189,7 +233,9 @@ impl Tree {
             root.amount = amount;
         }
         for place in 0..self.nodes.len() {
-            if self.nodes[place].flow == FIRST && self.nodes[place].open > 0 {
+            if self.nodes[place].in_order && self.nodes[place].open > 0 {
+                self.queue(place);
+            } else if self.nodes[place].flow == FIRST && self.nodes[place].open > 0 {
                 let level = self.level(place);
                 let mut child = place + 1;
                 while child < self.nodes[place].end as usize {
@@ -198,6 +244,22 @@ impl Tree {
                     child = node.end as usize;
                 }
             }
+        }
+    }
+
+    /// Offers the amount of a node to the first of its flows that has no rate. The flows behind it are offered next to
+    /// nothing: a flow without a rate would never end.
+    fn queue(&mut self, place: usize) {
+        let node = self.nodes[place];
+        let mut left = (node.amount - node.taken).max(node.amount * BEHIND);
+        let mut child = place + 1;
+        while child < node.end as usize {
+            let node = &mut self.nodes[child];
+            if node.open > 0 {
+                node.amount = node.taken + left;
+                left *= BEHIND;
+            }
+            child = node.end as usize;
         }
     }
 
@@ -257,6 +319,7 @@ impl Finder {
             levels: BinaryHeap::new(),
             shares: Shares::default(),
             trees: Vec::new(),
+            in_order: false,
         }
     }
 
@@ -281,7 +344,7 @@ impl Finder {
     fn give(&mut self, flow: &Flow, part: &mut Part, place: usize, given: Given) {
         part.given[place] = given;
         self.done[place] = true;
-        for hop in &*flow.hops {
+        for hop in flow.active() {
             if part.has(hop.link) {
                 let link = hop.link as usize;
                 self.left[link] = (self.left[link] - hop.share * given.rate).max(0.0);
@@ -304,7 +367,7 @@ impl Finder {
             let flow = &flows[number as usize];
             // A link of the part that is as narrow as the narrowest stops the flow by itself.
             let stops = |hop: &super::Hop| part.has(hop.link) && links[hop.link as usize].rate / hop.share <= flow.most;
-            if !flow.hops.iter().any(stops) {
+            if !flow.active().iter().any(stops) {
                 self.levels.push(Reverse((Key(flow.most), all + place)));
             }
         }
@@ -312,7 +375,7 @@ impl Finder {
             if let Some(place) = number.checked_sub(all) {
                 if !self.done[place as usize] {
                     let flow = &flows[part.flows[place as usize] as usize];
-                    self.give(flow, part, place as usize, Given { rate: found, link: None });
+                    self.give(flow, part, place as usize, Given { rate: found, link: None, held: FIRST });
                 }
                 continue;
             }
@@ -326,10 +389,10 @@ impl Finder {
                 self.levels.push(Reverse((Key(now), number)));
                 continue;
             }
-            for &(flow, _) in &links[link].flows {
+            for &(flow, held) in &links[link].flows {
                 let place = self.places[flow as usize] as usize;
                 if !self.done[place] {
-                    self.give(&flows[flow as usize], part, place, Given { rate: found, link: Some(number) });
+                    self.give(&flows[flow as usize], part, place, Given { rate: found, link: Some(number), held });
                 }
             }
         }
@@ -367,7 +430,8 @@ impl Finder {
                         continue;
                     }
                     shares.least[place as usize] = least;
-                    hops.iter().filter(|hop| part.has(hop.link)).for_each(|hop| shares.untimed.add(hop.link));
+                    let active = flows[part.flows[place as usize] as usize].active();
+                    active.iter().filter(|hop| part.has(hop.link)).for_each(|hop| shares.untimed.add(hop.link));
                 }
             }
             while let Some(link) = shares.untimed.pop() {
@@ -409,11 +473,11 @@ impl Finder {
                 }
             }
             shares.open -= given.len();
-            for &(place, rate, _) in &given {
+            for &(place, rate, hop) in &given {
                 shares.times.set(spots + place as u32, None);
                 let flow = &flows[part.flows[place] as usize];
-                self.give(flow, part, place, Given { rate, link: None });
-                for hop in flow.hops.iter().filter(|hop| part.has(hop.link)) {
+                self.give(flow, part, place, Given { rate, link: None, held: hop.unwrap_or(FIRST) });
+                for hop in flow.active().iter().filter(|hop| part.has(hop.link)) {
                     shares.stale.add(hop.link);
                     shares.untimed.add(hop.link);
                 }
@@ -441,7 +505,7 @@ impl Finder {
     ) {
         let flow = &flows[part.flows[place] as usize];
         let mut at = flow.hops[hop as usize].before;
-        while at != FIRST {
+        while at != FIRST && at >= flow.first {
             let link = flow.hops[at as usize].link;
             let own = shares.offers[shares.first[place] as usize + at as usize].min(flow.most);
             if part.has(link) && own > rate * (1.0 + TOGETHER) {
@@ -487,7 +551,7 @@ impl Finder {
         }
         let tree = &mut trees[number as usize];
         if tree.version != link.version {
-            tree.make(link, flows);
+            tree.make(link, flows, self.in_order);
         }
         tree.divide(left, |flow| {
             let place = places[flow as usize] as usize;

@@ -18,8 +18,33 @@ const REMEMBERED: usize = 1 << 16;
 #[derive(Debug, Clone)]
 pub(super) struct Way {
     pub hops: Arc<[Hop]>,
+    /// By hop: phits of the message that the buffer at its end can take.
+    buffers: Arc<[f64]>,
     /// Ticks of a phit, on average over its routes.
     pub latency: f64,
+}
+
+impl Way {
+    /// Phits that buffers can take if hop `held` holds the message back: those of all hops before. Without such a hop,
+    /// those of all hops.
+    pub(super) fn room(&self, held: Option<u32>) -> f64 {
+        self.before(held).iter().sum()
+    }
+
+    /// The first hop that some of the last `left` phits have yet to take, at least 1. These phits stand in the buffers
+    /// nearest to the hop that holds them back.
+    pub(super) fn passed(&self, held: Option<u32>, left: f64) -> u32 {
+        let mut room = 0.0;
+        let full = |buffer: &f64| {
+            room += buffer;
+            room >= left
+        };
+        self.before(held).iter().rposition(full).map_or(1, |last| last as u32 + 1)
+    }
+
+    fn before(&self, held: Option<u32>) -> &[f64] {
+        &self.buffers[..held.map_or(self.buffers.len() - 1, |held| held as usize)]
+    }
 }
 
 /// The routes that packets of a message take.
@@ -44,6 +69,8 @@ pub(super) struct Ways {
     vcs: Vec<u8>,
     /// By class: ticks over a link and inside the router at its end.
     latency: Vec<f64>,
+    /// By class: phits of the buffer of a virtual channel at the end of a link.
+    buffers: Vec<f64>,
     ejection: f64,
     /// By router: the number of the link behind its first port. The links into the network come after all of these.
     first: Vec<u32>,
@@ -116,6 +143,7 @@ impl Ways {
             seed: blueprint.seed,
             vcs: links.vcs(blueprint.division),
             latency: links.iter().map(|link| f64::from(link.latency + inside)).collect(),
+            buffers: links.iter().map(|link| f64::from(link.buffer)).collect(),
             ejection: links[0].ejection_latency.into(),
             first,
             topology,
@@ -126,6 +154,19 @@ impl Ways {
     /// The number of the link behind a port.
     pub(super) fn port(&self, router: u32, port: u16) -> u32 {
         self.first[router as usize] + u32::from(port)
+    }
+
+    /// Phits of the buffer behind the link from an endpoint, less those that hold up the next message. With one virtual
+    /// channel, the next message waits behind all of them. With more channels, it passes those in other channels. The
+    /// formula was chosen on the rows of the fidelity matrix that may tune defaults.
+    fn injection_room(&self) -> f64 {
+        let vcs = f64::from(self.vcs[0].max(1));
+        self.buffers[0] * (vcs - 1.0) / (vcs + 1.0)
+    }
+
+    /// Ticks of a class, and phits of a buffer.
+    fn class(&self, class: u8) -> (f64, f64) {
+        (self.latency[usize::from(class)], self.buffers[usize::from(class)])
     }
 
     /// The number of the link from an endpoint into the network.
@@ -178,7 +219,7 @@ impl Ways {
             let port = table.port(at, to);
             let there = topology.port(at, port);
             let Peer::Router { router, .. } = there.peer else { break };
-            before = way.add(self.port(at, port), self.latency[usize::from(there.class)], 1.0, before);
+            before = way.add(self.port(at, port), self.class(there.class), 1.0, before);
             at = router;
         }
         way.end(self, end, &[(1.0, before)])
@@ -268,7 +309,7 @@ impl Ways {
             let Peer::Router { router, .. } = there.peer else { continue };
             let share = stream.share / hops.len() as f64;
             let link = self.port(stream.at, port);
-            let before = way.add(link, self.latency[usize::from(there.class)], share, stream.before);
+            let before = way.add(link, self.class(there.class), share, stream.before);
             let mut state = stream.state;
             state.leg_hops.add(there.class);
             (state.came_by, state.came_in) = (there.class, vc);
@@ -336,23 +377,25 @@ impl Stream {
 /// A way that is being made.
 struct Making {
     hops: Vec<Hop>,
+    buffers: Vec<f64>,
     latency: f64,
 }
 
 impl Making {
     fn new(ways: &Ways, from: u32) -> Self {
         let hops = vec![Hop { link: ways.injection(from), share: 1.0, before: FIRST }];
-        Self { hops, latency: ways.latency[0] }
+        Self { hops, buffers: vec![ways.injection_room()], latency: ways.latency[0] }
     }
 
     /// Adds a share of the flow to a link, and returns the number of the hop.
-    fn add(&mut self, link: u32, latency: f64, share: f64, before: u32) -> u32 {
+    fn add(&mut self, link: u32, (latency, buffer): (f64, f64), share: f64, before: u32) -> u32 {
         self.latency += latency * share;
         if let Some(place) = self.hops.iter().position(|hop| hop.link == link) {
             self.hops[place].share += share;
             return place as u32;
         }
         self.hops.push(Hop { link, share, before });
+        self.buffers.push(buffer);
         self.hops.len() as u32 - 1
     }
 
@@ -361,6 +404,34 @@ impl Making {
         let largest = parts.iter().copied().reduce(|a, b| if b.0 > a.0 { b } else { a });
         let before = largest.map_or(0, |(_, before)| before);
         self.hops.push(Hop { link: ways.port(router, port), share: 1.0, before });
-        Way { hops: self.hops.into(), latency: self.latency + ways.ejection }
+        self.buffers.push(0.0);
+        Way { hops: self.hops.into(), buffers: self.buffers.into(), latency: self.latency + ways.ejection }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn way(links: &[u32], buffers: &[f64], latency: f64) -> Way {
+        Way { hops: Hop::route(links), buffers: buffers.into(), latency }
+    }
+
+    #[test]
+    fn the_rest_stands_before_the_busy_hop() {
+        let way = way(&[0, 1, 2, 3], &[8.0, 16.0, 32.0, 0.0], 0.0);
+        let cases = [
+            // Held at the last hop, or nowhere: all buffers. Hop 2 ends in 32 phits, hop 1 in 16 more.
+            (None, 56.0, [(32.0, 3), (33.0, 2), (48.0, 2), (49.0, 1), (99.0, 1)]),
+            (Some(3), 56.0, [(32.0, 3), (33.0, 2), (48.0, 2), (49.0, 1), (99.0, 1)]),
+            (Some(2), 24.0, [(1.0, 2), (16.0, 2), (17.0, 1), (24.0, 1), (25.0, 1)]),
+            (Some(0), 0.0, [(0.0, 1), (1.0, 1), (2.0, 1), (3.0, 1), (4.0, 1)]),
+        ];
+        for (held, room, passed) in cases {
+            assert_eq!(way.room(held), room, "{held:?}");
+            for (left, first) in passed {
+                assert_eq!(way.passed(held, left), first, "{held:?} {left}");
+            }
+        }
     }
 }
