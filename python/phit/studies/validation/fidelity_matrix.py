@@ -171,6 +171,7 @@ Of {all} rows, {small} are off by at most {limit:.0%} ({share:.0%}). The goal is
 Only one half of the rows may tune the defaults, like the black fields of a chessboard: {tuned} of {tuned_all} are
 within the limit there, and {tested} of {tested_all} in the other half. Tuned were three rules: when an endpoint begins
 its next message, how much of its router's buffer the next message passes, and which flow of an input goes first.
+The other half had been seen once before the last of these rules was chosen.
 
 {table}
 
