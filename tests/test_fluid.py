@@ -84,7 +84,7 @@ def test_the_error_of_a_sample() -> None:
     ],
 )
 def test_routers_are_fair_to_inputs(topology: dict[str, Any], size: int, per_input: float, max_min: float) -> None:
-    """The mean error of an arrival in an incast, by rule of sharing. The errors of max-min are those of the reference."""
+    """The mean error of an arrival in an incast, by rule of sharing. Those of max-min are the reference's."""
     links = {"default": {"latency": 20, "buffer": 256, "vcs": 2}, "endpoint": {"latency": 5, "buffer": 256, "vcs": 2}}
     scenario = {**SCENARIO, "topology": topology, "workload": {"kind": "incast", "bytes": size, "packet_size": 32}}
     for sharing, expected in (("per_input", per_input), ("max_min", max_min)):
