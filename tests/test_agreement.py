@@ -125,6 +125,8 @@ def test_booksim_answers_reads_and_writes_as_fast() -> None:
 def test_the_cheap_comparisons_agree() -> None:
     # One seed of each case: limits belong to cases, for any number of seeds.
     chosen = [dataclasses.replace(case, seeds=1) for case in cases(REFERENCE, quick=True)]
+    # Congestion control is judged by the scatter of seeds, for which one is not enough.
+    chosen = [case for case in chosen if case.simulator != "BookSim-congestion"]
     assert {case.simulator for case in chosen} == {"FOGSim", "BookSim", "OutFlank"}
     changes = transients(REFERENCE, quick=True)
     assert changes
@@ -148,7 +150,9 @@ def test_threads_do_not_change_a_comparison(simulator: str) -> None:
 def test_every_case_is_a_valid_scenario() -> None:
     chosen = cases(REFERENCE)
     assert len(chosen) > 180
-    scenarios = [case.scenario for case in chosen] + [change.scenario for change in transients(REFERENCE)]
+    scenarios = [scenario for case in chosen for scenario in case.scenarios(quick=True)] + [
+        change.scenario for change in transients(REFERENCE)
+    ]
     for scenario in scenarios:
         phit.complete(copy.deepcopy(scenario))
 

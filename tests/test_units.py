@@ -132,8 +132,8 @@ WITHOUT_UNIT = {
     *("local_low", "global_low", "trace", "cycle_ns", "phit_bytes", "request_bytes", "start", "limit", "precompute"),
 }
 
-OPERATIONS = "Operations in a nanosecond."
-"""Description of `peak` in a workload; the `peak` of a burst is a load and takes a rate."""
+OPERATIONS = "Operations in a nanosecond"
+"""Beginning of the description of `peak` in a workload; the `peak` of a burst is a load and takes a rate."""
 
 
 def test_every_key_that_counts_takes_a_quantity() -> None:
@@ -143,7 +143,7 @@ def test_every_key_that_counts_takes_a_quantity() -> None:
     without = {
         key
         for key, value in counted(schema)
-        if value["description"] != OPERATIONS
+        if not value["description"].startswith(OPERATIONS)
         and number.search(text := json.dumps(value))
         and not takes.search(text)
         and "$ref" not in value

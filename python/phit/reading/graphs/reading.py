@@ -133,7 +133,7 @@ class _Places:
         try:
             with opened_bytes(path) as file:
                 self._parser.ParseFile(file)
-        except expat.ExpatError as error:
+        except (expat.ExpatError, LookupError) as error:
             raise InputError(f"{path}: not valid GraphML: {error}", "topology.file") from None
         if self._graphs != 1:
             raise InputError(f"{path}: {self._graphs} graphs; expected one, none within a node", "topology.file")

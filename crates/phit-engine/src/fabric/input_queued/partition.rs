@@ -55,8 +55,6 @@ pub struct Partition {
     pub(crate) tables: OutputTables,
     /// Tick at which the latest flit entered each queue; without entries if every packet is one flit.
     pub(crate) latest: Table<Tick>,
-    /// By queue, where packets are sorted on arrival: the queue that took the latest packet to enter it; `NONE` before.
-    pub(crate) sorted: Table<u32>,
     /// Tick from which on each input port may send its next credit; without entries if they wait for no turn.
     pub(crate) next_credit: Table<Tick>,
     /// Paths of ports through the crossbar, where they have several.
@@ -313,7 +311,7 @@ impl Partition {
     /// Bytes of the partition's tables, by name; a mechanism's own are not among them.
     pub fn tables(&self) -> Vec<(&'static str, usize)> {
         let mut tables = tables_of!(self, Self {
-            allocator, rngs, inputs, queues, progress, tables, latest, sorted, next_credit, endpoints, injection_rngs,
+            allocator, rngs, inputs, queues, progress, tables, latest, next_credit, endpoints, injection_rngs,
             at_outputs, lists, watchers, packets,
             collector, requests, scratch, losers, heads, alternatives, waiting, wires, watched;
             setup, map, routing, queueing, management, signals, vc_allocator, agenda, now, post, offered_phits,

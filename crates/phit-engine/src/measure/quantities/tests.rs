@@ -205,6 +205,13 @@ fn everything() -> Vec<Outcome> {
             },
             "measure": measure(json!([{ "kind": "trees", "every": 50 }])),
         })),
+        outcome(json!({
+            "topology": { "kind": "k_ary_n_tree", "arity": 2, "levels": 2 },
+            "router": { "flow_control": "pfc", "output_buffer": 16, "injection_queue": "destination", "links": { "default": { "buffer": 128 } } },
+            "routing": "table",
+            "traffic": { "load": 0.4 },
+            "measure": { "warmup": 0, "cycles": 100 },
+        })),
         // A lost packet is sent again, and is lost again until routing learns of the fault.
         outcome(json!({
             "topology": {

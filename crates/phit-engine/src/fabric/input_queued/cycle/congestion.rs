@@ -137,7 +137,7 @@ impl Partition {
     /// The head that has entered `queue` in this tick has been marked.
     #[cold]
     pub(crate) fn mark_arrived(&mut self, queue: u32) {
-        let queue = if self.setup.settings.sorts { self.sorted[queue] } else { queue };
+        let queue = self.management.sorted(queue).unwrap_or(queue);
         let packet = self.queues[queue].last;
         self.packets[packet].misrouted |= MARKED;
     }

@@ -201,9 +201,9 @@ impl Partition {
         if packet != NONE {
             let router = self.setup.routers.number(self.inputs[self.queues[queue].port].router);
             let place = self.queueing.sorted(&*self.map.topology, router, &self.packets[packet]);
-            self.sorted[queue] = queue + u32::from(place);
+            self.management.sort(queue, queue + u32::from(place));
         }
-        self.sorted[queue]
+        self.management.sorted(queue).unwrap_or(queue)
     }
 
     /// The first packet of `queue` stands at its front from tick `from` on.

@@ -1,6 +1,6 @@
 //! A managed queue organisation: its manager, the ports to be reviewed, and the queues that are held back.
 
-use crate::engine::{Bytes, Table, Tick, tables_of};
+use crate::engine::{Bytes, NONE, Table, Tick, tables_of};
 use crate::fabric::input_queued::waiting::candidates::{Candidates, Members};
 use crate::fabric::seams::queueing::Manager;
 use crate::packet::Packet;
@@ -17,17 +17,21 @@ pub(crate) struct Management {
     /// By input port: the first tick at which the wire for messages to its sender is free; the last tick of all where
     /// messages go over a link. Without entries if there is no manager.
     ways_back: Table<Tick>,
+    /// By queue, where packets are sorted on arrival: the queue that took the latest packet to enter it; `NONE` before.
+    /// Without entries elsewhere.
+    sorted: Table<u32>,
 }
 
 impl Management {
     /// Nothing is held back in any of `queues` queues; `ways_back` are the wires of input ports.
-    pub(crate) fn new(manager: Option<Box<dyn Manager>>, queues: usize, ways_back: Vec<Tick>) -> Self {
+    pub(crate) fn new(manager: Option<Box<dyn Manager>>, queues: usize, ways_back: Vec<Tick>, sorts: bool) -> Self {
         let managed = manager.is_some();
         Self {
             reviews: Candidates::new(ways_back.len()),
             reviewing: Members::default(),
             held: vec![false; if managed { queues } else { 0 }].into(),
             ways_back: ways_back.into(),
+            sorted: vec![NONE; if sorts { queues } else { 0 }].into(),
             manager,
         }
     }
@@ -35,6 +39,19 @@ impl Management {
     /// The manager.
     pub(crate) fn manager(&self) -> Option<&dyn Manager> {
         self.manager.as_deref()
+    }
+
+    /// The queue that took the latest packet to enter `queue`, `NONE` before the first; nothing unless packets are sorted
+    /// on arrival.
+    #[inline(always)]
+    pub(crate) fn sorted(&self, queue: u32) -> Option<u32> {
+        self.sorted.get(queue as usize).copied()
+    }
+
+    /// The packet that enters `queue` stands in queue `into`.
+    #[inline(always)]
+    pub(crate) fn sort(&mut self, queue: u32, into: u32) {
+        self.sorted[queue] = into;
     }
 
     /// Takes the manager out, which is put back with [`Self::put_back`].
@@ -116,7 +133,7 @@ impl Management {
 
     /// Bytes by table.
     pub(crate) fn tables(&self) -> Vec<(&'static str, usize)> {
-        let mut tables = tables_of!(self, Self { reviews, reviewing, held, ways_back; manager });
+        let mut tables = tables_of!(self, Self { reviews, reviewing, held, ways_back, sorted; manager });
         tables.push(("manager", self.manager.as_ref().map_or(0, |manager| manager.bytes())));
         tables
     }

@@ -59,11 +59,11 @@ impl Load {
             }
             inside += u64::from(config.phits_of(packet.size, arrived) - config.phits_of(packet.size, sent));
         }
-        let mut last = match partition.sorted.get(index as usize) {
+        let mut last = match partition.management.sorted(index) {
             None => packets.last().map(|&packet| (partition.packets[packet], last_arrived)),
             // The latest flits that entered here stand in another queue, or have gone on already.
-            Some(&NONE) => None,
-            Some(&queue) => {
+            Some(NONE) => None,
+            Some(queue) => {
                 let last = partition.queues[queue].last;
                 let arrived = partition.progress(queue).arrived;
                 (last != NONE).then(|| (partition.packets[last], arrived))
