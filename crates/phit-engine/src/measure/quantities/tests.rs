@@ -207,7 +207,10 @@ fn everything() -> Vec<Outcome> {
         })),
         outcome(json!({
             "topology": { "kind": "k_ary_n_tree", "arity": 2, "levels": 2 },
-            "router": { "flow_control": "pfc", "output_buffer": 16, "injection_queue": "destination", "links": { "default": { "buffer": 128 } } },
+            "router": {
+                "flow_control": "pfc", "output_buffer": 16, "injection_queue": "destination",
+                "links": { "default": { "buffer": 128 } },
+            },
             "routing": "table",
             "traffic": { "load": 0.4 },
             "measure": { "warmup": 0, "cycles": 100 },

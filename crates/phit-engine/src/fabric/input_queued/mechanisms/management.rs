@@ -41,8 +41,8 @@ impl Management {
         self.manager.as_deref()
     }
 
-    /// The queue that took the latest packet to enter `queue`, `NONE` before the first; nothing unless packets are sorted
-    /// on arrival.
+    /// The queue that took the latest packet to enter `queue`, `NONE` before the first; nothing unless packets are
+    /// sorted on arrival.
     #[inline(always)]
     pub(crate) fn sorted(&self, queue: u32) -> Option<u32> {
         self.sorted.get(queue as usize).copied()
