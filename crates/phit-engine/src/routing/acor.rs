@@ -1,8 +1,7 @@
 //! ACOR: routing that is oblivious to congestion, and adapts the reach of its detours to blocked packets.
 
 use super::exits::{self, Exits, Place, Reach, send_through};
-use super::oblivious::check_second_half;
-use super::valiant::{SecondHalf, Via, next_routes};
+use super::valiant::{SecondHalf, Via, check_second_half, next_routes};
 use super::{Injection, Routing, RoutingContext, RoutingParams, See, View, Wants};
 use crate::engine::Tick;
 use crate::error::ScenarioError;

@@ -1,10 +1,10 @@
 //! Oblivious nonminimal routing whose intermediates lie behind chosen links: CRG, RRG and their variants.
 
 use super::exits::{self, Exits, Place, Reach, send_through};
-use super::valiant::{SecondHalf, Via, next_routes};
+use super::valiant::{self, SecondHalf, Via, check_second_half};
 use super::{Injection, Routing, RoutingContext, RoutingParams, View, Wants};
 use crate::error::ScenarioError;
-use crate::fabric::seams::routing::{Legs, Proof};
+use crate::fabric::seams::routing::Proof;
 use crate::packet::Packet;
 use crate::topology::{Hop, Leg, Topology};
 use schemars::JsonSchema;
@@ -62,18 +62,6 @@ pub struct Oblivious {
     pub second_half: SecondHalf,
 }
 
-/// Refuses `second_half = "next"` outside of a Dragonfly, and for routes through a group.
-pub(super) fn check_second_half(
-    second_half: SecondHalf,
-    via: Via,
-    topology: &dyn Topology,
-) -> Result<(), ScenarioError> {
-    match second_half == SecondHalf::Next && (via != Via::Router || !topology.is_dragonfly()) {
-        true => Err(ScenarioError::new("second_half", "\"next\"", "needs a dragonfly and via = \"router\"")),
-        false => Ok(()),
-    }
-}
-
 impl RoutingParams for Oblivious {
     fn check(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
         exits::check("oblivious", topology)?;
@@ -85,11 +73,7 @@ impl RoutingParams for Oblivious {
     }
 
     fn proof(&self) -> Proof {
-        match (self.second_half, self.via) {
-            (SecondHalf::Next, _) => Proof::Order(vec![next_routes()]),
-            (SecondHalf::Above, Via::Router) => Proof::legs(Legs::ToRouter),
-            (SecondHalf::Above, Via::Group) => Proof::legs(Legs::ToGroup),
-        }
+        valiant::proof(self.second_half, self.via)
     }
 
     fn reads_buffers(&self) -> bool {

@@ -4,10 +4,8 @@ use super::acor::{Adapting, DETOURED_BEFORE, STATE_OF_ROUTER, States};
 use super::exits;
 use super::hop_count::HopCount;
 use super::in_transit;
-use super::oblivious::check_second_half;
-use super::piggyback::{Choice, Detours, FLAG, FlagQueue, Rule};
-use super::src_adp::{proof, vcs_needed};
-use super::valiant::{SecondHalf, Via};
+use super::piggyback::{self, Choice, Detours, FLAG, FlagQueue, Rule};
+use super::valiant::{SecondHalf, Via, check_second_half};
 use super::{Routing, RoutingContext, RoutingParams, See, View};
 use crate::engine::Tick;
 use crate::error::ScenarioError;
@@ -79,11 +77,11 @@ impl RoutingParams for PbAcor {
         check_second_half(self.second_half, Via::Router, topology)
     }
     fn vcs_needed(&self, _: &dyn Topology) -> (Vec<u8>, String) {
-        vcs_needed()
+        piggyback::vcs_needed(Via::Router)
     }
     /// A route to a group is a route to the router by which it enters the group, over the same channels.
     fn proof(&self) -> Proof {
-        proof(self.second_half)
+        piggyback::proof(self.second_half, Via::Router)
     }
     fn sends_messages(&self) -> bool {
         true

@@ -84,6 +84,23 @@ pub(super) const FLAG: Observable = Observable {
     about: "1 for a global link of the group that is flagged as saturated, 0 for the others.",
 };
 
+/// Virtual channels of detours in a Dragonfly.
+pub(super) fn vcs_needed(via: Via) -> (Vec<u8>, String) {
+    match via {
+        Via::Router => (vec![1, 4, 2], "local 0 to 3 and global 0 and 1 along l g l - l g l".into()),
+        Via::Group => (vec![1, 3, 2], "local 0 to 2 and global 0 and 1 along l g - l g l".into()),
+    }
+}
+
+/// The proof of detours, and of minimal routes.
+pub(super) fn proof(second_half: SecondHalf, via: Via) -> Proof {
+    match (second_half, via) {
+        (SecondHalf::Next, _) => Proof::Order(vec![next_routes(), Legs::Minimal.into()]),
+        (SecondHalf::Above, Via::Router) => Proof::legs_or_direct(Legs::ToRouter),
+        (SecondHalf::Above, Via::Group) => Proof::legs_or_direct(Legs::ToGroup),
+    }
+}
+
 impl RoutingParams for Piggyback {
     fn check(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
         if self.second_half == SecondHalf::Next && self.via != Via::Router {
@@ -92,17 +109,10 @@ impl RoutingParams for Piggyback {
         in_transit::check("piggyback", topology)
     }
     fn vcs_needed(&self, _: &dyn Topology) -> (Vec<u8>, String) {
-        match self.via {
-            Via::Router => (vec![1, 4, 2], "local 0 to 3 and global 0 and 1 along l g l - l g l".into()),
-            Via::Group => (vec![1, 3, 2], "local 0 to 2 and global 0 and 1 along l g - l g l".into()),
-        }
+        vcs_needed(self.via)
     }
     fn proof(&self) -> Proof {
-        match (self.second_half, self.via) {
-            (SecondHalf::Next, _) => Proof::Order(vec![next_routes(), Legs::Minimal.into()]),
-            (SecondHalf::Above, Via::Router) => Proof::legs_or_direct(Legs::ToRouter),
-            (SecondHalf::Above, Via::Group) => Proof::legs_or_direct(Legs::ToGroup),
-        }
+        proof(self.second_half, self.via)
     }
     fn sends_messages(&self) -> bool {
         true

@@ -3,12 +3,12 @@
 use super::exits::{self, Exits, Place, Reach};
 use super::hop_count::HopCount;
 use super::in_transit;
-use super::oblivious::{Redraw, check_second_half};
-use super::piggyback::{Choice, Detours, FLAG, FlagQueue, Rule};
-use super::valiant::{SecondHalf, Via, next_routes};
+use super::oblivious::Redraw;
+use super::piggyback::{self, Choice, Detours, FLAG, FlagQueue, Rule};
+use super::valiant::{SecondHalf, Via, check_second_half};
 use super::{Injection, Routing, RoutingContext, RoutingParams, View};
 use crate::error::ScenarioError;
-use crate::fabric::seams::routing::{Legs, Proof};
+use crate::fabric::seams::routing::Proof;
 use crate::measure::Observable;
 use crate::packet::Packet;
 use crate::topology::Topology;
@@ -78,19 +78,6 @@ impl Default for SrcAdp {
     }
 }
 
-/// The proof of detours through routers, and of minimal routes.
-pub(super) fn proof(second_half: SecondHalf) -> Proof {
-    match second_half {
-        SecondHalf::Next => Proof::Order(vec![next_routes(), Legs::Minimal.into()]),
-        SecondHalf::Above => Proof::legs_or_direct(Legs::ToRouter),
-    }
-}
-
-/// Virtual channels of detours through routers.
-pub(super) fn vcs_needed() -> (Vec<u8>, String) {
-    (vec![1, 4, 2], "local 0 to 3 and global 0 and 1 along l g l - l g l".into())
-}
-
 impl RoutingParams for SrcAdp {
     fn check(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
         in_transit::check("src_adp", topology)?;
@@ -98,10 +85,10 @@ impl RoutingParams for SrcAdp {
         check_second_half(self.second_half, Via::Router, topology)
     }
     fn vcs_needed(&self, _: &dyn Topology) -> (Vec<u8>, String) {
-        vcs_needed()
+        piggyback::vcs_needed(Via::Router)
     }
     fn proof(&self) -> Proof {
-        proof(self.second_half)
+        piggyback::proof(self.second_half, Via::Router)
     }
     fn sends_messages(&self) -> bool {
         true

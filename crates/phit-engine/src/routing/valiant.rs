@@ -122,14 +122,32 @@ pub struct Valiant {
 const LOCAL: u8 = 1;
 const GLOBAL: u8 = 2;
 
+/// Refuses `second_half = "next"` outside of a Dragonfly, and for routes through a group.
+pub(super) fn check_second_half(
+    second_half: SecondHalf,
+    via: Via,
+    topology: &dyn Topology,
+) -> Result<(), ScenarioError> {
+    match second_half == SecondHalf::Next && (via != Via::Router || !topology.is_dragonfly()) {
+        true => Err(ScenarioError::new("second_half", "\"next\"", "needs a dragonfly and via = \"router\"")),
+        false => Ok(()),
+    }
+}
+
+/// The proof of routes whose two halves are always taken.
+pub(super) fn proof(second_half: SecondHalf, via: Via) -> Proof {
+    match (second_half, via) {
+        (SecondHalf::Next, _) => Proof::Order(vec![next_routes()]),
+        (SecondHalf::Above, Via::Router) => Proof::legs(Legs::ToRouter),
+        (SecondHalf::Above, Via::Group) => Proof::legs(Legs::ToGroup),
+    }
+}
+
 impl RoutingParams for Valiant {
     fn check(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
         check("valiant", topology)?;
         check_stop(topology, self.via, self.stop)?;
-        if self.second_half == SecondHalf::Next && (self.via != Via::Router || !topology.is_dragonfly()) {
-            return Err(ScenarioError::new("second_half", "\"next\"", "needs a dragonfly and via = \"router\""));
-        }
-        Ok(())
+        check_second_half(self.second_half, self.via, topology)
     }
 
     fn vcs_needed(&self, topology: &dyn Topology) -> (Vec<u8>, String) {
@@ -137,11 +155,7 @@ impl RoutingParams for Valiant {
     }
 
     fn proof(&self) -> Proof {
-        match (self.second_half, self.via) {
-            (SecondHalf::Next, _) => Proof::Order(vec![next_routes()]),
-            (SecondHalf::Above, Via::Router) => Proof::legs(Legs::ToRouter),
-            (SecondHalf::Above, Via::Group) => Proof::legs(Legs::ToGroup),
-        }
+        proof(self.second_half, self.via)
     }
 
     fn reads_buffers(&self) -> bool {

@@ -16,7 +16,7 @@ from phit.importing.found import RefusedError
 from phit.peers import fogsim
 from phit.peers.comparison import Case, LeftOut
 from phit.studies.validation.reference import Row, rows
-from phit.studies.validation.transient import Transient
+from phit.studies.validation.transient import Transient, joined
 
 FOLDER = "fogsim5"
 """The folder of the tables, in the folder of all references."""
@@ -248,7 +248,7 @@ def _transient(bins: list[Row]) -> Transient:
         change=f"{first['first_pattern']} to {first['second_pattern']} at a load of {first['load']}",
         scenario={key: found[key] for key in tables} | {"measure": measure},
         theirs={
-            ours: _joined(bins, column, unit)
+            ours: joined(bins, column, unit, WINDOW)
             for ours, (column, unit) in SERIES.items()
             if column not in UNCOUNTED.get(keys["routing"], ())
         },
@@ -257,14 +257,3 @@ def _transient(bins: list[Row]) -> Transient:
         simulator=SIMULATOR,
         changed_at=change["cycle"],
     )
-
-
-def _joined(bins: list[Row], column: str, unit: float) -> dict[int, float]:
-    """Means over windows, each bin with the weight of its packets."""
-    packets: dict[int, int] = {}
-    sums: dict[int, float] = {}
-    for row in bins:
-        start = int(row["generation_cycle_bin_start"]) // WINDOW * WINDOW
-        packets[start] = packets.get(start, 0) + int(row["packets"])
-        sums[start] = sums.get(start, 0.0) + unit * float(row[column]) * int(row["packets"])
-    return {start: sums[start] / packets[start] for start in packets if packets[start]}

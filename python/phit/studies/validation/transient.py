@@ -151,7 +151,9 @@ def _transient(mechanism: str, bins: list[Row]) -> Transient:
         network=f"Dragonfly p={first['p']} a={first['a']} h={first['h']}",
         change=f"{first['first_pattern']} to {first['second_pattern']} at a load of {first['load']}",
         scenario=scenario(first),
-        theirs={ours: _joined(bins, column, 0.01 if ours in SHARES else 1.0) for ours, column in MEASURES.items()},
+        theirs={
+            ours: joined(bins, column, 0.01 if ours in SHARES else 1.0, WINDOW) for ours, column in MEASURES.items()
+        },
         their_seeds=int(first["seeds"]),
         quick=mechanism == "Base",
     )
@@ -162,15 +164,15 @@ def configuration(row: Row) -> fogsim.Keys:
     return fogsim.configuration(row["mechanism"], int(row["h"]), {})
 
 
-def _joined(bins: list[Row], column: str, unit: float) -> dict[int, float]:
-    """Means over windows, each bin with the weight of its packets."""
+def joined(bins: list[Row], column: str, unit: float, window: int) -> dict[int, float]:
+    """Means over windows of `window` cycles, by their start; each bin has the weight of its packets."""
     packets: dict[int, int] = {}
     sums: dict[int, float] = {}
     for row in bins:
-        start = int(row["generation_cycle_bin_start"]) // WINDOW * WINDOW
+        start = int(row["generation_cycle_bin_start"]) // window * window
         packets[start] = packets.get(start, 0) + int(row["packets"])
         sums[start] = sums.get(start, 0.0) + unit * float(row[column]) * int(row["packets"])
-    return {start: sums[start] / packets[start] for start in packets}
+    return {start: sums[start] / packets[start] for start in packets if packets[start]}
 
 
 def scenario(row: Row) -> Document:

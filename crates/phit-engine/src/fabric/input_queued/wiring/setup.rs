@@ -18,7 +18,7 @@ pub(crate) struct Setup {
     pub traffic: Arc<Traffic>,
     /// Ticks that flits take, by size in phits.
     pub times: Vec<Times>,
-    /// Those of packets that are all of one size.
+    /// Ticks that a flit takes where all packets have one size.
     pub unit: Times,
     /// The partition's routers.
     pub routers: Routers,
