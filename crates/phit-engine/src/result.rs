@@ -136,6 +136,7 @@ impl Outcome {
             congestion: self.scenario.congestion.params().notifications().is_some(),
             pauses: self.scenario.router.params().pauses(),
             classes: &self.scenario.traffic.class_names(),
+            flows: &measure.flows.iter().map(|flow| flow.name.as_str()).collect::<Vec<_>>(),
             messages: measure.messages,
             operations: measure.operations,
             tracks: measure.tracks,

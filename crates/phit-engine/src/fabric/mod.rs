@@ -293,6 +293,8 @@ pub struct Demands<'a> {
     pub workload: bool,
     /// The keys of the traffic beside the program, if there is any.
     pub beside: Vec<String>,
+    /// The keys of `[measure]` that tell packets apart, if any are given.
+    pub telling_packets_apart: Vec<&'static str>,
     /// Names of the probes.
     pub probes: Vec<&'static str>,
     /// Names of all routing mechanisms with a property, with their default parameters. Errors list them.

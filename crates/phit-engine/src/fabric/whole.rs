@@ -283,6 +283,10 @@ pub(super) fn only_messages(demands: &Demands<'_>, kind: &str, no_probes: &str) 
         let reason = "carries the messages of a program: expected [workload] in place of [traffic]";
         return Err(ScenarioError::new("router.kind", format!("{kind:?}"), reason));
     }
+    if let Some(key) = demands.telling_packets_apart.first() {
+        let reason = format!("tells packets apart, and router.kind = {kind:?} has none; leave it out");
+        return Err(ScenarioError::missing(*key, reason));
+    }
     match demands.probes.first() {
         Some(probe) => Err(ScenarioError::new("measure.probes", format!("{probe:?}"), no_probes)),
         None => Ok(()),

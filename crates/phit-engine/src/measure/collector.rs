@@ -1,5 +1,6 @@
 //! The counters of one partition, and the measured window in which they count.
 
+use super::Sorting;
 use super::confidence::{Batch, Estimate, estimate};
 use super::quantities::{Counters, Counts, Delivery, SATURATED_BELOW};
 use super::student::t_quantile;
@@ -73,6 +74,8 @@ pub struct Window {
     pub precise: bool,
     /// Number of classes of packets, each counted by itself; 0 if all packets are alike.
     pub classes: usize,
+    /// Flows that are counted by themselves.
+    pub flows: Sorting,
 }
 
 impl Window {

@@ -9,6 +9,8 @@ use serde_json::{Map, Value, json};
 pub(crate) mod unit {
     /// Unit of loads.
     pub(crate) const LOAD: &str = "phits/(endpoint·cycle)";
+    /// Unit of phits that several endpoints accept together.
+    pub(crate) const RATE: &str = "phits/cycle";
     /// Unit of times in the network.
     pub(crate) const CYCLES: &str = "cycles";
     /// Unit of fractions of all packets.

@@ -66,6 +66,8 @@ pub struct Reading<'a> {
     pub pauses: bool,
     /// Names of the classes of packets, if there are several.
     pub classes: &'a [String],
+    /// Names of the flows that are counted by themselves.
+    pub flows: &'a [&'a str],
     /// The table of messages is asked for.
     pub messages: bool,
     /// The table of operations is asked for.

@@ -4,7 +4,7 @@ use crate::engine::Tick;
 use crate::error::ScenarioError;
 use crate::fabric::seams::probe::Probes;
 use crate::fabric::{Bandwidth, Blueprint, LinkClasses, MOST_FLITS, MOST_PARTS};
-use crate::measure::{BATCHES, Division, Loads, Offered, Window};
+use crate::measure::{BATCHES, Division, Loads, Offered, Sorting, Window};
 use crate::needs::{self, Needs};
 use crate::proof::{Proof, tables};
 use crate::routing::detours;
@@ -85,6 +85,7 @@ pub(super) fn blueprint(scenario: &Scenario, memory: Option<u64>) -> Result<(Blu
         order: measure.order,
         precise: measure.precision.is_some(),
         classes: scenario.traffic.classes.len(),
+        flows: Sorting::new(&measure.flows, &*topology).map_err(|e| e.under("measure"))?,
         series_by_generation: measure.series.as_ref().is_some_and(|s| s.by == SeriesBy::Generation),
     };
     let blueprint = Blueprint {

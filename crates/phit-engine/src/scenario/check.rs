@@ -4,6 +4,7 @@ use super::{MeasureParams, Scenario};
 use crate::bandwidth::Bandwidth;
 use crate::error::ScenarioError;
 use crate::fabric::{Demands, LinkClasses, RoutingProperty, described};
+use crate::measure::Sorting;
 use crate::routing::{Proof, RoutingKind, RoutingParams};
 use crate::topology::{Breakdown, Faulty, Topology, check_sides};
 use serde_json::json;
@@ -35,6 +36,7 @@ pub(crate) fn check(
         packet_size: sizes.1.into(),
         workload: scenario.workload.is_some(),
         beside: beside(scenario),
+        telling_packets_apart: telling_packets_apart(scenario),
         probes: scenario.measure.probes.iter().map(|probe| probe.kind()).collect(),
         routings,
     };
@@ -42,6 +44,7 @@ pub(crate) fn check(
     for (index, probe) in scenario.measure.probes.iter().enumerate() {
         probe.params().check(topology).map_err(|e| e.under(&format!("measure.probes[{index}]")))?;
     }
+    Sorting::new(&scenario.measure.flows, topology).map_err(|e| e.under("measure"))?;
     workload(scenario)?;
     steady(scenario, topology)?;
     duration(scenario)
@@ -51,6 +54,13 @@ pub(crate) fn check(
 fn beside(scenario: &Scenario) -> Vec<String> {
     let traffic = scenario.workload.iter().flat_map(|workload| workload.program.params().traffic());
     traffic.map(|(key, _)| format!("workload.{key}")).collect()
+}
+
+/// The keys of `[measure]` that tell packets apart.
+fn telling_packets_apart(scenario: &Scenario) -> Vec<&'static str> {
+    let MeasureParams { order, flows, .. } = &scenario.measure;
+    let asked = [("measure.order", *order), ("measure.flows", !flows.is_empty())];
+    asked.into_iter().filter(|(_, asked)| *asked).map(|(key, _)| key).collect()
 }
 
 /// Refuses a workload without the units that it needs, and tables of a workload where there is none.

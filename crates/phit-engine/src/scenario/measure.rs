@@ -1,7 +1,7 @@
 //! `[measure]`: the quantities and tables to measure, and the length of the measurement.
 
 use crate::error::ScenarioError;
-use crate::measure::{LEAST_BATCHES, Precision};
+use crate::measure::{FlowParams, LEAST_BATCHES, Precision};
 use crate::probes::ProbeKind;
 use crate::schema::parse;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -55,6 +55,11 @@ pub struct MeasureParams {
     /// the run, the packets delivered after a later-generated one from the same source to the same destination.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub order: bool,
+    /// Flows that are counted by themselves, in the tables `flows` and `flow_series`: at most 64. A packet counts in the
+    /// first flow that has its source and its destination.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 64))]
+    pub flows: Vec<FlowParams>,
     /// Whether all messages of a workload are part of the result.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub messages: bool,
@@ -98,6 +103,7 @@ impl Default for MeasureParams {
             links: false,
             endpoints: false,
             order: false,
+            flows: Vec::new(),
             messages: false,
             operations: false,
             tracks: false,

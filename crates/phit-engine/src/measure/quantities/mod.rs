@@ -16,6 +16,7 @@ mod control;
 mod drops;
 mod endpoints;
 mod flow;
+mod flows;
 mod latency;
 mod links;
 mod load;
@@ -211,6 +212,8 @@ counters! {
         drops: drops::Drops,
         /// Classes of packets.
         classes: classes::Classes,
+        /// Flows that are counted by themselves.
+        flows: flows::Flows,
         /// Requests and their replies.
         transactions: transactions::Transactions,
         /// Totals of a managed queue organisation.

@@ -54,8 +54,13 @@ impl Bin {
 
 impl Reading<'_> {
     /// Cycles of a bin of the series.
-    fn bin_cycles(&self) -> u32 {
+    pub(super) fn bin_cycles(&self) -> u32 {
         self.window.series_bin.map_or(1, |ticks| ticks / self.window.ticks_per_cycle)
+    }
+
+    /// How many bins are shown.
+    pub(super) fn series_bins(&self) -> usize {
+        self.series().len()
     }
 
     /// The bins that are shown.

@@ -27,6 +27,7 @@ fn window(by_generation: bool) -> Window {
         order: true,
         precise: true,
         classes: 0,
+        flows: Default::default(),
     }
 }
 
