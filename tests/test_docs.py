@@ -90,13 +90,15 @@ def test_the_readme_lists_every_kind() -> None:
 
 def test_the_scenario_of_the_guide_is_valid() -> None:
     text, requests, classes, faults, retransmit = blocks(ROOT / "docs" / "scenarios.md", "toml")
-    (precise,) = blocks(ROOT / "docs" / "measuring.md", "toml")
+    flows, precise = blocks(ROOT / "docs" / "measuring.md", "toml")
     assert phit.complete(tomllib.loads(text))["topology"]["kind"] == "dragonfly"
     traffic = tiny()["traffic"] | tomllib.loads(requests)["traffic"]
     assert phit.complete(tiny(traffic=traffic))["traffic"]["requests"]["outstanding"] == 4
     several = phit.complete(tiny(traffic=tomllib.loads(classes)["traffic"]))["traffic"]["classes"]
     assert [(each["name"], each["weight"], each["priority"]) for each in several] == [("bulk", 4, 0), ("control", 1, 1)]
     assert phit.complete(tiny() | tomllib.loads(precise))["measure"]["max_cycles"] == 100_000
+    victims = phit.complete(load(ROOT / "examples" / "victim.toml") | tomllib.loads(flows))["measure"]["flows"]
+    assert victims == [{"name": "hot spot", "destinations": [32]}, {"name": "victims"}]
     links = {"default": {"vcs": 3}, "endpoint": {"vcs": 1}}
     failing = tomllib.loads(faults)
     failing["topology"]["faults"] |= tomllib.loads(retransmit)["topology"]["faults"]

@@ -293,6 +293,8 @@ pub struct Demands<'a> {
     pub workload: bool,
     /// The keys of the traffic beside the program, if there is any.
     pub beside: Vec<String>,
+    /// True if a congestion control holds packets back at their sources, in a queue for each destination.
+    pub throttled: bool,
     /// The keys of `[measure]` that tell packets apart, if any are given.
     pub telling_packets_apart: Vec<&'static str>,
     /// Names of the probes.

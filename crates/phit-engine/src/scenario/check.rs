@@ -36,6 +36,7 @@ pub(crate) fn check(
         packet_size: sizes.1.into(),
         workload: scenario.workload.is_some(),
         beside: beside(scenario),
+        throttled: scenario.congestion.params().notifications().is_some(),
         telling_packets_apart: telling_packets_apart(scenario),
         probes: scenario.measure.probes.iter().map(|probe| probe.kind()).collect(),
         routings,
@@ -224,9 +225,9 @@ fn congestion(scenario: &Scenario, topology: &dyn Topology, routing: &dyn Routin
         return Err(ScenarioError::new("router.flow_control", "\"pfc\"", expected));
     }
     let (queueing, kind) = (scenario.queueing.params(), format!("{:?}", scenario.queueing.kind()));
-    if queueing.looks_ahead() || queueing.division(topology).shared && !queueing.sorts() {
-        let expected = "packets move between queues, or the next router decides on their queue; expected \
-                        \"virtual_channels\", \"dbbm\", \"voqsw\" or \"voqnet\" with [congestion]";
+    if queueing.looks_ahead() {
+        let expected = "a router decides on the queue of the next one, so a queue waits for no single output; expected \
+                        \"virtual_channels\", \"dbbm\", \"voqsw\", \"voqnet\" or \"fbicm\" with [congestion]";
         return Err(ScenarioError::new("queueing.kind", kind, expected));
     }
     if routing.alternatives() {

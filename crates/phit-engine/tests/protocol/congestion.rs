@@ -20,6 +20,16 @@ fn base() -> Value {
     })
 }
 
+/// Congestion control together with FBICM, which moves packets between queues and holds them back at their sources.
+fn isolated(changes: Value) -> Value {
+    let fbicm = json!({
+        "routing": "table",
+        "queueing": { "kind": "fbicm", "detection": 24, "stop": 16, "go": 8, "cfqs": 2 },
+        "router": { "links": { "default": { "vcs": 1, "buffer": 64 } } },
+    });
+    with(fbicm, changes)
+}
+
 /// Changes of [`base`] that touch every way to mark, to notify and to send.
 fn variants() -> Vec<Value> {
     let ecn =
@@ -41,6 +51,10 @@ fn variants() -> Vec<Value> {
     vec![
         json!({}),
         json!({ "congestion": qcn }),
+        isolated(json!({})),
+        isolated(json!({ "congestion": ecn })),
+        isolated(json!({ "congestion": qcn, "traffic": { "packet_size": sizes } })),
+        isolated(json!({ "congestion": dcqcn, "router": { "speedup": 2, "output_buffer": 18 } })),
         json!({ "congestion": with(qcn.clone(), json!({ "weight": 0.0 })), "router": wormhole }),
         json!({
             "congestion": with(qcn, json!({ "notification": 7 })), "topology": dragonfly, "routing": "ugal_l",
@@ -112,6 +126,10 @@ fn results_are_the_same_on_any_number_of_partitions_and_threads() {
         let (summary, sources) = found(Options { threads: 1, partitions: Some(1) });
         for key in ["marked", "notifications", "throttled"] {
             assert!(summary["congestion"][key].as_f64() > Some(0.0), "{changes}: {key} of {}", summary["congestion"]);
+        }
+        if document["queueing"]["kind"] == "fbicm" {
+            let stops = summary["queueing"]["stops_sent"].as_f64();
+            assert!(stops > Some(0.0), "{changes}: {}", summary["queueing"]);
         }
         for options in [Options { threads: 1, partitions: Some(4) }, Options { threads: 2, partitions: Some(3) }] {
             assert_eq!(found(options), (summary.clone(), sources.clone()), "{changes} with {options:?}");

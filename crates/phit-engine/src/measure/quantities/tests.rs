@@ -123,6 +123,7 @@ fn everything() -> Vec<Outcome> {
     let measure = |probes: Value| {
         json!({
             "warmup": 300, "cycles": 700, "order": true, "links": true, "endpoints": true, "series": { "bin": 100 },
+            "flows": [{ "name": "some", "sources": [0, 1] }, { "name": "others" }],
             "probes": probes,
         })
     };

@@ -42,8 +42,9 @@ mod rule;
 /// route, or a port further on holds back its destination on all of its routes. Isolated packets follow the tables. The
 /// report has deterministic routing only.
 ///
-/// Needs routing by tables, switching of whole packets, one injection queue and admittance queues for each destination
-/// at the endpoints, which obey the notifications as output ports do.
+/// Needs routing by tables, switching of whole packets, one injection queue, and at the endpoints a queue for each
+/// destination, which obeys the notifications as output ports do. Admittance queues do, and so do the queues of a
+/// congestion control.
 ///
 /// ```toml
 /// [topology]
@@ -166,7 +167,7 @@ impl QueueingParams for Fbicm {
         for (fits, needs) in [
             (fit.deterministic, "needs routing.kind = \"table\""),
             (fit.whole_packets, "needs switching of whole packets, and virtual channels allocated with the switch"),
-            (fit.admits, "needs router.admittance = \"per_destination\""),
+            (fit.by_destination, "needs router.admittance = \"per_destination\", or a [congestion] control"),
         ] {
             if !fits {
                 return Err(ScenarioError::new("kind", "\"fbicm\"", needs));

@@ -32,6 +32,15 @@ impl Partition {
         if K::WHOLE { size.into() } else { self.setup.config.flit_phits(size, before) }
     }
 
+    /// `packet` moves from one queue to another.
+    #[inline(never)]
+    pub(crate) fn moves_backlog(&mut self, queues: (u32, u32), packet: u32) {
+        let phits = self.packets[packet].size.into();
+        if let Sending::Throttled(throttle) = &mut self.sending {
+            throttle.backlogs_mut().moves(queues, phits);
+        }
+    }
+
     /// The head of `queue` is to leave through `output`.
     #[inline(never)]
     pub(crate) fn turns_backlog(&mut self, queue: u32, output: u32) {

@@ -79,8 +79,10 @@ impl Partition {
     pub(crate) fn move_head(&mut self, port: u32, from: u16, to: u16) {
         let queues = self.inputs[port].queues;
         let (from, to) = (queues + u32::from(from), queues + u32::from(to));
+        let Queue { first: packet, last, .. } = self.queues[from];
+        let empty = packet == last;
+        self.moves_backlog((from, to), packet);
         let q = &mut self.queues[from];
-        let (packet, empty) = (q.first, q.first == q.last);
         q.first = if empty { NONE } else { self.packets[packet].next };
         q.output = NONE;
         if empty {

@@ -260,8 +260,10 @@ impl Partition {
 
     /// Lets endpoint `e` send nothing to `destination`, or lets it send again.
     pub(crate) fn hold_destination(&mut self, e: u32, destination: u32, held: bool) {
-        if let Sending::Admitted(admittances) = &mut self.sending {
-            admittances.hold(e, destination, held);
+        match &mut self.sending {
+            Sending::Admitted(admittances) => admittances.hold(e, destination, held),
+            Sending::Throttled(throttle) => throttle.hold(e, destination, held),
+            _ => {}
         }
         if !held && self.endpoints[e].blocked {
             self.agenda.add_sender(e);

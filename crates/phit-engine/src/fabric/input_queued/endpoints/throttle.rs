@@ -24,6 +24,8 @@ struct Flow {
     number: u32,
     /// Packets that have been generated and not been sent.
     waiting: VecDeque<Generated>,
+    /// The queue organisation holds its packets back: the first switch has no room for them.
+    stopped: bool,
 }
 
 /// The packets and notifications that one endpoint has to send.
@@ -158,6 +160,10 @@ impl Sender for Throttle {
         let begun = queues.sending[Kind::Request as usize].sent > 0;
         let turns = if begun { 1 } else { queues.turns.len() };
         for turn in 0..turns {
+            if !begun && self.is_stopped(e, turn) {
+                blocked = true;
+                continue;
+            }
             let Some(due) = self.due(e, turn, free, now) else { continue };
             if due.at > now {
                 held |= due.held;
@@ -256,12 +262,24 @@ impl Throttle {
             Err(at) => {
                 let (place, number) = (queues.flows.len() as u32, self.flows);
                 queues.places.insert(at, (destination, place));
-                queues.flows.push(Flow { number, waiting: VecDeque::new() });
+                queues.flows.push(Flow { number, waiting: VecDeque::new(), stopped: false });
                 self.rule.begins(number, e);
                 self.flows += 1;
                 place
             }
         }
+    }
+
+    /// Holds the packets of endpoint `e` for `destination` back, or lets them go.
+    pub(crate) fn hold(&mut self, e: u32, destination: u32, held: bool) {
+        let place = self.flow(e, destination);
+        self.queues[e as usize].flows[place as usize].stopped = held;
+    }
+
+    /// True if the flow at place `turn` of the turns of endpoint `e` is held back by the queue organisation.
+    fn is_stopped(&self, e: u32, turn: usize) -> bool {
+        let queues = &self.queues[e as usize];
+        queues.turns.get(turn).is_some_and(|place| queues.flows[*place as usize].stopped)
     }
 
     /// The next packet of the flow at place `turn` of the turns of endpoint `e`, not before tick `free`.

@@ -415,7 +415,7 @@ impl<A> RouterParams<A> {
             buffer: &buffer,
             packet_size: demands.packet_size,
             deterministic: demands.routing.table(topology).is_some(),
-            admits: self.admittance == Admittance::PerDestination,
+            by_destination: demands.throttled || self.admittance == Admittance::PerDestination,
             whole_packets,
         };
         params.check(&fit).map_err(|e| e.under("queueing"))?;

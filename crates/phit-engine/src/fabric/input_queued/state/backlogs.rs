@@ -61,6 +61,12 @@ impl Backlogs {
         }
     }
 
+    /// A packet of `phits` moves from one queue to another.
+    pub(crate) fn moves(&mut self, (from, to): (u32, u32), phits: u32) {
+        self.leaves(from, phits);
+        self.enters(to, phits);
+    }
+
     /// Phits in `queue`.
     pub(crate) fn in_queue(&self, queue: u32) -> u32 {
         self.queues[queue as usize].phits
