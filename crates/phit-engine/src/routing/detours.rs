@@ -330,6 +330,9 @@ impl RoutingParams for Around {
     fn counts_on_room(&self) -> bool {
         self.mechanism.counts_on_room()
     }
+    fn divides_flows(&self) -> bool {
+        self.mechanism.divides_flows()
+    }
     fn table(&self, topology: &dyn Topology) -> Option<Arc<RouteTable>> {
         self.mechanism.table(topology)
     }
@@ -347,6 +350,7 @@ impl RoutingParams for Around {
             packet_size: context.packet_size,
             ticks_per_cycle: context.ticks_per_cycle,
             ahead: context.ahead,
+            seed: context.seed,
             table: context.table.clone(),
         };
         let mechanism = self.mechanism.build(&context);

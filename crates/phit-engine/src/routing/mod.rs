@@ -35,6 +35,7 @@ mod piggyback;
 mod polarized;
 mod python;
 mod source_adaptive;
+mod spray;
 mod src_adp;
 mod table;
 mod tpr;
@@ -77,6 +78,7 @@ crate::registry::registry! {
         "dimension_order" => DimensionOrder(dimension_order::DimensionOrder),
         "minimal_adaptive" => MinimalAdaptive(minimal_adaptive::MinimalAdaptive),
         "o1turn" => O1turn(o1turn::O1turn),
+        "spray" => Spray(spray::Spray),
         "abr" => Abr(bubble::Abr),
         "por" => Por(bubble::Por),
         "goal" => Goal(bubble::Goal),

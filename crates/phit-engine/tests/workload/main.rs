@@ -11,6 +11,7 @@ mod jobs;
 mod patience;
 mod rails;
 mod random;
+mod spray;
 mod traces;
 
 use phit_engine::result::Outcome;

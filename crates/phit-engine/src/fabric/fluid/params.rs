@@ -114,6 +114,11 @@ impl FabricParams for Fluid {
                           another mechanism, such as \"minimal\" or a table";
             return Err(ScenarioError::new("routing.kind", format!("{:?}", demands.routing_kind), reason));
         }
+        if !demands.routing.divides_flows() {
+            let reason = "the fluid network divides flows evenly among equal ways, and this rule does not; expected \
+                          \"random\", \"least_queued\" or \"round_robin\" without flowlets";
+            return Err(ScenarioError::missing("routing.rule", reason));
+        }
         Ok(())
     }
 

@@ -208,6 +208,7 @@ impl<'a> Plan<'a> {
             packet_size: self.traffic.packet_sizes().1.into(),
             ticks_per_cycle: self.config.links.ticks_per_cycle,
             ahead: self.queueing.looks_ahead() || self.queueing.sorts(),
+            seed: self.seed,
             table: self.table.clone(),
         })
     }

@@ -198,6 +198,8 @@ pub struct RoutingContext {
     pub ticks_per_cycle: Tick,
     /// True if a queue organisation needs hops ahead of time ([`RoutingParams::told_ahead`]).
     pub ahead: bool,
+    /// The seed of the run.
+    pub seed: u64,
     /// The routing tables, for a mechanism that has them ([`RoutingParams::table`]).
     pub table: Option<Arc<RouteTable>>,
 }
@@ -245,6 +247,11 @@ pub trait RoutingParams {
     /// and on the router's outputs in [`View`], not on the mechanism's own state.
     fn per_network(&self) -> bool {
         false
+    }
+    /// True if, in the long run, equal parts of every flow take each of the equal hops at a router. It holds for
+    /// mechanisms that choose hop by hop and packet by packet.
+    fn divides_flows(&self) -> bool {
+        true
     }
     /// True if its hops can be told before a packet arrives: if the context asks for it, they are the hops of
     /// `told_ahead`.
