@@ -208,7 +208,7 @@ def test_mechanisms_of_version_5_are_read(tmp_path: Path, routing: str) -> None:
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("VcUsage", "TBFLEX"), ("routing", "RLM"), ("routing", "CAR"), ("Traffic", "UN_RCTV"), ("Buffer", "DYNAMIC"),
+    [("VcUsage", "RLM"), ("routing", "RLM"), ("routing", "CAR"), ("Traffic", "UN_RCTV"), ("Buffer", "DYNAMIC"),
      ("CongestionManagement", "QCNSW")],
 )  # fmt: skip
 def test_what_version_5_has_beyond_phit_is_refused_by_key(tmp_path: Path, key: str, value: str) -> None:
@@ -254,3 +254,15 @@ def test_configurations_are_read_or_refused(tmp_path_factory: pytest.TempPathFac
         found = imported(tmp_path_factory.getbasetemp(), **keys)
         assert tomllib.loads(found.to_toml()) == found.document
         complete(found.document)
+
+
+def test_channels_that_hops_may_choose_are_read(tmp_path: Path) -> None:
+    found = imported(tmp_path, VcUsage="TBFLEX", VcAllocation="RANDOM_VC", LocalLinkChannels=5).document
+    assert found["queueing"] == {"kind": "flexvc", "highest": "position"}
+    assert found["router"]["vc_choice"] == "random"
+    complete(found)
+    found = imported(tmp_path, VcUsage="FLEXIBLE").document
+    assert found["queueing"] == {"kind": "flexvc", "highest": "group"}
+    assert found["router"]["vc_choice"] == "roomiest_highest"
+    assert "queueing" not in imported(tmp_path, VcUsage="BASE").document
+    assert "VcAllocation" in refused(tmp_path, VcUsage="TBFLEX", VcAllocation="FIRST_VC")

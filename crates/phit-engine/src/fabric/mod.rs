@@ -289,6 +289,8 @@ pub struct Demands<'a> {
     pub queueing: &'a dyn QueueingParams,
     /// Phits of the largest packet.
     pub packet_size: u32,
+    /// Virtual networks, which have equal parts of the virtual channels.
+    pub networks: u16,
     /// True if a program is executed instead of random traffic.
     pub workload: bool,
     /// The keys of the traffic beside the program, if there is any.

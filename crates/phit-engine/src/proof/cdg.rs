@@ -14,6 +14,7 @@
 use super::dependencies::Dependencies;
 use super::messages::Messages;
 use super::walk::{self, Packet, Rule, Start, Walk, Way};
+use crate::fabric::seams::queueing::{Place, Widening};
 use crate::fabric::seams::routing::{Channels, Legs, Routes};
 use crate::topology::{Hop, HopState, Hops, Leg, Topology, Words, host_groups, stops, terminals};
 use std::fmt;
@@ -181,28 +182,30 @@ impl std::error::Error for Flaw {}
 ///
 /// Time grows with the number of routers times the number of channels.
 pub fn check(topology: &dyn Topology, legs: Legs, vcs: &[u8]) -> Result<Report, Flaw> {
-    check_all(topology, &[legs.into()], vcs, None)
+    check_all(topology, &[legs.into()], vcs, None, None)
 }
 
-/// Checks the order of channels for packets that take routes of several kinds.
+/// Checks the order of channels for packets that take routes of several kinds. With `widening`, hops may take more
+/// channels than the routes name, and a blocked packet waits for the highest of them.
 pub(crate) fn check_all(
     topology: &dyn Topology,
     routes: &[Routes],
     vcs: &[u8],
     messages: Option<Messages>,
+    widening: Option<&dyn Widening>,
 ) -> Result<Report, Flaw> {
     let mut walk = Walk::new(topology, vcs);
     for &routes in routes {
-        follow(&mut walk, routes)?;
+        follow(&mut walk, routes, widening)?;
     }
     walk.conclude(messages)
 }
 
-fn follow(walk: &mut Walk<'_>, Routes { legs, channels }: Routes) -> Result<(), Flaw> {
+fn follow(walk: &mut Walk<'_>, Routes { legs, channels }: Routes, widening: Option<&dyn Widening>) -> Result<(), Flaw> {
     let (topology, vcs) = (walk.topology, walk.vcs);
     let terminals = terminals(topology);
     let mut starts: Vec<Start> = terminals.iter().copied().map(Start::injected).collect();
-    let towards = |target, leg| Towards { topology, vcs, channels, target, leg, hops: Vec::new() };
+    let towards = |target, leg| Towards { topology, vcs, channels, widening, target, leg, hops: Vec::new() };
     if legs.are_valiant() {
         if channels == Channels::Progressive {
             // A packet may choose the second leg one local hop after its source.
@@ -246,9 +249,26 @@ struct Towards<'a> {
     topology: &'a dyn Topology,
     vcs: &'a [u8],
     channels: Channels,
+    widening: Option<&'a dyn Widening>,
     target: Target,
     leg: Leg,
     hops: Vec<Hop>,
+}
+
+impl Towards<'_> {
+    /// The channels that a hop over a link of `class` may take, and of these the one that it can always wait for.
+    fn widened(&self, packet: &Packet, class: u8) -> Option<(u8, u8)> {
+        let group = match self.target {
+            Target::Router(to) => self.topology.group_of(to),
+            Target::Group(group) => group,
+        };
+        let place = Place {
+            class,
+            first_leg: self.leg.of == 2 && self.leg.index == 0,
+            at_target: self.topology.group_of(packet.at) == group,
+        };
+        self.widening.map(|widening| widening.count(place)).map(|count| (count, count.saturating_sub(1)))
+    }
 }
 
 impl Rule for Towards<'_> {
@@ -281,9 +301,13 @@ impl Rule for Towards<'_> {
         }
         for hop in &self.hops {
             let class = topology.port(packet.at, hop.port).class;
-            let first = channels.first(*hop, class, packet, leg);
-            walk::channels(dependencies, packet.at, Hop { vc: first, ..*hop }, from, |channel| {
-                out.push(Way { channel, memo: 0, waits: true });
+            let (hop, waits_for) = match self.widened(packet, class) {
+                Some((count, highest)) => (Hop { vc: 0, vcs: count, ..*hop }, Some(highest)),
+                None => (Hop { vc: channels.first(*hop, class, packet, leg), ..*hop }, None),
+            };
+            walk::channels(dependencies, packet.at, hop, from, |channel| {
+                let vc = dependencies.ends[channel as usize].channel.vc;
+                out.push(Way { channel, memo: 0, waits: waits_for.is_none_or(|highest| vc == highest) });
             })?;
         }
         Ok(())

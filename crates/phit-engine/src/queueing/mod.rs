@@ -5,13 +5,15 @@
 
 mod dbbm;
 mod fbicm;
+mod flexvc;
 mod noq;
 mod virtual_channels;
 mod voqnet;
 mod voqsw;
 
 pub use crate::fabric::seams::queueing::{
-    Branch, Division, Fit, Lanes, Manager, PortPlace, QueueSite, Queueing, QueueingContext, QueueingParams,
+    Branch, Division, Fit, Lanes, Manager, Place, PortPlace, QueueSite, Queueing, QueueingContext, QueueingParams,
+    Widening,
 };
 
 crate::registry::registry! {
@@ -22,6 +24,7 @@ crate::registry::registry! {
         "noq" => Noq(noq::Noq),
         "voqsw" => VoqSw(voqsw::VoqSw),
         "voqnet" => VoqNet(voqnet::VoqNet),
+        "flexvc" => FlexVc(flexvc::FlexVc),
         "fbicm" => Fbicm(fbicm::Fbicm),
     }
 }

@@ -88,8 +88,14 @@ impl Proving<'_> {
         let mut survey = None;
         // Without channels of their own, packets take the routing mechanism's channels.
         let own = scenario.queueing.params().proof().filter(|_| routing.told_ahead());
-        let (argument, result) = match own.unwrap_or_else(|| routing.proof()) {
-            Proof::Order(routes) => (ORDER, cdg::check_all(topology, &routes, vcs, messages)),
+        let proof = own.unwrap_or_else(|| routing.proof());
+        let reference = proof.reference();
+        let (argument, result) = match proof {
+            Proof::Order(routes) => match reference.and_then(|legs| scenario.queueing.params().widening(legs, vcs)) {
+                None => (ORDER, cdg::check_all(topology, &routes, vcs, messages, None)),
+                Some(Ok(wider)) => (ESCAPE, cdg::check_all(topology, &routes, vcs, messages, Some(&*wider))),
+                Some(Err(reason)) => return json!({ "proved": null, "argument": ESCAPE, "reason": reason }),
+            },
             Proof::Steps(mechanism) => (ORDER, escape::check_all(topology, &*mechanism, vcs, messages)),
             Proof::Ladder(routes) => (ORDER, ladder::check(topology, &routes, vcs, messages)),
             Proof::Escape(mechanism) if mechanism.stays_in_escape() => {

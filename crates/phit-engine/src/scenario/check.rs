@@ -34,6 +34,7 @@ pub(crate) fn check(
         queueing_kind: scenario.queueing.kind(),
         queueing: scenario.queueing.params(),
         packet_size: sizes.1.into(),
+        networks: networks(scenario),
         workload: scenario.workload.is_some(),
         beside: beside(scenario),
         throttled: scenario.congestion.params().notifications().is_some(),

@@ -17,6 +17,7 @@ mod determinism;
 mod documents;
 mod faults;
 mod fbicm;
+mod flexvc;
 mod flows;
 mod following;
 mod functions;

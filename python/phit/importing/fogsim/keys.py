@@ -110,7 +110,8 @@ _REFUSED = _all(
 _LATER = [
     *_all(
         TAKEN,
-        ("VcUsage", "BASE", "`BASE` only: channels of a hop follow from the reference path"),
+        ("VcUsage", "BASE", "`FLEXIBLE` and `TBFLEX`: `queueing.highest` of `flexvc`"),
+        ("VcAllocation", "LOWEST_OCCUPANCY", "`router.vc_choice`, unless `VcUsage` is `BASE`"),
         ("CongestionDetection", "PER_VC", "`PER_VC`; `PER_PORT` with `SRC_ADP` and `PB_ACOR`, `routing.flag_queue`"),
         ("ValiantType", "SRCEXC", "how intermediate routers are drawn"),
         ("ValiantMisroutingDestination", "NODE", "`NODE`: to a router, `GROUP`: to a group"),
@@ -125,7 +126,6 @@ _LATER = [
     ),
     *_all(
         IGNORED,
-        ("VcAllocation", "LOWEST_OCCUPANCY", "of `VcUsage` other than `BASE`"),
         ("PrintHists", "0", "what it prints"),
         since=5,
     ),

@@ -54,6 +54,7 @@ SOURCES = {
     "output_buffer": "OutQueueLength",
     "cut_through": "FlitSize",
     "allocation_rounds": "ArbiterIterations",
+    "vc_choice": "VcAllocation",
 }
 
 
@@ -76,8 +77,8 @@ def _router(given: Configuration) -> None:
         version=given.version,
     )
     if given.version > 2:
-        given.one_of("VcUsage", "BASE")
         given.one_of("VcInjectionPolicy", "DEST")
+        document |= _channels(given)
     for key, value in document.items():
         if key != "links":
             given.findings.put(f"router.{key}", value, *([given[SOURCES[key]]] if key in SOURCES else []))
@@ -89,6 +90,25 @@ def _router(given: Configuration) -> None:
     for name, keys in links.items():
         given.findings.put(f"router.links.{name}", document["links"][name])
         given.findings.comments[f"router.links.{name}"] = "; ".join(str(given[key]) for key in keys)
+
+
+CHOICES = {
+    "LOWEST_OCCUPANCY": "roomiest_highest",
+    "HIGHEST_VC": "highest",
+    "LOWEST_VC": "lowest",
+    "RANDOM_VC": "random",
+}
+"""`router.vc_choice` by `VcAllocation`."""
+
+
+def _channels(given: Configuration) -> Document:
+    """The keys of the router for channels that a hop may choose among; puts the queue organisation in its place."""
+    usage = given.one_of("VcUsage", "BASE", "FLEXIBLE", "TBFLEX")
+    if usage == "BASE":
+        return {}
+    highest = "group" if usage == "FLEXIBLE" else "position"
+    given.findings.put("queueing", {"kind": "flexvc", "highest": highest}, given["VcUsage"])
+    return {"vc_choice": CHOICES[given.one_of("VcAllocation", *CHOICES)]}
 
 
 def _routing(given: Configuration) -> None:

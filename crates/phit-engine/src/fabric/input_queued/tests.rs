@@ -66,6 +66,7 @@ fn with_routing(mut simulation: Simulation, routing: impl Fn() -> Box<dyn Routin
                 wants,
                 detours: false,
                 transparent: old.transparent,
+                undivided: old.transparent,
                 looks_ahead: old.looks_ahead,
                 sorts: old.sorts,
                 managed: old.managed,
@@ -169,6 +170,41 @@ fn mail_waits_for_its_stretch_of_time_and_no_longer() {
         // Where epochs are short, all is taken in at once; else a piece for each tick that has not come.
         assert!((most > 0) == waits && most < 1000, "{most} pieces of mail wait");
     }
+}
+
+#[test]
+fn a_packet_takes_the_channel_that_its_router_prefers() {
+    // Both routers of a group send to each other over one link with four channels: up to the third, or the fourth for
+    // packets that end there, may be taken, and there is always room.
+    let used = |choice: &str| -> Vec<bool> {
+        let value = json!({
+            "topology": { "kind": "dragonfly", "p": 1, "a": 2, "h": 1 },
+            "router": {
+                "vc_choice": choice,
+                "links": { "default": { "vcs": 2, "buffer": 64 }, "local": { "latency": 5, "vcs": 4, "buffer": 640 } },
+            },
+            "queueing": "flexvc",
+            "traffic": { "load": 0.3, "packet_size": 8 },
+            "measure": { "warmup": 0, "cycles": 4000 },
+        });
+        let mut simulation = simulation(&value, 1);
+        let mut used = vec![false; 4];
+        for tick in 1..4000 {
+            simulation.advance_to(tick);
+            for part in simulation.parts() {
+                for output in part.tables.outputs.iter().filter(|output| output.class == 1) {
+                    for (vc, used) in (output.vc..).zip(&mut used) {
+                        *used |= part.tables.channels[vc].credits < 640;
+                    }
+                }
+            }
+        }
+        used
+    };
+    assert_eq!(used("lowest"), [true, false, false, false]);
+    // Packets that go on in another group take the third, those that end in this one the fourth.
+    assert_eq!(used("highest"), [false, false, true, true]);
+    assert_eq!(used("random"), [true; 4]);
 }
 
 #[test]

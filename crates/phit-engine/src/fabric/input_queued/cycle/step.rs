@@ -6,6 +6,7 @@ use crate::engine::bits::{bit, short_bit};
 use crate::engine::{NONE, Tick};
 use crate::fabric::input_queued::allocation::vc_allocation::Waiting;
 use crate::fabric::input_queued::options::kernel::Kernel;
+use crate::fabric::input_queued::options::params::VcChoice;
 use crate::fabric::input_queued::partition::Partition;
 use crate::fabric::input_queued::state::kind;
 use crate::fabric::input_queued::state::records::{Input, Output, Progress, Queue};
@@ -397,9 +398,12 @@ impl Partition {
                 let reusable = |vc: u16| self.reusable(output.vc + u32::from(vc), output.class);
                 (vc..vc + vcs).find(|vc| reusable(*vc) && self.fits::<K>(output.vc, *vc, size))
             }
+            _ if K::EXTRAS && !K::HELD && self.setup.settings.choices.vc_choice != VcChoice::Roomiest => {
+                self.choose_channel::<K>(output.vc, (vc, vcs), size)
+            }
             _ => self.roomiest::<K>(output.vc, (vc, vcs), size),
         };
-        let Some(vc) = granted else {
+        let Some(mut vc) = granted else {
             return if K::LISTS && vcs == 1 { Look::Wait(Waits::Channel(output.vc + u32::from(vc))) } else { sleep };
         };
         let occupied = match K::EXTRAS && self.setup.settings.several_paths {
@@ -440,6 +444,10 @@ impl Partition {
         }
         if K::NOTED {
             self.note_asked(port, index);
+        }
+        if K::EXTRAS && !K::HELD && self.setup.settings.choices.vc_choice == VcChoice::Random {
+            let (_, first, count) = decided;
+            vc = self.draw_channel::<K>(index, (first, count), size).unwrap_or(vc);
         }
         self.request::<K>(requests, (queue, port, index), (vc, size, birth));
         Look::Done
@@ -513,6 +521,33 @@ impl Partition {
         (vc..vc + vcs)
             .filter(|vc| self.fits::<K>(first, *vc, size))
             .reduce(|a, b| if credits(b) > credits(a) { b } else { a })
+    }
+
+    /// The virtual channel that takes a head of `size` phits, by `router.vc_choice`. Where it is drawn, the first of
+    /// these: a head that cannot request must not draw, because how often it is looked at is not fixed.
+    #[cold]
+    fn choose_channel<K: Kernel>(&self, first: u32, (vc, vcs): (u16, u16), size: u32) -> Option<u16> {
+        let credits = |vc: &u16| self.tables.channels[first + u32::from(*vc)].credits;
+        let mut fitting = (vc..vc + vcs).filter(|vc| self.fits::<K>(first, *vc, size));
+        match self.setup.settings.choices.vc_choice {
+            VcChoice::Roomiest => self.roomiest::<K>(first, (vc, vcs), size),
+            VcChoice::RoomiestHighest => fitting.max_by_key(credits),
+            VcChoice::Lowest | VcChoice::Random => fitting.next(),
+            VcChoice::Highest => fitting.next_back(),
+        }
+    }
+
+    /// Draws one of the virtual channels of `output` that take a head of `size` phits.
+    #[cold]
+    fn draw_channel<K: Kernel>(&mut self, output: u32, (vc, vcs): (u16, u16), size: u32) -> Option<u16> {
+        let &Output { vc: first, router, .. } = &self.tables.outputs[output];
+        let fitting = |at: &Self| (vc..vc + vcs).filter(|vc| at.fits::<K>(first, *vc, size)).count() as u32;
+        let drawn = match fitting(self) {
+            0 => return None,
+            1 => 0,
+            count => self.rngs[router].below(count) as usize,
+        };
+        (vc..vc + vcs).filter(|vc| self.fits::<K>(first, *vc, size)).nth(drawn)
     }
 
     /// The tick in which the buffer of `output` may have room for `size` phits; `None` if it has room now.

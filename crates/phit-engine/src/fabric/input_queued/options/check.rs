@@ -3,7 +3,7 @@
 use super::headroom::MOST_PRIORITIES;
 use super::params::{
     Admittance, Clock, Connection, CreditChannel, CreditRelease, Ejection, HoldLimit, InjectionQueue, RouterParams,
-    Sharing, Speculation, Switching, VcAllocation, VcEligible, VcPreferred, VcReuse, VcTurns,
+    Sharing, Speculation, Switching, VcAllocation, VcChoice, VcEligible, VcPreferred, VcReuse, VcTurns,
 };
 use crate::error::ScenarioError;
 use crate::fabric::checks::{check, check_room, described, fits};
@@ -51,6 +51,7 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> RouterParams<A> {
         }
         self.rounds()?;
         self.ejection()?;
+        self.choice()?;
         if self.connection == Connection::Packet && self.switching != Switching::Wormhole {
             let expected = "expected router.switching = \"wormhole\": elsewhere the packet is the flit";
             return Err(ScenarioError::new("router.connection", "\"packet\"", expected));
@@ -108,6 +109,21 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> RouterParams<A> {
             () => return Ok(()),
         };
         Err(ScenarioError::new("router.ejection", "\"endpoint_idle\"", expected))
+    }
+
+    /// Checks a choice among virtual channels: it needs packets that move as a whole, and channels that come with the
+    /// crossbar.
+    fn choice(&self) -> Result<(), ScenarioError> {
+        let expected = match () {
+            () if self.vc_choice == VcChoice::Roomiest => return Ok(()),
+            () if self.switching == Switching::Wormhole => "expected \"roomiest\" with router.switching = \"wormhole\"",
+            () if self.vc_allocation != VcAllocation::WithSwitch => {
+                "expected \"roomiest\" with this router.vc_allocation, which has an allocator for channels"
+            }
+            () => return Ok(()),
+        };
+        let value = serde_json::to_string(&self.vc_choice).unwrap_or_default();
+        Err(ScenarioError::new("router.vc_choice", value, expected))
     }
 
     /// Checks several rounds of allocation in a cycle: they need packets that move as a whole, and one path between a
@@ -264,6 +280,23 @@ fn told_ahead(demands: &Demands<'_>) -> Result<(), ScenarioError> {
     Ok(())
 }
 
+/// Checks channels that follow from the places of hops: the routing mechanism must have such routes.
+fn positions(demands: &Demands<'_>) -> Result<(), ScenarioError> {
+    let has: RoutingProperty = |routing| routing.proof().reference().is_some() && !routing.reads_buffers();
+    match has(demands.routing) {
+        true => Ok(()),
+        false => {
+            let expected = format!(
+                "with queueing.kind = {:?} channels follow from the places of hops on the longest route; they do with: \
+                 {}",
+                demands.queueing_kind,
+                (demands.routings)(has)
+            );
+            Err(ScenarioError::new("routing.kind", format!("{:?}", demands.routing_kind), expected))
+        }
+    }
+}
+
 /// Checks queues chosen by the hop after next. They need at least one virtual channel for every output.
 fn looks_ahead(demands: &Demands<'_>, vcs: &[u16]) -> Result<(), ScenarioError> {
     let Demands { topology, routing, queueing_kind: kind, .. } = *demands;
@@ -417,8 +450,13 @@ impl<A> RouterParams<A> {
             deterministic: demands.routing.table(topology).is_some(),
             by_destination: demands.throttled || self.admittance == Admittance::PerDestination,
             whole_packets,
+            networks: demands.networks,
+            reference: demands.routing.proof().reference(),
         };
         params.check(&fit).map_err(|e| e.under("queueing"))?;
+        if params.follows_positions() {
+            positions(demands)?;
+        }
         if params.looks_ahead() || params.sorts() {
             told_ahead(demands)?;
         }

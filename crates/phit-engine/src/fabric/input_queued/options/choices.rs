@@ -6,7 +6,7 @@
 use super::pace::Pace;
 use super::params::{
     Clock, Connection, CreditChannel, CreditRelease, CutThrough, Ejection, FlowControl, InjectionQueue, Inputs,
-    Redecision, RouterParams, Speculation, VcAllocation, VcEligible, VcPreferred, VcReuse, VcTurns,
+    Redecision, RouterParams, Speculation, VcAllocation, VcChoice, VcEligible, VcPreferred, VcReuse, VcTurns,
 };
 
 /// The values of the options.
@@ -29,6 +29,8 @@ pub(crate) struct Choices {
     pub packet_needs_room: bool,
     /// Heads prefer virtual channels whose buffers are empty.
     pub prefers_empty: bool,
+    /// The choice among the virtual channels of a hop.
+    pub vc_choice: VcChoice,
     /// In the order of virtual channels' arbiters, heads of equal queue numbers stand side by side.
     pub turns_by_queue: bool,
     /// Buffers pause their senders, which have no credits.
@@ -68,6 +70,7 @@ impl Choices {
             full_is_taken: params.vc_eligible != VcEligible::Free,
             packet_needs_room: params.vc_eligible == VcEligible::WithPacketRoom,
             prefers_empty: params.vc_preferred == VcPreferred::Empty,
+            vc_choice: params.vc_choice,
             turns_by_queue: params.vc_turns == VcTurns::Queues,
             pauses: params.flow_control == FlowControl::Pfc,
             credit_release: params.credit_release,
@@ -107,6 +110,7 @@ impl Choices {
             redecide_every_cycle: _,
             // Only kernels with extras support these choices.
             ejects_when_idle,
+            vc_choice,
             inputs_at_link_rate,
             reuse_when_empty,
             rounds,
@@ -115,6 +119,7 @@ impl Choices {
             full_is_taken,
         } = *self;
         let rules = inputs_at_link_rate || reuse_when_empty || ejects_when_idle || full_is_taken;
+        let rules = rules || vc_choice != VcChoice::Roomiest;
         rules || rounds > 1 || connects_packets || pace.is_some()
     }
 }

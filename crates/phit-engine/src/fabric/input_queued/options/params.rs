@@ -292,6 +292,30 @@ impl VcPreferred {
     }
 }
 
+/// Which of the virtual channels that its hop permits a packet takes, of those with room for it. Where channels come
+/// with the crossbar, a blocked packet chooses again whenever it asks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum VcChoice {
+    /// The channel with most room, the lowest of equals.
+    #[default]
+    Roomiest,
+    /// The channel with most room, the highest of equals (`LOWEST_OCCUPANCY` of FOGSim).
+    RoomiestHighest,
+    /// The lowest channel.
+    Lowest,
+    /// The highest channel.
+    Highest,
+    /// Any, with equal probability.
+    Random,
+}
+
+impl VcChoice {
+    fn is_roomiest(&self) -> bool {
+        *self == Self::Roomiest
+    }
+}
+
 /// In which order the heads of a router have their turn at a virtual channel.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -500,6 +524,10 @@ pub struct RouterParams<A> {
     /// In which order heads have their turn at a virtual channel (in a stage of their own).
     #[serde(skip_serializing_if = "VcTurns::is_ports")]
     pub vc_turns: VcTurns,
+    /// Which of several channels a packet takes, where channels come with the crossbar. Values other than the default
+    /// need packets that move as a whole.
+    #[serde(skip_serializing_if = "VcChoice::is_roomiest")]
+    pub vc_choice: VcChoice,
     /// How requests without a channel rank among others (with `vc_allocation = "speculative"`).
     #[serde(skip_serializing_if = "Speculation::is_after")]
     pub speculation: Speculation,
@@ -582,6 +610,7 @@ impl<A: Default> Default for RouterParams<A> {
             vc_eligible: VcEligible::Free,
             vc_preferred: VcPreferred::Any,
             vc_turns: VcTurns::Ports,
+            vc_choice: VcChoice::Roomiest,
             speculation: Speculation::After,
             vc_reuse: VcReuse::Tail,
             allocator: A::default(),

@@ -5,7 +5,7 @@ use super::config::Config;
 use super::kernel::{Compiled, Kernel};
 use crate::engine::Tick;
 use crate::fabric::Bandwidth;
-use crate::fabric::input_queued::options::params::{Speculation, Switching};
+use crate::fabric::input_queued::options::params::{Speculation, Switching, VcChoice};
 use crate::fabric::links::{Cycles, LinkClass};
 use crate::fabric::seams::routing::Wants;
 use crate::fabric::sources::cycles;
@@ -255,6 +255,7 @@ impl Settings {
             wants,
             detours,
             transparent,
+            undivided,
             looks_ahead,
             sorts,
             managed,
@@ -312,6 +313,7 @@ impl Settings {
             && !choices.reuse_when_empty
             && !choices.connects_packets
             && choices.pace.is_none()
+            && choices.vc_choice == VcChoice::Roomiest
             && config.sharing.is_none();
         let unequal = config.follows_links();
         let backlog = match whole && size > 0 && !messages && !managed && !several_paths && !unequal {
@@ -349,6 +351,7 @@ impl Settings {
             lasting,
             lists: single
                 && !transparent
+                && !undivided
                 && !looks_ahead
                 && !sorts
                 && !managed
@@ -421,6 +424,8 @@ pub(crate) struct Policies<'a> {
     pub detours: bool,
     /// The queue organisation leaves the choice of queue to the routing mechanism.
     pub transparent: bool,
+    /// It leaves buffers undivided.
+    pub undivided: bool,
     /// It asks for the hop after next.
     pub looks_ahead: bool,
     /// Packets are sorted into the queues of their virtual channel when their heads arrive.

@@ -222,6 +222,7 @@ impl<'a> Plan<'a> {
             table: self.table.clone(),
             packet_size: self.traffic.packet_sizes().1.into(),
             ticks_per_cycle: self.config.links.ticks_per_cycle,
+            reference: self.routing.proof().reference(),
         }
     }
 
@@ -334,6 +335,7 @@ impl<'a> Plan<'a> {
                 wants: routing.wants(),
                 detours: self.routing.reserved() > 0,
                 transparent: queueing.transparent(),
+                undivided: self.queueing.undivided(),
                 looks_ahead: self.queueing.looks_ahead(),
                 sorts: self.queueing.sorts(),
                 managed: manager.is_some(),

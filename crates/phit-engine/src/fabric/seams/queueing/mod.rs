@@ -9,7 +9,7 @@
 //! see [`Manager`]. The organisations are in [`crate::queueing`], one file or small folder each.
 
 use crate::error::ScenarioError;
-use crate::fabric::seams::routing::Proof;
+use crate::fabric::seams::routing::{Legs, Proof};
 use crate::measure::{Observable, Total};
 use crate::packet::Packet;
 use crate::topology::{Hop, RouteTable, Routers, Topology};
@@ -122,6 +122,8 @@ pub struct QueueingContext {
     pub packet_size: u32,
     /// Ticks per link cycle.
     pub ticks_per_cycle: u32,
+    /// The longest routes, if packets take the channels of their places on them ([`Proof::reference`]).
+    pub reference: Option<Legs>,
 }
 
 impl QueueingContext {
@@ -172,6 +174,28 @@ pub struct Fit<'a> {
     pub by_destination: bool,
     /// True if the packet is the flit.
     pub whole_packets: bool,
+    /// Virtual networks, which have equal parts of the virtual channels.
+    pub networks: u16,
+    /// The longest routes, if packets take the channels of their places on them ([`Proof::reference`]).
+    pub reference: Option<Legs>,
+}
+
+/// The place of a hop on its route.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// Link class of the hop.
+    pub class: u8,
+    /// True if it leads to an intermediate router or group, false if to the destination.
+    pub first_leg: bool,
+    /// True if it begins in the group of that target.
+    pub at_target: bool,
+}
+
+/// The channels that hops may take, for an organisation that permits more of them than the routing mechanism names.
+pub trait Widening: Send + Sync {
+    /// The number of channels that a hop may take: the lowest ones of its link, at least one. A blocked packet can
+    /// always wait for the highest of them.
+    fn count(&self, place: Place) -> u8;
 }
 
 /// The parameters of an organisation.
@@ -208,6 +232,16 @@ pub trait QueueingParams {
     /// Why packets cannot wait for one another for ever, for an organisation that looks ahead and does not use the
     /// channels of the routing mechanism.
     fn proof(&self) -> Option<Proof> {
+        None
+    }
+    /// True if the channels of a hop follow from its place on the longest route of the routing mechanism, which must
+    /// have such routes ([`Proof::reference`]), and must not compare queues.
+    fn follows_positions(&self) -> bool {
+        false
+    }
+    /// The channels that hops may take with `vcs` virtual channels per link class, if the organisation permits more of
+    /// them than the routing mechanism names; or why they cannot be followed.
+    fn widening(&self, _reference: Legs, _vcs: &[u8]) -> Option<Result<Arc<dyn Widening>, &'static str>> {
         None
     }
     /// True if the organisation sends control messages.

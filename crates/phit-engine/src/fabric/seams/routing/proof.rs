@@ -62,6 +62,17 @@ impl Proof {
         Self::Order(vec![legs.into(), Legs::Direct.into()])
     }
 
+    /// The longest routes, if packets take the channels of their places on the route.
+    pub fn reference(&self) -> Option<Legs> {
+        let Self::Order(routes) = self else { return None };
+        if routes.iter().any(|routes| routes.channels == Channels::Progressive) {
+            return None;
+        }
+        // From the longest to the shortest.
+        let kinds = [Legs::ToRouter, Legs::ToGroup, Legs::Minimal, Legs::Direct];
+        kinds.into_iter().find(|legs| routes.iter().any(|routes| routes.legs == *legs))
+    }
+
     /// True if all routes are minimal.
     pub fn is_minimal(&self) -> bool {
         matches!(self, Self::Order(routes) if routes.iter().all(|routes| routes.legs == Legs::Minimal))

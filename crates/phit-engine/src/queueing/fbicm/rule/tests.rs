@@ -40,6 +40,7 @@ impl Bench {
             table: Some(table.clone()),
             packet_size: PACKET.into(),
             ticks_per_cycle: 1,
+            reference: None,
             topology: partition.map.topology.clone(),
         };
         let params = Fbicm { detection: 8, stop: 8, go: 4, ..params };
