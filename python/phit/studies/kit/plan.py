@@ -80,6 +80,8 @@ class Done:
     probes: pl.DataFrame = field(default_factory=NO_RUNS.clone)
     stretches: Sequence[Mapping[str, Any]] = ()
     """Periods in which points were run, in order: `points`, `wall_seconds` and `processes`."""
+    folder: Path | None = None
+    """The results folder."""
 
     @classmethod
     def read(cls, folder: Path) -> "Done":
@@ -100,7 +102,12 @@ class Done:
             tables["histogram"],
             tables["probes"],
             manifest.get("stretches", ()),
+            folder,
         )
+
+    def table(self, name: str) -> pl.DataFrame:
+        """Any table of the runs, such as `flows`; empty if they have none."""
+        return NO_RUNS if self.folder is None else _table(self.folder, TABLE_FILES[name])
 
     @property
     def wall_time(self) -> str:
