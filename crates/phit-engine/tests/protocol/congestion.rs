@@ -53,6 +53,7 @@ fn variants() -> Vec<Value> {
         json!({ "congestion": qcn }),
         isolated(json!({})),
         isolated(json!({ "congestion": ecn })),
+        isolated(json!({ "congestion": dcqcn, "queueing": { "marks": "isolated" } })),
         isolated(json!({ "congestion": qcn, "traffic": { "packet_size": sizes } })),
         isolated(json!({ "congestion": dcqcn, "router": { "speedup": 2, "output_buffer": 18 } })),
         json!({ "congestion": with(qcn.clone(), json!({ "weight": 0.0 })), "router": wormhole }),
@@ -341,6 +342,44 @@ fn notifications_of_their_own_channels_are_proved_free_of_deadlock() {
 }
 
 #[test]
+fn sources_of_victims_are_not_told_if_isolated_packets_alone_are_marked() {
+    // Endpoints 0 and 1 send to endpoint 4. Their neighbour 2 sends over the same link upwards, to endpoint 8.
+    let told = |marks: &str, congestion: Value| {
+        let to = |target: u32| json!({ "kind": "hotspot", "targets": [target], "share": 1.0 });
+        let document = with(
+            isolated(json!({ "congestion": congestion })),
+            json!({
+                "topology": { "kind": "k_ary_n_tree", "arity": 4, "levels": 2 },
+                "queueing": { "marks": marks },
+                "traffic": {
+                    "load": 0.4, "packet_size": 4,
+                    "pattern": { "kind": "by_endpoint", "parts": [
+                        { "endpoints": [0, 1, 8, 9, 12], "pattern": to(4) },
+                        { "endpoints": [2], "pattern": to(8) },
+                    ] },
+                },
+                "measure": { "warmup": 0, "cycles": 3000 },
+            }),
+        );
+        let sources = run(&document).tables()["sources"].clone();
+        let column = |name: &str| sources[name].as_array().unwrap().iter().map(|cell| cell.as_u64().unwrap());
+        let received = column("endpoint").zip(column("notifications_received").collect::<Vec<_>>());
+        let sum = |of: &dyn Fn(u64) -> bool| received.clone().filter(|(e, _)| of(*e)).map(|(_, n)| n).sum::<u64>();
+        (sum(&|endpoint| endpoint == 2), sum(&|endpoint| endpoint != 2))
+    };
+    let dcqcn = json!({
+        "kind": "dcqcn", "kmin": 4, "kmax": 12, "pmax": 1.0, "notification_interval": 20, "alpha_timer": 100,
+        "increase_timer": 100, "increase_phits": 1000, "additive": 0.05,
+    });
+    for congestion in [dcqcn, json!({ "kind": "infiniband", "ccti_timer": 150 })] {
+        let (victim, hot) = told("all", congestion.clone());
+        assert!(victim > 0 && hot > 0, "all: {victim} and {hot} with {congestion}");
+        let (victim, hot) = told("isolated", congestion.clone());
+        assert!(victim == 0 && hot > 0, "isolated: {victim} and {hot} with {congestion}");
+    }
+}
+
+#[test]
 fn no_control_changes_nothing() {
     let without = |congestion: Option<Value>| {
         let mut document = base();
@@ -452,6 +491,13 @@ fn what_cannot_be_is_refused() {
         (
             json!({ "congestion": { "channels": "own" }, "queueing": "dbbm" }),
             "queueing.kind = \"dbbm\": endpoints choose the virtual channel of notifications",
+        ),
+        (
+            isolated(json!({
+                "congestion": { "kind": "none" }, "queueing": { "marks": "isolated" },
+                "router": { "admittance": "per_destination" },
+            })),
+            "queueing.marks = \"isolated\": decides of which packets a congestion control tells sources",
         ),
     ];
     for (changes, expected) in cases {

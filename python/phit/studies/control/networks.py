@@ -76,6 +76,9 @@ class Scheme:
 
 NONE = "none"
 
+COORDINATED = "ICI"
+"""FBICM and DCQCN of which switches mark isolated packets only, as Improved Congestion Isolation (arXiv 2511.04639)."""
+
 SCHEMES = (
     Scheme(NONE),
     Scheme("DBBM", {"kind": "dbbm", "queues": 8}),
@@ -87,6 +90,7 @@ SCHEMES = (
     Scheme("QCN", congestion=QCN),
     Scheme("FBICM + InfiniBand", FBICM, INFINIBAND, tables=True),
     Scheme("FBICM + DCQCN", FBICM, DCQCN, tables=True),
+    Scheme(COORDINATED, {**FBICM, "marks": "isolated"}, DCQCN, tables=True),
     Scheme("DBBM + InfiniBand", {"kind": "dbbm", "queues": 8}, INFINIBAND),
 )
 """Every scheme, in the order of tables and legends."""
@@ -94,7 +98,12 @@ SCHEMES = (
 CONTROLS = tuple(of.name for of in SCHEMES if of.throttles and not of.isolates)
 """Controls alone."""
 
-TOGETHER = {"FBICM + InfiniBand": "InfiniBand", "FBICM + DCQCN": "DCQCN", "DBBM + InfiniBand": "InfiniBand"}
+TOGETHER = {
+    "FBICM + InfiniBand": "InfiniBand",
+    "FBICM + DCQCN": "DCQCN",
+    COORDINATED: "DCQCN",
+    "DBBM + InfiniBand": "InfiniBand",
+}
 """Isolation together with a control, and that control alone."""
 
 

@@ -6,7 +6,7 @@ from statistics import fmean
 import polars as pl
 
 from phit.base.markdown import markdown_table
-from phit.studies.control.networks import CONTROLS, NONE, SCHEMES, TOGETHER, network
+from phit.studies.control.networks import CONTROLS, COORDINATED, NONE, SCHEMES, TOGETHER, network
 from phit.studies.control.question import (
     HOT,
     LOOK,
@@ -98,7 +98,7 @@ def _times(setting: Setting) -> tuple[float, float]:
     return setting.before / US, (setting.before + setting.during) / US
 
 
-SHOWN = (NONE, "VOQnet", "FBICM", *CONTROLS, "FBICM + DCQCN")
+SHOWN = (NONE, "VOQnet", "FBICM", *CONTROLS, COORDINATED)
 """Schemes of the chart; the table has all."""
 
 

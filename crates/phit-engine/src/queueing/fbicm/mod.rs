@@ -96,6 +96,28 @@ pub struct Fbicm {
     /// Bits of a destination in a notification: 1 to 64.
     #[schemars(range(min = 1, max = 64))]
     pub destination_bits: u32,
+    /// Packets of which a congestion control may tell sources.
+    #[serde(skip_serializing_if = "Marks::is_all")]
+    pub marks: Marks,
+}
+
+/// Packets of which a congestion control may tell sources.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Marks {
+    /// All that it chooses.
+    #[default]
+    All,
+    /// Only packets that leave a CFQ: they are known to go to a congested point. Packets that leave the NFQ only share
+    /// links with them (Merino, Escudero-Sahuquillo, Garcia and Quiles, "Improving dynamic congestion isolation in
+    /// data-center networks", arXiv 2511.04639, 2025).
+    Isolated,
+}
+
+impl Marks {
+    fn is_all(&self) -> bool {
+        *self == Self::All
+    }
 }
 
 /// The versions of the report's chapters 3 and 4.
@@ -121,6 +143,7 @@ impl Default for Fbicm {
             timer: 0,
             phit_bits: 8,
             destination_bits: 16,
+            marks: Marks::All,
         }
     }
 }
@@ -163,6 +186,11 @@ impl QueueingParams for Fbicm {
         if fit.topology.endpoints() > 1 << 16 {
             let expected = format!("fits up to 65536 endpoints; this topology has {}", fit.topology.endpoints());
             return Err(ScenarioError::new("kind", "\"fbicm\"", expected));
+        }
+        if self.marks == Marks::Isolated && !fit.throttled {
+            let expected = "decides of which packets a congestion control tells sources; expected \"all\" without \
+                            [congestion]";
+            return Err(ScenarioError::new("marks", "\"isolated\"", expected));
         }
         for (fits, needs) in [
             (fit.deterministic, "needs routing.kind = \"table\""),

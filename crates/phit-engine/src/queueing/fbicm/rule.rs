@@ -2,7 +2,7 @@
 //! messages between ports. `report` and `audit` are views from outside.
 
 use super::line::{Copy, Demand, Line, Signatures, has, insert};
-use super::{Fbicm, Version};
+use super::{Fbicm, Marks, Version};
 use crate::engine::Tick;
 use crate::engine::bits::{bit, for_each_member};
 use crate::fabric::seams::routing::{Payload, one_channel};
@@ -373,6 +373,10 @@ impl Manager for Rule {
 
     fn hear_endpoint(&mut self, site: &mut dyn QueueSite, endpoint: u32, message: &Payload) {
         self.heard_by_endpoint(site, endpoint, message);
+    }
+
+    fn spares(&self, queue: u16) -> bool {
+        self.params.marks == Marks::Isolated && self.place(queue).1.is_none()
     }
 
     fn rank(&self, port: u32, queue: u16, entry: Tick) -> u64 {

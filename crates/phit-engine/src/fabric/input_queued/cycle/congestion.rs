@@ -81,6 +81,9 @@ impl Partition {
             let class = self.tables.outputs[grant.output].class as usize % MOST_CLASSES;
             self.file(end + self.setup.settings.latency[class], kind::HEAD, packet, 0);
         }
+        if self.management.manager().is_some_and(|manager| manager.spares(grant.lane)) {
+            return;
+        }
         let Sending::Throttled(throttle) = &mut self.sending else { return };
         let (packet, ends) = (if stays { packet } else { NONE }, (p.source, p.destination));
         let departing = Departing { packet, ends, start, phits: p.size, vc: grant.vc };

@@ -448,6 +448,7 @@ impl<A> RouterParams<A> {
             buffer: &buffer,
             packet_size: demands.packet_size,
             deterministic: demands.routing.table(topology).is_some(),
+            throttled: demands.throttled,
             by_destination: demands.throttled || self.admittance == Admittance::PerDestination,
             whole_packets,
             networks: demands.networks,

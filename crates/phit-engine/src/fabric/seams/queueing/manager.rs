@@ -27,6 +27,10 @@ pub trait Manager: Send {
     /// The rank of a request: of the requests of one input port, the smallest rank goes first. `entry` is the tick at
     /// which its packet arrived at the port.
     fn rank(&self, port: u32, queue: u16, entry: Tick) -> u64;
+    /// True if a congestion control does not tell the sources of packets that leave `queue` of an input port.
+    fn spares(&self, _queue: u16) -> bool {
+        false
+    }
     /// True if a request of an input port's first queue always goes before requests of its other queues: then these
     /// need not be made.
     fn first_leads(&self) -> bool {

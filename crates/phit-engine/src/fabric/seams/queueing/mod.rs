@@ -170,6 +170,8 @@ pub struct Fit<'a> {
     pub packet_size: u32,
     /// True if all packets from a source to a destination take one route.
     pub deterministic: bool,
+    /// True if a congestion control slows sources down.
+    pub throttled: bool,
     /// True if endpoints have a source queue for each destination.
     pub by_destination: bool,
     /// True if the packet is the flit.
