@@ -1,10 +1,10 @@
-"""Comparisons of mechanisms from different papers: claims X1 to X7, with rules of our own."""
+"""Comparisons of mechanisms from different papers: claims X1 to X10, with rules of our own."""
 
 from collections.abc import Mapping, Sequence
 
-from phit.studies.contest.networks import Contestant, Network, network
+from phit.studies.contest.networks import Network, network
 from phit.studies.contest.question import SLUGS, Evidence, hot_sources, study
-from phit.studies.contest.setting import ADV, CLOS, DRAGONFLY, HALF, HOT, NETWORKS, PATTERNS, TORUS, UN
+from phit.studies.contest.setting import ADV, ADVC, CLOS, DRAGONFLY, HALF, HOT, NETWORKS, PATTERNS, TORUS, UN
 from phit.studies.kit.claim import Judgement, Revision
 from phit.studies.kit.evidence import Curves
 from phit.studies.kit.margin import Check, above, all_of, below, between, exact
@@ -45,10 +45,6 @@ def _listed(values: Mapping[str, Value], digits: int = 3) -> str:
     return ", ".join(f"{name} {nominal(value):.{digits}f}" for name, value in values.items())
 
 
-def _adaptive(of: Network) -> list[Contestant]:
-    return [contestant for contestant in of.contestants if contestant.credits]
-
-
 @study.claim(
     "X1",
     figure="dragonfly-change",
@@ -58,7 +54,7 @@ def _adaptive(of: Network) -> list[Contestant]:
 def counters_adapt_faster(evidence: Evidence) -> Judgement:
     """The slower of Base and Hybrid is faster than the fastest by credits."""
     responses = evidence.responses("dragonfly-change")
-    by_credits = [of.name for of in _adaptive(_on(evidence, DRAGONFLY))]
+    by_credits = ("UGAL-L", "UGAL-G", "PB", "OLM")
     times = {name: adaptation_time(responses, name) for name in (*COUNTERS, *by_credits)}
     words = ", ".join(
         f"{name} {'does not settle' if time is None else f'{nominal(time):.0f}'}" for name, time in times.items()
@@ -190,3 +186,66 @@ def patterns_found(evidence: Evidence) -> Judgement:
     latencies = {name: curves.latency(mechanism=name, pattern=UN, load=HALF) for name in ("TPR", "MIN")}
     checks = [above(adverse["TPR"], adverse["UGAL-L"]), below(latencies["TPR"], 1.05 * latencies["MIN"])]
     return Judgement(all_of(checks), f"accepted: {_listed(adverse)}; cycles: {_listed(latencies, 1)}")
+
+
+@study.claim(
+    "X8",
+    figure="dragonfly-load",
+    statement="Detours that grow with contention carry what the longest ones carry, at the latency of the shortest",
+    paper="under the adversary ACOR accepts 0.95 or more of what RRG accepts; at the lowest load under UN its latency "
+    "is lower than that of RRG",
+)
+def growing_detours(evidence: Evidence) -> Judgement:
+    """ACOR, with states per router, against RRG."""
+    adverse = _peaks(evidence, DRAGONFLY, ("ACOR", "RRG"), ADV)
+    curves = _curves(evidence, DRAGONFLY)
+    # Oblivious detours carry little more than half of the uniform traffic.
+    load = min(curves.loads(mechanism="ACOR", pattern=UN))
+    latencies = {name: curves.latency(mechanism=name, pattern=UN, load=load) for name in ("ACOR", "RRG")}
+    checks = [above(adverse["ACOR"], 0.95 * adverse["RRG"]), below(latencies["ACOR"], latencies["RRG"], strict=True)]
+    return Judgement(all_of(checks), f"accepted: {_listed(adverse)}; cycles at {load:g}: {_listed(latencies, 1)}")
+
+
+HEIRS = ("ACOR", "SRC-ADP", "PB-ACOR", "PAR")
+"""Mechanisms that were published with contention counters, or after them."""
+
+
+@study.claim(
+    "X9",
+    figure="dragonfly-load",
+    statement="Contention counters keep their lead over later mechanisms that decide at the source",
+    paper="under ADV+1 and under ADVc, Base accepts at least what each of ACOR, SRC-ADP, PB-ACOR and PAR accepts",
+)
+def counters_keep_their_lead(evidence: Evidence) -> Judgement:
+    """Base against the heirs under both adversaries."""
+    checks: list[Check] = []
+    words = []
+    for pattern in (ADV, ADVC):
+        accepted = _peaks(evidence, DRAGONFLY, ("Base", *HEIRS), pattern)
+        checks += [above(accepted["Base"], accepted[name]) for name in HEIRS]
+        words.append(f"{pattern}: {_listed(accepted)}")
+    return Judgement(all_of(checks), "; ".join(words))
+
+
+@study.claim(
+    "X10",
+    figure="dragonfly-load",
+    statement="Traffic to the h next groups is unfair to the router that has the links to them",
+    paper="at the highest load under ADVc the unfairness of OLM, Base, Hybrid and ECtN is at least twice that under "
+    "ADV+1",
+)
+def unfair_to_one_router(evidence: Evidence) -> Judgement:
+    """The spread of the loads that routers inject, under ADVc and under ADV+1."""
+    curves = _curves(evidence, DRAGONFLY)
+    checks: list[Check] = []
+    words = []
+    for name in IN_TRANSIT:
+        found = {
+            pattern: curves.value(
+                "unfairness", mechanism=name, pattern=pattern, load=curves.loads(mechanism=name, pattern=pattern)[-1]
+            )
+            for pattern in (ADVC, ADV)
+        }
+        checks.append(above(found[ADVC], 2 * found[ADV]))
+        words.append(f"{name} {_listed(found, 2)}")
+    return Judgement(all_of(checks), "; ".join(words))

@@ -7,15 +7,15 @@ import polars as pl
 from phit.drawing.plots import Chart
 from phit.studies.contest.networks import Network, network
 from phit.studies.contest.question import SLUGS, UNIT, for_each_network, look, pattern, scenario
-from phit.studies.contest.setting import ADV, HALF, HOT, PATTERNS, Setting
+from phit.studies.contest.setting import ADV, HALF, HOT, Setting, patterns
 from phit.studies.kit import tables
 from phit.studies.kit.charts import LOAD_MARKS, Charts, beside, finished, latency_and_load, seeds_note
 from phit.studies.kit.plan import Case, Done, seeds_of
 
 
 def steady(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
-    """The table of steady states, with the share of links that control messages use."""
-    return tables.with_control(tables.steady(labels, done), labels, done)
+    """The table of steady states, with the share of links that control messages use, and the unfairness."""
+    return tables.with_unfairness(tables.with_control(tables.steady(labels, done), labels, done), labels, done)
 
 
 def cases(name: str, setting: Setting, seeds: int | None) -> list[Case]:
@@ -37,7 +37,7 @@ def cases(name: str, setting: Setting, seeds: int | None) -> list[Case]:
 def _charts(name: str, table: pl.DataFrame, setting: Setting) -> Charts:
     """A column for each pattern with a curve; the hot spot is only in the table."""
     on = network(name, setting)
-    columns = _columns(on, table, PATTERNS)
+    columns = _columns(on, table, patterns(name))
     stem = f"{SLUGS[name]}-load"
     notes = (
         f"{on.words}, {on.endpoints:,} endpoints; {seeds_note(table)}",

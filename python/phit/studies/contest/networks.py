@@ -17,12 +17,14 @@ PHITS = 8
 LOCAL, GLOBAL = 10, 100
 """Latencies of links in cycles: most links, and global links of the Dragonfly."""
 
-CONTENTION, CASCADE, ALLOCATION, OUTFLANK, ISOLATION = (
+CONTENTION, CASCADE, ALLOCATION, OUTFLANK, ISOLATION, DETOURS, OBLIVIOUS = (
     "contention counters (IPDPS 2015)",
     "TPR (HOTI 2016)",
     "high-radix Clos (SC 2006)",
     "OutFlank (ICPADS 2013)",
     "FBICM (DIAB-10-04-1)",
+    "global misrouting policies (INA-OCMC 2013)",
+    "ACOR (JPDC 2019)",
 )
 """The source of a mechanism, or the paper that compares itself with it."""
 
@@ -103,6 +105,9 @@ IN_TRANSIT = {"local": 3, "global": 2}
 SOURCE = {"local": 4, "global": 2}
 """Virtual channels for Valiant routes through a router."""
 
+PROGRESSIVE = {"local": 5, "global": 2}
+"""Virtual channels for routes that may leave the minimal one in the second router."""
+
 DIRECT = {"local": 2, "global": 1}
 """Virtual channels for minimal routes."""
 
@@ -177,6 +182,17 @@ def dragonfly(of: Setting) -> Network:
         *queued(DIRECT, ports, of.memory[DRAGONFLY]),
     )
     groups = a * h + 1
+    states: Document = {"states": {"per": "router"}}
+    heirs = (
+        Contestant("CRG", DETOURS, {"kind": "oblivious", "reach": "router", "via": "router", **valiant}, SOURCE),
+        Contestant("RRG", DETOURS, {"kind": "oblivious", "reach": "group", "via": "router", **valiant}, SOURCE),
+        Contestant("ACOR", OBLIVIOUS, {"kind": "acor", **states, **valiant}, SOURCE),
+        Contestant("ACOR, packets", OBLIVIOUS, {"kind": "acor", "states": {"per": "packet"}, **valiant}, SOURCE),
+        Contestant("SRC-ADP", DETOURS, {"kind": "src_adp", "reach": "router", **piggyback}, SOURCE, credits=True),
+        Contestant("PB-ACOR", OBLIVIOUS, {"kind": "pb_acor", **states, **piggyback}, SOURCE, credits=True),
+        Contestant("PAR", CASCADE, {"kind": "par"}, PROGRESSIVE, credits=True),
+        Contestant("MIN-COND", OBLIVIOUS, {"kind": "min_cond"}, IN_TRANSIT, credits=True),
+    )
     return Network(
         name=DRAGONFLY,
         words=f"Dragonfly p={p} a={a} h={h}",
@@ -187,7 +203,7 @@ def dragonfly(of: Setting) -> Network:
         links={"local": (LOCAL, of.memory[DRAGONFLY]), "global": (GLOBAL, of.global_memory)},
         adversary={"kind": "adversarial", "offset": 1},
         adversary_words="ADV+1: every packet goes to the next group, over one global link if it goes minimally",
-        contestants=contestants,
+        contestants=(*contestants, *heirs),
     )
 
 

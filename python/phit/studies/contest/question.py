@@ -10,7 +10,21 @@ from phit.base.markdown import markdown_table, toml_line
 from phit.document import Document
 from phit.drawing.plots import COLOURS, SHAPES
 from phit.studies.contest.networks import PHITS, Contestant, Network, network
-from phit.studies.contest.setting import ADV, CLOS, DRAGONFLY, HOT, NETWORKS, PERM, TORUS, UN, Setting, setting
+from phit.studies.contest.setting import (
+    ADV,
+    ADVC,
+    ADVH,
+    CLOS,
+    DRAGONFLY,
+    HOT,
+    MIX,
+    NETWORKS,
+    PERM,
+    TORUS,
+    UN,
+    Setting,
+    setting,
+)
 from phit.studies.kit import tables
 from phit.studies.kit.charts import Charts, Look
 from phit.studies.kit.evidence import Evidence as AnyEvidence
@@ -47,7 +61,16 @@ def pattern(of: Network, name: str) -> Document:
             }
         ],
     }
-    return {UN: UNIFORM, ADV: of.adversary, PERM: {"kind": "permutation"}, HOT: hot}[name]
+    found = {UN: UNIFORM, ADV: of.adversary, PERM: {"kind": "permutation"}, HOT: hot}
+    if of.name == DRAGONFLY:
+        h = of.topology["h"]
+        parts: list[Document] = [{"weight": 1.0, "pattern": each} for each in (UNIFORM, of.adversary)]
+        found |= {
+            ADVH: {"kind": "adversarial", "offset": h},
+            ADVC: {"kind": "adversarial", "offset": 1, "groups": h},
+            MIX: {"kind": "mix", "parts": parts},
+        }
+    return found[name]
 
 
 def scenario(on: Network, of: Contestant, traffic: Document, measure: Document, seed: int) -> Document:
@@ -68,7 +91,10 @@ def shared(of: Setting) -> Document:
     return {"topology": network(DRAGONFLY, of).topology}
 
 
-MORE_COLOURS = ("#999999", "#7B3294", "#882255", "#44AA99", "#999933", "#AA4499", "#332288", "#661100")
+MORE_COLOURS = (
+    *("#999999", "#7B3294", "#882255", "#44AA99", "#999933", "#AA4499", "#332288", "#661100"),
+    *("#DDCC77", "#117733", "#88CCEE", "#CC6677", "#6699CC", "#AA4466", "#4477AA", "#BBBBBB"),
+)
 """Colours for contestants after the palette is exhausted."""
 
 

@@ -15,8 +15,20 @@ NETWORKS = (DRAGONFLY, CLOS, TORUS)
 UN, ADV, PERM, HOT = "UN", "ADV", "permutation", "hot spot"
 """Uniform traffic; the network's adversary; a permutation drawn at random; a hot spot beside uniform traffic."""
 
+ADVH, ADVC, MIX = "ADV+h", "ADVc", "UN and ADV"
+"""On a Dragonfly only: the group h further; the h groups behind one router; half of the packets uniform, half
+adversarial."""
+
 PATTERNS = (UN, ADV, PERM)
-"""Patterns for which the whole curve is run."""
+"""Patterns for which the whole curve is run, on every network."""
+
+MORE_PATTERNS = {DRAGONFLY: (ADVH, ADVC, MIX)}
+"""Further ones by network."""
+
+
+def patterns(network: str) -> tuple[str, ...]:
+    """The patterns for which the whole curve is run on a network."""
+    return (*PATTERNS, *MORE_PATTERNS.get(network, ()))
 
 
 @dataclass(frozen=True)
@@ -64,6 +76,7 @@ class Setting:
             ADV: self.adversarial_loads[network],
             PERM: self.permutation_loads,
             HOT: (HALF,),
+            **dict.fromkeys(MORE_PATTERNS.get(network, ()), self.adversarial_loads[network]),
         }
 
 

@@ -11,7 +11,7 @@ from phit.base.markdown import markdown_table
 from phit.studies.contest import change, load
 from phit.studies.contest.networks import Contestant, Network, network
 from phit.studies.contest.question import for_each_network, hot_sources
-from phit.studies.contest.setting import ADV, HALF, HOT, PATTERNS, PERM, UN, Setting
+from phit.studies.contest.setting import ADV, ADVC, HALF, HOT, PERM, UN, Setting, patterns
 from phit.studies.contest.storage import state_bits
 from phit.studies.kit import tables
 from phit.studies.kit.bounds import bound_of
@@ -56,11 +56,13 @@ def _steady(own: pl.DataFrame) -> dict[str, float | None]:
     for row in own.filter(pl.col("pattern") == UN, (pl.col("load") - HALF).abs() < 1e-9).iter_rows(named=True):
         if not row["saturated"]:
             found |= {"latency": row["latency_mean"], "latency_half": row["latency_mean_half"]}
-    for pattern in PATTERNS:
-        rows = own.filter(pl.col("pattern") == pattern).sort("accepted_load", descending=True)
+    for pattern in own["pattern"].unique(maintain_order=True):
+        rows = own.filter(pl.col("pattern") == pattern, pl.col("pattern") != HOT).sort("accepted_load", descending=True)
         for row in rows.head(1).iter_rows(named=True):
             found |= {pattern: row["accepted_load"], f"{pattern}_half": row["accepted_load_half"]}
             found[f"{pattern}_load"] = row["load"]
+    for row in own.filter(pl.col("pattern") == ADVC).sort("load").tail(1).iter_rows(named=True):
+        found |= {"unfairness": row.get("unfairness"), "unfairness_half": row.get("unfairness_half")}
     for row in own.filter(pl.col("pattern") == HOT).iter_rows(named=True):
         found |= {"hot": row["accepted_load"], "hot_half": row["accepted_load_half"]}
     return found | {"control": float(max(own["control"])), "seeds": int(max(own["seeds"]))}
@@ -113,7 +115,8 @@ def _row(row: Mapping[str, float | None], of: Contestant, on: Network) -> list[s
     return [
         of.name,
         _value(row, "latency", 1),
-        *(_value(row, pattern, 3) for pattern in PATTERNS),
+        *(_value(row, pattern, 3) for pattern in patterns(on.name)),
+        *((_value(row, "unfairness", 2),) if ADVC in patterns(on.name) else ()),
         beside,
         time,
         str(of.queues * max(of.channels.values())),
@@ -127,7 +130,8 @@ def heads(setting: Setting, name: str) -> list[str]:
     return [
         "mechanism",
         f"latency, {UN} at {HALF:g} (cycles)",
-        *(f"most accepted, {pattern}" for pattern in PATTERNS),
+        *(f"most accepted, {pattern}" for pattern in patterns(name)),
+        *((f"unfairness, {ADVC}",) if ADVC in patterns(name) else ()),
         "kept beside a hot spot (%)",
         f"adapts to {ADV} at {setting.change_load[name]:g} in (cycles)",
         "queues of a port",
@@ -174,7 +178,8 @@ def _leaders(table: pl.DataFrame, on: Network) -> str:
     """Sentences that name the best mechanisms, with all whose difference from the best is within the error of both."""
     parts = [
         (f"Least latency under {UN} at {HALF:g}", "latency", False),
-        *((f"Most accepted under {pattern}", pattern, True) for pattern in PATTERNS),
+        *((f"Most accepted under {pattern}", pattern, True) for pattern in patterns(on.name)),
+        *(((f"Fairest under {ADVC}", "unfairness", False),) if ADVC in patterns(on.name) else ()),
         (f"Most kept beside a {HOT}", "hot", True),
         (f"Fastest to adapt to {ADV}", "adaptation", False),
     ]

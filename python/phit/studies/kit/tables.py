@@ -150,6 +150,20 @@ CONTROL = "control_utilisation"
 """Prefix of columns with the share of a link class's cycles that control messages use, in the table of points."""
 
 
+def with_unfairness(table: pl.DataFrame, labels: pl.DataFrame, done: Done) -> pl.DataFrame:
+    """The table of a figure with `unfairness`: the spread of the loads that routers inject."""
+    if table.is_empty():
+        return table
+    keys = [c for c in labels.columns if c not in ("seed", "point") and c in table.columns]
+    found = runs(labels, done)
+    if "unfairness" not in found.columns:
+        return table
+    spread = pl.col("unfairness").cast(pl.Float64)
+    means = found.group_by(keys).agg(pl.len().alias("seeds"), *_mean_and_deviation(spread, "unfairness"))
+    means = means.with_columns(half_widths("unfairness")).drop("seeds")
+    return table.join(means, on=keys, how="left", maintain_order="left")
+
+
 def with_control(table: pl.DataFrame, labels: pl.DataFrame, done: Done) -> pl.DataFrame:
     """The table of a figure with `control`: the share of control messages in the link class that has most of them."""
     if table.is_empty():
