@@ -25,9 +25,9 @@ class Setting:
     q: int
     """Order of the Slim Fly."""
     fan_ins: tuple[int, ...]
-    """Aggressors of an incast. The first number is that of the figures with one incast."""
+    """Aggressors of an incast. Figures with one incast have the first number."""
     load: float
-    """What every endpoint offers, as a share of its link."""
+    """Offered load of every endpoint, as a share of its link."""
     warmup: int
     """Cycles before the measurement of a steady state: timers of controls take long."""
     cycles: int

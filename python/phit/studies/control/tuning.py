@@ -56,8 +56,8 @@ MAPS: dict[str, tuple[Axis, Axis]] = {
 def measured(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
     """One row for each pair of values.
 
-    `rate` is the rate of victims relative to what they offer, `hot` the use of the hot link, `jain` Jain's index of the
-    aggressors.
+    `rate` is the rate of victims relative to their offered rate, `hot` the use of the hot link, `jain` Jain's index of
+    the aggressors.
     """
     rows = of_runs(labels, done, "flows")
     if rows.is_empty():
@@ -88,7 +88,7 @@ def maps(setting: Setting, seeds: int | None) -> list[Case]:
     sources = on.aggressors(setting.fan_ins[0])
     traffic = {"load": setting.load, "pattern": incast(on, sources)}
     measure = {"warmup": setting.warmup, "cycles": setting.cycles, "histogram": False, "flows": flows(on, sources)}
-    # What victims offer: everything of the endpoints that are no aggressors, but what they send to the target.
+    # The offered rate of victims. Endpoints that are no aggressors send to all endpoints, the target included.
     others = on.endpoints - len(sources)
     offered = setting.load * (others - (others - 1) / (on.endpoints - 1))
     found = []

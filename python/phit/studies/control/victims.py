@@ -60,7 +60,7 @@ percentile of victims, likewise. `hot`: use of the link to the target. `jain`: J
 
 
 def routing(of: Scheme, on: Network, routes: str) -> Document | None:
-    """`[routing]`: adaptive ways are those of tables where a scheme needs tables."""
+    """`[routing]`: schemes that need tables have adaptive tables."""
     if routes == FIXED:
         return None
     return {"kind": "table", "adaptive": True} if of.tables else on.adaptive
@@ -255,7 +255,7 @@ def victims_suffer(evidence: Evidence) -> Judgement:
     paper="on every network FBICM keeps at least 0.97 of the rate, and DBBM does not",
 )
 def isolation_keeps_rates(evidence: Evidence) -> Judgement:
-    """FBICM has a queue for what is congested; DBBM shares its queues by destination."""
+    """FBICM has queues for congested packets alone; DBBM shares each queue among destinations."""
     checks: list[Check] = []
     words = []
     for name, curves in _on_all(evidence).items():
@@ -340,7 +340,7 @@ def price_at_the_hot_spot(evidence: Evidence) -> Judgement:
     "InfiniBand's control likewise",
 )
 def fewer_notifications(evidence: Evidence) -> Judgement:
-    """Notifications of both together against those of the control alone, in thousandths of the accepted phits."""
+    """Phits of notifications with isolation and with the control alone, in thousandths of the accepted phits."""
     checks: list[Check] = []
     words = []
     for name, curves in _on_all(evidence).items():
