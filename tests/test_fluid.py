@@ -124,6 +124,26 @@ def test_the_command(cli: Cli, write: Write) -> None:
     assert 'router.kind = "ideal": expected "input_queued" or "fluid"' in err
 
 
+def test_a_page_has_the_error(cli: Cli, write: Write, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    scenario = write({**SCENARIO, "workload": {"kind": "incast", "bytes": 80_000, "packet_size": 16}})
+    status, _, err = cli("run", scenario, "--fluid", "--html", page, "--out", tmp_path / "results")
+    assert status == 0, err
+    text = " ".join(page.read_text(encoding="utf-8").split())
+    _, out, _ = cli("fidelity", scenario, "--json")
+    found = json.loads(out)
+    assert f"an error of <strong>{100 * found['error']:+.2f} %</strong>" in text
+    assert json.loads((tmp_path / "results" / "fidelity.json").read_text(encoding="utf-8")) == found
+    # Without the comparison, the page says that the error is not known. With something else, likewise.
+    (tmp_path / "results" / "fidelity.json").write_text("[]", encoding="utf-8")
+    status, _, err = cli("report", tmp_path / "results", "--html", page)
+    assert status == 0, err
+    assert "Its error here was not measured" in " ".join(page.read_text(encoding="utf-8").split())
+    status, _, _ = cli("run", scenario, "--html", page)
+    assert status == 0
+    assert "Error of the fluid network" not in page.read_text(encoding="utf-8")
+
+
 ROUTERS: dict[str, Any] = {
     **SCENARIO,
     "router": {**SCENARIO["router"], "latency": 3, "speedup": 2},

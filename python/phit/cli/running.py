@@ -32,6 +32,7 @@ from phit.running.letters import FLAG
 from phit.running.reporters import run_progress
 from phit.running.workloads import contention, contention_by_phase, without_contention
 from phit.running.workloads import interference as jobs_alone_and_together
+from phit.store.folder import write_atomically
 from phit.store.result import Result
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ def run(
     job = _job() if together else None
     document = apply_settings(document_of(file, simulator), settings)
     without = _fluid_only(file, document) if fluid else []
+    given = document
     if fluid:
         document = on_fluid(document)
     if "workload" not in document:
@@ -127,6 +129,8 @@ def run(
             place = folder or Path(temporary)
             scenario = document if folder else watched(_with_tables_of_a_page(document))
             result = _run_into(place, scenario, file.stem, threads, force, job)
+            if page is not None and get_path(document, "router.kind") == "fluid":
+                _keep_fidelity(both_networks(given, threads=threads), place)
             if page is not None:
                 _write_page(place, page)
     if not as_json:
@@ -193,6 +197,14 @@ def _show_network(document: Document, result: Result) -> None:
     topology, said = result.scenario["topology"], document.get("topology")
     if isinstance(said, dict) and "file" in said and topology.get("kind") == "graph":
         out(f"network: {in_numbers(counted(topology))}")
+
+
+def _keep_fidelity(found: Fidelity, folder: Path) -> None:
+    """Writes the error of the fluid network into a results folder, where its report finds it."""
+    from phit.drawing.reporting.sections.fluid import FIDELITY
+
+    text = json.dumps(found.to_dict(), ensure_ascii=False)
+    write_atomically(folder / FIDELITY, lambda file: file.write(text.encode()))
 
 
 def _write_page(folder: Path, page: Path) -> None:

@@ -4,6 +4,7 @@ from phit.drawing.reporting.section import Section
 from phit.drawing.reporting.sections import (
     claims,
     curves,
+    fluid,
     links,
     overview,
     points,
@@ -22,6 +23,7 @@ SECTIONS: tuple[Section, ...] = (
     curves.SECTION,
     saturation.SECTION,
     reasons.SECTION,
+    fluid.SECTION,
     workload.SECTION,
     series.SECTION,
     links.SECTION,
