@@ -296,21 +296,26 @@ def _show_result(result: Result) -> None:
     for row in result.headlines():
         table.add_row(*row)
     out(table)
-    _show_classes(result)
+    for name, title, columns in PARTS:
+        _show_parts(result, name, title, columns)
 
 
-CLASSES = ("class", "offered_load", "accepted_load", "latency_mean", "latency_p99")
-"""Columns that are shown for each class of packets."""
+PARTS = (
+    ("classes", "by class of packets", ("class", "offered_load", "accepted_load", "latency_mean", "latency_p99")),
+    ("flows", "by flow", ("flow", "accepted_rate", "packets", "latency_mean", "latency_p99")),
+)
+"""Tables of parts of the traffic that are shown, with their titles and the columns that are shown."""
 
 
-def _show_classes(result: Result) -> None:
-    """Prints a row for each class of packets, if there are several."""
-    if not result.scenario.get("traffic", {}).get("classes"):
+def _show_parts(result: Result, name: str, title: str, columns: tuple[str, ...]) -> None:
+    """Prints a row for each part of the traffic, if the run has such parts."""
+    parts = result.tables.get(name)
+    if parts is None:
         return
-    table = new_table(title="by class of packets", box=None, pad_edge=False, title_justify="left")
-    for name in CLASSES:
-        table.add_column(name.replace("_", " "), justify="left" if name == "class" else "right")
-    for row in result.tables["classes"].select(CLASSES).iter_rows():
+    table = new_table(title=title, box=None, pad_edge=False, title_justify="left")
+    for column in columns:
+        table.add_column(column.replace("_", " "), justify="left" if column == columns[0] else "right")
+    for row in parts.select(columns).iter_rows():
         table.add_row(*(readable(value) for value in row))
     out(table)
 

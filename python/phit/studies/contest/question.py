@@ -8,7 +8,6 @@ import polars as pl
 
 from phit.base.markdown import markdown_table, toml_line
 from phit.document import Document
-from phit.drawing.plots import COLOURS, SHAPES
 from phit.studies.contest.networks import PHITS, Contestant, Network, network
 from phit.studies.contest.setting import (
     ADV,
@@ -91,18 +90,9 @@ def shared(of: Setting) -> Document:
     return {"topology": network(DRAGONFLY, of).topology}
 
 
-MORE_COLOURS = (
-    *("#999999", "#7B3294", "#882255", "#44AA99", "#999933", "#AA4499", "#332288", "#661100"),
-    *("#DDCC77", "#117733", "#88CCEE", "#CC6677", "#6699CC", "#AA4466", "#4477AA", "#BBBBBB"),
-)
-"""Colours for contestants after the palette is exhausted."""
-
-
 def look(on: Network) -> Look:
-    """Colours and marks of the contestants of a network; marks repeat with other colours."""
-    names = [of.name for of in on.contestants]
-    shapes = [SHAPES[(i + i // len(COLOURS)) % len(SHAPES)] for i in range(len(names))]
-    return Look(dict(zip(names, (*COLOURS, *MORE_COLOURS), strict=False)), dict(zip(names, shapes, strict=True)))
+    """Colours and marks of the contestants of a network."""
+    return Look.of([of.name for of in on.contestants])
 
 
 def by_network(of: Setting) -> list[Network]:

@@ -21,6 +21,14 @@ LEVEL = "95 %"
 """Default confidence level of bands."""
 
 
+PALETTE = (
+    *COLOURS,
+    *("#999999", "#7B3294", "#882255", "#44AA99", "#999933", "#AA4499", "#332288", "#661100"),
+    *("#DDCC77", "#117733", "#88CCEE", "#CC6677", "#6699CC", "#AA4466", "#4477AA", "#BBBBBB"),
+)
+"""The palette, and further colours for figures with more than eight curves."""
+
+
 Charts = dict[str, Chart]
 """Charts of a figure by file name without suffix."""
 
@@ -37,8 +45,9 @@ class Look:
         """The palette's colours and marks, assigned in an order that may differ from the legend's."""
         place = {name: i for i, name in enumerate(order or names)}
         return cls(
-            {name: COLOURS[place[name] % len(COLOURS)] for name in names},
-            {name: SHAPES[place[name] % len(SHAPES)] for name in names},
+            {name: PALETTE[place[name] % len(PALETTE)] for name in names},
+            # Marks repeat with other colours.
+            {name: SHAPES[(place[name] + place[name] // len(COLOURS)) % len(SHAPES)] for name in names},
         )
 
     def legend(self, names: Sequence[str], *, dots: bool) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from phit.drawing.reporting.section import Section
 from phit.drawing.reporting.sections import (
     claims,
     curves,
+    flows,
     fluid,
     links,
     overview,
@@ -23,6 +24,7 @@ SECTIONS: tuple[Section, ...] = (
     curves.SECTION,
     saturation.SECTION,
     reasons.SECTION,
+    flows.SECTION,
     fluid.SECTION,
     workload.SECTION,
     series.SECTION,
