@@ -40,6 +40,8 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / "examples" / example.name).write_text(shortened(example.read_text(encoding="utf-8")))
     for other in [*(ROOT / "examples").glob("*.goal"), *(ROOT / "examples").glob("*.py")]:
         shutil.copy(other, tmp_path / "examples")
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "reference").symlink_to(ROOT / "tests" / "reference")
     monkeypatch.chdir(tmp_path)
     # A command that trusts Python says so for the whole process: that ends with the test.
     monkeypatch.setenv(mechanisms.CONSENT, "0")

@@ -24,6 +24,7 @@ PAGE: str = runpy.run_path(str(ROOT / "docs" / "model_reference.py"))["results"]
 @pytest.fixture(scope="module")
 def result() -> phit.Result:
     asked = {"warmup": 200, "cycles": 600, "links": True, "endpoints": True, "series": {"bin": 50}, "order": True}
+    asked["flows"] = [{"name": "all"}]
     precise = {"precision": {"latency_mean": 0.01}, "max_cycles": 600}
     traffic = tiny()["traffic"] | {"classes": [{}]}
     return phit.run(tiny(measure={**asked, **precise, "probes": ["buffers"]}, traffic=traffic))
