@@ -55,8 +55,8 @@ pub struct MeasureParams {
     /// the run, the packets delivered after a later-generated one from the same source to the same destination.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub order: bool,
-    /// Flows that are counted by themselves, in the tables `flows` and `flow_series`: at most 64. A packet counts in the
-    /// first flow that has its source and its destination.
+    /// Flows that are counted by themselves, in the tables `flows` and `flow_series`: at most 64. A packet counts in
+    /// the first flow that has its source and its destination.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 64))]
     pub flows: Vec<FlowParams>,

@@ -133,8 +133,8 @@ const RATE: Column = Column {
     name: "accepted_rate",
     words: "accepted rate",
     unit: unit::RATE,
-    about: "Phits delivered in a cycle, to all destinations of the flow together; mean over the measured time. A packet \
-            counts as a whole when its last phit arrives.",
+    about: "Phits delivered in a cycle, to all destinations of the flow together; mean over the measured time. A \
+            packet counts as a whole when its last phit arrives.",
     cell: Cell::Number,
     values: |at| at.of_flows(|flow| flow.delivered as f64 / f64::from(at.cycles)),
 };
