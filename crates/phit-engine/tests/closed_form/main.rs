@@ -8,6 +8,7 @@ use phit_engine::{engine, topology};
 
 mod cascade;
 mod clos;
+mod dcqcn;
 mod faults;
 mod latency;
 mod memory;
