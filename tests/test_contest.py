@@ -86,7 +86,11 @@ def test_state_is_that_of_the_cost_models() -> None:
     # h = 3: 11 ports with counters up to 3; partial, combined and five received arrays of 18 counters up to 4 besides.
     assert bits(DRAGONFLY, "Base") == 11 * 2
     assert bits(DRAGONFLY, "ECtN") == 11 * 2 + (1 + 1 + 5) * 18 * 3
-    assert bits(DRAGONFLY, "PB") == 18
+    assert bits(DRAGONFLY, "PB") == bits(DRAGONFLY, "SRC-ADP") == 18
+    # Three states, up to 60 decisions, and periods of 100 cycles.
+    assert bits(DRAGONFLY, "ACOR") == 2 + 6 + 7
+    assert bits(DRAGONFLY, "PB-ACOR") == 18 + 15
+    assert bits(DRAGONFLY, "ACOR (packet)") == bits(DRAGONFLY, "RRG") == 0
     assert bits(DRAGONFLY, "MIN") == bits(DRAGONFLY, "UGAL-L") == bits(DRAGONFLY, "OLM") == 0
     assert math.isinf(bits(DRAGONFLY, "UGAL-G"))
     # 18 other groups and 5 other routers of the own, 3 endpoints in a window of 128 packets; 8 ports to routers.

@@ -187,7 +187,7 @@ def dragonfly(of: Setting) -> Network:
         Contestant("CRG", DETOURS, {"kind": "oblivious", "reach": "router", "via": "router", **valiant}, SOURCE),
         Contestant("RRG", DETOURS, {"kind": "oblivious", "reach": "group", "via": "router", **valiant}, SOURCE),
         Contestant("ACOR", OBLIVIOUS, {"kind": "acor", **states, **valiant}, SOURCE),
-        Contestant("ACOR, packets", OBLIVIOUS, {"kind": "acor", "states": {"per": "packet"}, **valiant}, SOURCE),
+        Contestant("ACOR (packet)", OBLIVIOUS, {"kind": "acor", "states": {"per": "packet"}, **valiant}, SOURCE),
         Contestant("SRC-ADP", DETOURS, {"kind": "src_adp", "reach": "router", **piggyback}, SOURCE, credits=True),
         Contestant("PB-ACOR", OBLIVIOUS, {"kind": "pb_acor", **states, **piggyback}, SOURCE, credits=True),
         Contestant("PAR", CASCADE, {"kind": "par"}, PROGRESSIVE, credits=True),

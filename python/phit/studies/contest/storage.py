@@ -9,8 +9,18 @@ from phit.studies import registry
 from phit.studies.contest.networks import PHITS, Contestant, Network
 from phit.studies.contest.question import UNIFORM, scenario
 
-COUNTED = {"piggyback": "PB", "contention_base": "Base", "contention_hybrid": "Hybrid", "ectn": "ECtN"}
-"""Names of routing kinds in the cost model of the contention study."""
+COUNTED = {
+    "piggyback": "PB",
+    "src_adp": "PB",
+    "pb_acor": "PB",
+    "contention_base": "Base",
+    "contention_hybrid": "Hybrid",
+    "ectn": "ECtN",
+}
+"""Names of routing kinds in the cost model of the contention study. Those with flags of global links share PB's."""
+
+STATES = (3, 60, 100)
+"""States of a router in ACOR, the most repeated decisions that it counts, and the cycles of a period: the defaults."""
 
 ALLOCATIONS = {"sequential", "greedy", "sequential_r", "greedy_r"}
 
@@ -21,8 +31,8 @@ WHOLE_NETWORK = {"ugal_g"}
 def state_bits(on: Network, of: Contestant) -> float:
     """Bits of state of a router besides packets, credits and tables; infinite if it needs knowledge that no router has.
 
-    Contention counters and PB's flags are counted by the cost model `contention`. The state of outputs that a Clos
-    router brings to its inputs is counted by `clos`, and FBICM's memories by `fbicm`.
+    Contention counters and PB's flags are counted by the cost model `contention`, and ACOR's states here. The state of
+    outputs that a Clos router brings to its inputs is counted by `clos`, and FBICM's memories by `fbicm`.
     """
     kind = of.routing["kind"]
     if kind in WHOLE_NETWORK:
@@ -30,16 +40,24 @@ def state_bits(on: Network, of: Contestant) -> float:
     document = scenario(on, of, {"pattern": UNIFORM, "load": 0.1}, {}, 1)
     if of.queueing["kind"] == "fbicm":
         return _memories(on, of, document)
+    states = _states(of)
     if kind in COUNTED:
         rows = _model("contention", document)["storage"]
-        return float(sum(row["bits"] for row in rows if row["mechanism"] == COUNTED[kind]))
+        return float(sum(row["bits"] for row in rows if row["mechanism"] == COUNTED[kind]) + states)
     if kind == "contention_grid":
         return float(on.ports * int(of.routing["threshold"]).bit_length())
     if kind == "clos" and of.routing["allocation"] in ALLOCATIONS:
         return _allocation(on, of, document)
     if kind == "tpr":
         return _windows(on, of)
-    return 0.0
+    return float(states)
+
+
+def _states(of: Contestant) -> int:
+    """The state of a router in ACOR, with its counters of decisions and of cycles; 0 if packets have the state."""
+    kept = of.routing.get("states", {}).get("per") == "router"
+    states, decisions, cycles = STATES
+    return (states - 1).bit_length() + decisions.bit_length() + cycles.bit_length() if kept else 0
 
 
 def _model(study: str, document: Document) -> Mapping[str, Any]:
