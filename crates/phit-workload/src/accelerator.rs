@@ -1,9 +1,9 @@
 //! The roofline of an accelerator: how long it takes for operations and bytes.
 
 use crate::error::Error;
+use crate::model::Model;
 use schemars::JsonSchema;
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
 /// An accelerator, by its name or by its rates. Rates given beside a name replace those of the named accelerator.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -22,7 +22,7 @@ pub struct AcceleratorParams {
     #[schemars(extend("x-unit" = "bytes/nanosecond"))]
     pub bandwidth: Option<f64>,
     /// Share of the peak that calculations reach; 1 if left out.
-    #[serde(default, deserialize_with = "share", skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 1), extend("exclusiveMinimum" = 0))]
     pub efficiency: Option<f64>,
 }
@@ -60,14 +60,6 @@ impl Accelerator {
     }
 }
 
-/// Reads a share, which is above 0.
-fn share<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
-    match Option::deserialize(from)? {
-        Some(share) if !(share > 0.0 && share <= 1.0) => Err(D::Error::custom("expected a number above 0, at most 1")),
-        share => Ok(share),
-    }
-}
-
 /// The rates of an accelerator.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Roofline {
@@ -93,6 +85,57 @@ impl AcceleratorParams {
             return Err(Error::key("accelerator.efficiency", efficiency, "expected a number above 0, at most 1"));
         }
         Ok(Roofline { peak: peak * efficiency, bandwidth })
+    }
+}
+
+/// A layer of a model on one of the accelerators that share it.
+#[derive(Debug, Clone, Copy)]
+pub struct Layer<'a> {
+    /// The model.
+    pub model: &'a Model,
+    /// The accelerator.
+    pub roof: Roofline,
+    /// Accelerators that share each layer.
+    pub tensor: u32,
+    /// Accelerators that share the experts of each layer.
+    pub expert: u32,
+}
+
+/// Tokens that go through a layer together.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Tokens {
+    /// Their number.
+    pub count: f64,
+    /// Tokens that each of them attends to; the mean.
+    pub context: f64,
+    /// Earlier tokens, whose keys and values are loaded from memory.
+    pub cached: f64,
+    /// Experts that are loaded on each accelerator at most; all of its experts if left out.
+    pub experts: Option<u64>,
+}
+
+impl Layer<'_> {
+    /// Nanoseconds of attention, and of the block after it.
+    pub fn blocks(&self, &Tokens { count, context, cached, experts }: &Tokens) -> [f64; 2] {
+        let &Self { model, roof, tensor, expert } = self;
+        let ranks = f64::from(tensor);
+        // A block loads its parameters and its input, and stores its output.
+        let moved = |parameters: u64| model.bytes(parameters) as f64 / ranks + 2.0 * count * model.token_bytes() as f64;
+        let active = if model.experts == 0 { 1 } else { model.active_experts };
+        let attention = count * model.attention_operations(context) / ranks;
+        let block = count * f64::from(active) * model.block_operations() / ranks;
+        let of_block = match model.experts {
+            0 => model.block(),
+            _ => {
+                let own = u64::from(model.experts / expert.max(1));
+                experts.map_or(own, |most| most.min(own)) * model.block()
+            }
+        };
+        let keys_and_values = cached * model.cache_bytes() as f64 / f64::from(model.layers) / ranks;
+        [
+            roof.nanoseconds(attention, moved(model.attention()) + keys_and_values),
+            roof.nanoseconds(block, moved(of_block)),
+        ]
     }
 }
 
