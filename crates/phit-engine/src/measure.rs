@@ -27,7 +27,9 @@ pub use flows::FlowParams;
 pub(crate) use flows::Sorting;
 pub use histogram::Histogram;
 pub(crate) use quantities::{Counters, Flow, Line, Precisions, Records, SATURATED_BELOW};
-pub use quantities::{MessageRow, OperationRow, PhaseRow, Place, Precision, Programs, RankRow, Record, TrackRow};
+pub use quantities::{
+    MessageRow, OperationRow, PhaseRow, Place, Precision, Programs, RankRow, Receivers, Record, TrackRow,
+};
 pub use reading::{Cost, Machine, Reading};
 pub(crate) use snapshot::Written;
 pub use snapshot::{Share, Snapshot};

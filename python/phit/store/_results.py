@@ -397,6 +397,96 @@ class Quantities:
         return value
 
     @property
+    def out_of_order_share(self) -> float | None:
+        """Share of packets out of order (share of packets).
+
+        `None` if not there; it is there with `measure.order`.
+        """
+        value: float | None = self._value("out_of_order_share")
+        return value
+
+    @property
+    def order_extent_mean(self) -> float | None:
+        """Mean extent of reordering.
+
+        `None` if not there; it is there with `measure.order`, if packets were out of order.
+        """
+        value: float | None = self._value("order_extent_mean")
+        return value
+
+    @property
+    def order_extent_max(self) -> int | None:
+        """Largest extent of reordering.
+
+        `None` if not there; it is there with `measure.order`, if packets were out of order.
+        """
+        value: int | None = self._value("order_extent_max")
+        return value
+
+    @property
+    def packets_waited(self) -> int | None:
+        """Packets that waited for order.
+
+        `None` if not there; it is there with `workload.reorder`.
+        """
+        value: int | None = self._value("packets_waited")
+        return value
+
+    @property
+    def packets_refused(self) -> int | None:
+        """Packets refused.
+
+        `None` if not there; it is there with `workload.reorder`.
+        """
+        value: int | None = self._value("packets_refused")
+        return value
+
+    @property
+    def reorder_memory_mean(self) -> float | None:
+        """Mean memory for reordering (phits).
+
+        `None` if not there; it is there with `workload.reorder`.
+        """
+        value: float | None = self._value("reorder_memory_mean")
+        return value
+
+    @property
+    def reorder_memory_max(self) -> int | None:
+        """Largest memory for reordering (phits).
+
+        `None` if not there; it is there with `workload.reorder`.
+        """
+        value: int | None = self._value("reorder_memory_max")
+        return value
+
+    @property
+    def reorder_wait_mean(self) -> float | None:
+        """Mean wait of a packet for order (cycles).
+
+        `None` if not there; it is there with `workload.reorder`.
+        """
+        value: float | None = self._value("reorder_wait_mean")
+        return value
+
+    @property
+    def order_delay_mean(self) -> float | None:
+        """Mean delay of a message by order (cycles).
+
+        `None` if not there; it is there with `workload.reorder`.
+        """
+        value: float | None = self._value("order_delay_mean")
+        return value
+
+    @property
+    def order_delay_max(self) -> float | None:
+        """Largest delay of a message by order (cycles).
+
+        `None` if not there; it is there with `workload.reorder`.
+        """
+        value: float | None = self._value("order_delay_max")
+        return value
+
+    @property
     def dropped(self) -> int:
         """Packets dropped at their sources."""
         value: int = self._value("dropped")

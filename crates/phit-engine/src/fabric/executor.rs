@@ -12,8 +12,9 @@
 
 use super::caller::Sent;
 use super::incoming::{Announced, Come, Incoming, Times};
+use super::reordering::{Came, Reordering};
 use crate::engine::{Tick, fetch, poll};
-use crate::measure::{MessageRow, OperationRow, PhaseRow, Programs, RankRow, TrackRow};
+use crate::measure::{MessageRow, OperationRow, PhaseRow, Programs, RankRow, Receivers, TrackRow};
 use crate::packet::Packet;
 use crate::traffic::Generated;
 use crate::workload::Workload;
@@ -142,6 +143,8 @@ pub(crate) struct Executor {
     /// Bytes of a message, its packets and the phits of the last one.
     cut: (u64, (u64, u16)),
     incoming: Incoming,
+    /// Receivers that deliver packets in order, if they do.
+    reordering: Option<Reordering>,
     /// Words on their way to ranks of this executor.
     words: BinaryHeap<Reverse<Word>>,
     /// Places of slots that have received something to send in this tick.
@@ -187,6 +190,7 @@ impl Executor {
         let hosts = Hosts::new(workload.program.clone().plan(ranks), workload.hosts);
         let hosts = hosts.with_unit(workload.unit).with_rails(rails);
         let cut = (0, workload.packets.cut(0));
+        let reordering = workload.reorder.map(|memory| Reordering::new(memory, count * each as usize));
         Self {
             hosts: asked.of(hosts),
             workload,
@@ -206,6 +210,7 @@ impl Executor {
             unsent: 0,
             cut,
             incoming,
+            reordering,
             words: BinaryHeap::new(),
             senders: Vec::new(),
             posted: Vec::new(),
@@ -514,6 +519,11 @@ impl Executor {
 
     /// Learns of a message before its first packet arrives.
     pub(crate) fn expect(&mut self, announced: Announced) {
+        if self.reordering.is_some() {
+            let Announced { message, from, first, packets } = announced;
+            let slot = self.place(self.workload.slot(message.destination, message.nic));
+            self.reordering.iter_mut().for_each(|reordering| reordering.expect(slot, from, first, packets));
+        }
         self.incoming.expect(announced);
     }
 
@@ -527,14 +537,53 @@ impl Executor {
         Word { at: told + u64::from(ticks).max(1), rank: taken.source, number: taken.number, nic: taken.nic, told }
     }
 
+    /// The cycle in which `packet` was generated.
+    #[inline]
+    fn cycle_of(&self, packet: &Packet) -> u32 {
+        match self.ticks_per_cycle {
+            1 => packet.birth,
+            ticks => packet.birth / ticks as Tick,
+        }
+    }
+
+    /// True if the receiver of the slot at `place` delivers in order and has no room for `packet`.
+    pub(crate) fn refuses(&self, packet: &Packet, place: u32) -> bool {
+        let refuses = |reordering: &Reordering| reordering.refuses(place, self.cycle_of(packet), packet);
+        self.reordering.as_ref().is_some_and(refuses)
+    }
+
+    /// True if receivers deliver packets in order.
+    #[inline]
+    pub(crate) fn delivers_in_order(&self) -> bool {
+        self.reordering.is_some()
+    }
+
+    /// The tail of `packet` reaches the endpoint of the slot at `place`, at tick `now`, where packets are delivered in
+    /// order; its head arrived `before` ticks earlier. Calls `took` for each message that arrives, with the ticks since
+    /// its first byte left its host.
+    pub(crate) fn delivered_in_order(
+        &mut self,
+        packet: &Packet,
+        place: u32,
+        (now, before): (Tick, Tick),
+        tally: &mut Receivers,
+        mut took: impl FnMut(u64),
+    ) {
+        let ((destination, _), cycle) = (rail_of(place, self.each), self.cycle_of(packet));
+        let Self { reordering: Some(reordering), incoming, .. } = self else { return };
+        let came = Came { packet: *packet, times: (now.saturating_sub(before), now) };
+        reordering.came(place, cycle, came, tally, |cycle, came| {
+            let Some(arrival) = incoming.packet(destination, cycle, &came.packet, came.times) else { return };
+            took(u64::from(now).saturating_sub(arrival.posted));
+            incoming.note(arrival);
+        });
+    }
+
     /// The tail of `packet` reaches the endpoint of the slot at `place`, at tick `now`; its head arrived `before` ticks
     /// earlier. For the last packet of a message, returns the ticks since the message's first byte left its host.
     pub(crate) fn delivered(&mut self, packet: &Packet, place: u32, (now, before): (Tick, Tick)) -> Option<u64> {
         let (destination, _) = rail_of(place, self.each);
-        let cycle = match self.ticks_per_cycle {
-            1 => packet.birth,
-            ticks => packet.birth / ticks as Tick,
-        };
+        let cycle = self.cycle_of(packet);
         let times = (now.saturating_sub(before), now);
         let arrival = self.incoming.packet(destination, cycle, packet, times)?;
         // An endpoint receives packets one after another, so no other message arrives at the rank in this tick.
@@ -643,6 +692,7 @@ impl Executor {
             + self.outgoing.capacity() * size_of::<Outgoing>()
             + self.sent.capacity() * size_of::<u32>()
             + self.incoming.bytes()
+            + self.reordering.as_ref().map_or(0, Reordering::bytes)
             + self.words.capacity() * size_of::<Word>()
             + self.rows.capacity() * size_of::<MessageRow>()
     }
@@ -658,12 +708,12 @@ fn rail_of(slot: u32, each: u32) -> (u32, usize) {
 
 /// A message that has arrived. Its row is kept if rows are asked for.
 fn message_of(come: &Come, rows: Option<(&mut Vec<MessageRow>, Option<Rails>)>) -> Message {
-    let &Come { mut message, times: Times { injected, first, last }, .. } = come;
+    let &Come { mut message, times: Times { injected, first, last, overtaken, .. }, .. } = come;
     if let Some((rows, rails)) = rows {
         message.mark = rows.len() as u32;
         let at = |tick: Tick| Some(u64::from(tick));
         let row = MessageRow::new(&message, rails);
-        rows.push(MessageRow { injected: at(injected), first: at(first), last: at(last), ..row });
+        rows.push(MessageRow { injected: at(injected), first: at(first), last: at(last), overtaken, ..row });
     }
     message
 }

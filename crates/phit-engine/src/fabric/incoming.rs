@@ -48,11 +48,15 @@ pub(super) struct Times {
     pub(super) first: Tick,
     /// Tick of the last phit, when all have arrived.
     pub(super) last: Tick,
+    /// Tick of generation of the latest packet that has arrived.
+    latest: Tick,
+    /// Packets that arrived after a later one of the message.
+    pub(super) overtaken: u32,
 }
 
 impl Default for Times {
     fn default() -> Self {
-        Self { injected: NONE, first: NONE, last: 0 }
+        Self { injected: NONE, first: NONE, last: 0, latest: 0, overtaken: 0 }
     }
 }
 
@@ -201,7 +205,9 @@ impl Incoming {
             // Packets of several injection queues may overtake one another.
             times.injected = times.injected.min(packet.injected);
             times.first = times.first.min(head);
-            times.last = now;
+            times.last = times.last.max(now);
+            times.overtaken += u32::from(packet.birth < times.latest);
+            times.latest = times.latest.max(packet.birth);
         }
         (left == 0).then_some(Arrival { place, source, key, posted })
     }

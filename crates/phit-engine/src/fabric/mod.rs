@@ -31,6 +31,7 @@ pub(crate) mod seams;
 mod links;
 
 mod incoming;
+mod reordering;
 
 mod caller;
 
@@ -295,6 +296,8 @@ pub struct Demands<'a> {
     pub workload: bool,
     /// The keys of the traffic beside the program, if there is any.
     pub beside: Vec<String>,
+    /// Cycles from the loss or refusal of a packet until its source sends it again, with the key.
+    pub timeout: Option<(&'static str, u32)>,
     /// True if a congestion control holds packets back at their sources, in a queue for each destination.
     pub throttled: bool,
     /// The keys of `[measure]` that tell packets apart, if any are given.

@@ -74,7 +74,8 @@ pub enum Channels {
 /// source changes a label in the header, as Ultra Ethernet does. With `flowlet`, a flow changes its way only after a
 /// pause (Kandula, Katabi, Sinha and Berger, "Dynamic load balancing without packet reordering", CCR 2007).
 ///
-/// Packets may overtake each other on the way, except with `flow`. `measure.order` measures how far.
+/// Packets may overtake each other on the way; with `flow` they do so only in other virtual channels. `measure.order`
+/// measures how far, and `workload.reorder` what it costs the receivers.
 ///
 /// ```toml
 /// [topology]

@@ -25,6 +25,7 @@ pub(crate) fn check(
     congestion(scenario, topology, routing)?;
     requests(scenario, topology)?;
     planes(scenario, topology)?;
+    reorder(scenario, topology)?;
     channels(scenario, topology, routing)?;
     let sizes = scenario.traffic.packet_sizes().map_err(|e| e.under("traffic"))?;
     let demands = Demands {
@@ -37,6 +38,7 @@ pub(crate) fn check(
         networks: networks(scenario),
         workload: scenario.workload.is_some(),
         beside: beside(scenario),
+        timeout: timeout(scenario, topology),
         throttled: scenario.congestion.params().notifications().is_some(),
         telling_packets_apart: telling_packets_apart(scenario),
         probes: scenario.measure.probes.iter().map(|probe| probe.kind()).collect(),
@@ -63,6 +65,54 @@ fn telling_packets_apart(scenario: &Scenario) -> Vec<&'static str> {
     let MeasureParams { order, flows, .. } = &scenario.measure;
     let asked = [("measure.order", *order), ("measure.flows", !flows.is_empty())];
     asked.into_iter().filter(|(_, asked)| *asked).map(|(key, _)| key).collect()
+}
+
+/// Cycles until sources send packets again that were lost or refused, with the key.
+fn timeout(scenario: &Scenario, topology: &dyn Topology) -> Option<(&'static str, u32)> {
+    let lost = topology.faulty().and_then(Faulty::retransmit);
+    let refused = scenario.workload.as_ref().and_then(|workload| workload.around.reorder.as_ref()?.timeout);
+    let lost = lost.map(|lost| ("topology.faults.retransmit.timeout", lost.timeout));
+    lost.or(refused.map(|timeout| ("workload.reorder.timeout", timeout)))
+}
+
+/// Refuses receivers that deliver in order where packets have no order, or could not be sent again.
+fn reorder(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioError> {
+    let reorder = scenario.workload.as_ref().and_then(|workload| workload.around.reorder.as_ref());
+    let Some(reorder) = reorder else { return Ok(()) };
+    if scenario.router.kind() != "input_queued" {
+        let expected = "receivers of this network deliver no packets in order; expected \"input_queued\" with \
+                        workload.reorder";
+        return Err(ScenarioError::new("router.kind", format!("{:?}", scenario.router.kind()), expected));
+    }
+    if !topology.breakdowns().is_empty() {
+        let expected = "receivers that deliver in order would wait for lost packets; expected nothing that breaks \
+                        during the run with workload.reorder";
+        return Err(ScenarioError::missing("topology.faults.later", expected));
+    }
+    let Some(memory) = reorder.memory else {
+        let expected = "nothing is refused without `memory`; expected `memory` with it";
+        let refuse = |timeout: u32| Err(ScenarioError::new("workload.reorder.timeout", timeout, expected));
+        return reorder.timeout.map_or(Ok(()), refuse);
+    };
+    if reorder.timeout.is_none() {
+        let expected = "say after how many cycles a source sends a refused packet again";
+        return Err(ScenarioError::missing("workload.reorder.timeout", expected));
+    }
+    let beside = [
+        ("topology.faults.retransmit", topology.faulty().and_then(Faulty::retransmit).is_some(), "has a timeout, too"),
+        (
+            "congestion",
+            scenario.congestion.params().notifications().is_some(),
+            "holds back no packets that are sent again",
+        ),
+    ];
+    match beside.iter().find(|(_, given, _)| *given) {
+        None => Ok(()),
+        Some((key, _, why)) => {
+            let expected = format!("expected none with `{key}`, which {why}");
+            Err(ScenarioError::new("workload.reorder.memory", memory, expected))
+        }
+    }
 }
 
 /// Refuses a workload without the units that it needs, and tables of a workload where there is none.

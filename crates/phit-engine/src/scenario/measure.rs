@@ -51,8 +51,10 @@ pub struct MeasureParams {
     pub links: bool,
     /// Whether the loads of every endpoint are part of the result.
     pub endpoints: bool,
-    /// Whether to count the packets that arrive out of order. The summary's `out_of_order` counts, since the start of
-    /// the run, the packets delivered after a later-generated one from the same source to the same destination.
+    /// Whether to count the packets that arrive out of order: after a later-generated packet from the same source to
+    /// the same destination. The summary has their number and their share since the start of the run, and the extents
+    /// of reordering: how many packets arrived too early before each. Tables have the extents by pair, and their
+    /// distribution.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub order: bool,
     /// Flows that are counted by themselves, in the tables `flows` and `flow_series`: at most 64. A packet counts in

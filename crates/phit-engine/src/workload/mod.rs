@@ -21,11 +21,13 @@ mod beside;
 mod host;
 mod placement;
 mod programs;
+mod reorder;
 
 pub use beside::Beside;
 pub use host::{HostTable, RailsTable};
 pub use placement::{Free, PlacementKind, PlacementParams};
 pub use programs::{Called, Made, MadeJob, ProgramKind, ProgramParams, Site};
+pub use reorder::{Memory, ReorderTable, Sharing};
 
 /// The slot of an endpoint that has no rank.
 pub(crate) const NO_SLOT: u32 = u32::MAX;
@@ -50,6 +52,9 @@ pub struct Around {
     pub host: HostTable,
     /// The endpoint of each rank.
     pub placement: PlacementKind,
+    /// Receivers that deliver packets in order. If left out, they count bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reorder: Option<ReorderTable>,
 }
 
 impl Default for Around {
@@ -60,12 +65,13 @@ impl Default for Around {
             time_unit: 1,
             host: HostTable::default(),
             placement: PlacementKind::Linear(Default::default()),
+            reorder: None,
         }
     }
 }
 
 /// Keys of [`Around`].
-pub(crate) const AROUND: [&str; 5] = ["packet_size", "header", "time_unit", "host", "placement"];
+pub(crate) const AROUND: [&str; 6] = ["packet_size", "header", "time_unit", "host", "placement", "reorder"];
 
 /// `[workload]`: a program that the endpoints execute, instead of `[traffic]`.
 ///
@@ -134,7 +140,7 @@ impl WorkloadParams {
         (rates, bisection): (&Rates, Option<f64>),
         units: Units,
     ) -> Result<Workload, ScenarioError> {
-        let Around { packet_size, header, time_unit, ref host, ref placement } = self.around;
+        let Around { packet_size, header, time_unit, ref host, ref placement, ref reorder } = self.around;
         let free: Vec<u32> = (0..topology.endpoints()).collect();
         let Units { phit, nanosecond } = units;
         let nanosecond = nanosecond.map(|(over, under)| (over, under.saturating_mul(time_unit.into())));
@@ -172,6 +178,8 @@ impl WorkloadParams {
             endpoints: endpoints.into(),
             slots: slots.into(),
             packets: Packets { payload: packet_size - header, header, phit },
+            reorder: reorder.as_ref().map(ReorderTable::memory),
+            timeout: reorder.as_ref().and_then(|reorder| reorder.timeout),
         })
     }
 }
@@ -248,6 +256,10 @@ pub struct Workload {
     pub slots: Arc<[u32]>,
     /// How messages are cut into packets.
     pub packets: Packets,
+    /// The memory of receivers that deliver packets in order.
+    pub reorder: Option<Memory>,
+    /// Cycles from the refusal of a packet by such a receiver until its source sends it again.
+    pub timeout: Option<u32>,
 }
 
 impl Workload {

@@ -300,3 +300,229 @@ fn the_fluid_network_refuses_rules_that_keep_ways() {
         assert_eq!(said.contains("routing.rule: the fluid network divides flows evenly"), refused, "{routing}: {said}");
     }
 }
+
+/// Two ways from router 0 to router 3: over router 1, or over router 2 with links that take longer.
+fn two_ways(slower: u32, packets: u32) -> Value {
+    let topology = json!({
+        "kind": "graph", "routers": 4, "endpoints": [1, 0, 0, 1], "classes": ["short", "long"],
+        "links": [[0, 1, 0], [1, 3, 0], [0, 2, 1], [2, 3, 1]],
+    });
+    let routing = json!({ "kind": "spray", "rule": "round_robin", "turn": "source" });
+    let mut value = scenario(topology, routing, &[(0, 1)], packets);
+    value["router"]["links"] = json!({
+        "default": { "vcs": 2, "latency": 2, "buffer": 4096 }, "long": { "latency": 2 + slower },
+    });
+    value["measure"] = json!({ "order": true, "messages": true });
+    value
+}
+
+fn quantity(outcome: &Outcome, name: &str) -> f64 {
+    outcome.summary()[name].as_f64().unwrap_or_else(|| panic!("{name}: {:?}", outcome.summary()[name]))
+}
+
+/// Packets leave a cycle apart and take the two ways in turn. The long way takes D = 2 s cycles more, with s for each of
+/// its links. So every packet of the short way arrives before the packet of the long way that left a cycle earlier, by
+/// D - 1 cycles, and these packets arrive in other cycles than those (D is even).
+///
+/// Between the arrival of the packet after a late one and its own, D - 1 cycles pass, with a packet in each. So every
+/// late packet has an extent of D - 1. At the beginning, fewer packets are under way: the k-th late packet, from 0 on,
+/// has no earlier late packet between, so its extent is less by D / 2 - 1 - k if that is positive.
+#[test]
+fn two_ways_of_different_length_have_the_extents_of_arithmetic() {
+    for slower in [1, 2, 5, 8] {
+        let (late, apart) = (100u64, 2 * u64::from(slower));
+        let outcome = common::run(&two_ways(slower, 2 * late as u32));
+        let half = apart / 2;
+        // The packets of the long way are the first, third, and so on, or the second, fourth: then the last packet of
+        // all is late and follows no other, so one packet less is overtaken.
+        let first_is_late = quantity(&outcome, "out_of_order") as u64 == late;
+        let overtaken = if first_is_late { late } else { late - 1 };
+        assert_eq!(quantity(&outcome, "out_of_order") as u64, overtaken, "{slower}");
+        assert_eq!(quantity(&outcome, "out_of_order_share"), overtaken as f64 / 200.0);
+        let extent = |k: u64| {
+            // Packets of the short way that left after it and arrived before, of those that there are.
+            let after = half.min(overtaken - k);
+            let before = (half - 1).min(k);
+            after + before
+        };
+        let extents: Vec<u64> = (0..overtaken).map(extent).collect();
+        assert_eq!(quantity(&outcome, "order_extent_max") as u64, *extents.iter().max().unwrap(), "{slower}");
+        let sum: u64 = extents.iter().sum();
+        assert_eq!(quantity(&outcome, "order_extent_mean"), sum as f64 / overtaken as f64, "{slower}");
+        let tables = outcome.tables();
+        let rows = column(&tables, "order_extents", "extent").iter().zip(column(&tables, "order_extents", "packets"));
+        let counted: BTreeMap<u64, u64> = rows.map(|(e, n)| (e.as_u64().unwrap(), n.as_u64().unwrap())).collect();
+        let mut expected = BTreeMap::new();
+        extents.iter().for_each(|extent| *expected.entry(*extent).or_insert(0) += 1);
+        assert_eq!(counted, expected, "{slower}");
+        let pair = ["source", "destination", "packets", "out_of_order", "extent_max"]
+            .map(|name| column(&tables, "order", name)[0].as_u64().unwrap());
+        assert_eq!(pair, [0, 1, 200, overtaken, *extents.iter().max().unwrap()]);
+        assert_eq!(column(&tables, "messages", "out_of_order"), [json!(overtaken)]);
+    }
+}
+
+/// With one way nothing is out of order, and the order of packets in results does not depend on partitions.
+#[test]
+fn order_is_kept_on_one_way_and_is_the_same_in_parts() {
+    let mut value = two_ways(4, 100);
+    value["routing"]["rule"] = json!("flow");
+    value["routing"].as_object_mut().unwrap().remove("turn");
+    let outcome = common::run(&value);
+    assert_eq!(quantity(&outcome, "out_of_order"), 0.0);
+    assert_eq!(outcome.summary()["order_extent_max"], Value::Null);
+    let value = two_ways(4, 100);
+    let whole = common::run_with(&value, Options { threads: 1, partitions: Some(1) });
+    for partitions in [2, 4] {
+        let parts = common::run_with(&value, Options { threads: 2, partitions: Some(partitions) });
+        assert_eq!(parts.collector().counters, whole.collector().counters);
+        assert_eq!(parts.tables(), whole.tables());
+    }
+}
+
+/// Receivers that deliver in order.
+fn in_order(mut value: Value, reorder: Value) -> Value {
+    value["workload"]["reorder"] = reorder;
+    value
+}
+
+/// Each packet of the short way waits for the packet of the long way that left a cycle before it, D - 1 cycles. Of
+/// these, D / 2 wait at once, because one arrives in every two cycles. With that much memory nothing is refused.
+#[test]
+fn memory_and_waits_are_those_of_two_ways() {
+    for slower in [1, 3, 8] {
+        let apart = 2 * u64::from(slower);
+        for memory in [
+            json!({}),
+            json!({ "memory": apart / 2, "timeout": 30 }),
+            json!({ "memory": apart / 2, "sharing": "source", "timeout": 30 }),
+        ] {
+            let outcome = common::run(&in_order(two_ways(slower, 200), memory.clone()));
+            let waited = quantity(&outcome, "packets_waited");
+            assert!(waited == 100.0 || waited == 99.0, "{waited}");
+            assert_eq!(quantity(&outcome, "reorder_wait_mean"), apart as f64 - 1.0, "{memory}");
+            assert_eq!(quantity(&outcome, "reorder_memory_max") as u64, apart / 2, "{memory}");
+            assert_eq!(quantity(&outcome, "packets_refused"), 0.0);
+            // A phit for each packet, and two endpoints.
+            let mean = waited * (apart as f64 - 1.0) / (2.0 * completion(&outcome) as f64);
+            assert!((quantity(&outcome, "reorder_memory_mean") - mean).abs() < 1e-12);
+            // A single message ends with its last packet, whatever the order of the others.
+            assert_eq!(completion(&outcome), completion(&common::run(&two_ways(slower, 200))));
+            assert_eq!(quantity(&outcome, "order_delay_max"), 0.0);
+        }
+        // One phit less: packets are refused, sent again, and arrive in the end.
+        let less = json!({ "memory": apart / 2 - 1, "timeout": 30 });
+        let outcome = common::run(&in_order(two_ways(slower, 200), less));
+        assert!(quantity(&outcome, "packets_refused") > 0.0);
+        assert_eq!(quantity(&outcome, "packets_refused"), quantity(&outcome, "packets_retransmitted"));
+        assert_eq!(quantity(&outcome, "packets_lost"), 0.0);
+        assert_eq!(quantity(&outcome, "packets"), 200.0);
+        assert!((quantity(&outcome, "reorder_memory_max") as u64) < apart / 2);
+    }
+}
+
+/// Two messages of a packet each: the first takes the long way, the second the short one. The second is there D - 1
+/// cycles before the first, and is delivered with it.
+#[test]
+fn a_message_waits_for_earlier_messages_of_its_sender() {
+    let mut value = two_ways(6, 1);
+    value["workload"]["goal"] = json!(
+        "num_ranks 2\nrank 0 {\na: send 1b to 1 tag 1\nb: send 1b to 1 tag 2\nb requires a\n}\n\
+         rank 1 {\nrecv 1b from 0 tag 1\nrecv 1b from 0 tag 2\n}\n"
+    );
+    let mut seen = Vec::new();
+    for seed in 0..8 {
+        value["seed"] = json!(seed);
+        let bytes = common::run(&value);
+        let ordered = common::run(&in_order(value.clone(), json!({})));
+        assert_eq!(completion(&ordered), completion(&bytes));
+        let late = quantity(&bytes, "out_of_order");
+        let expected = if late > 0.0 { 11.0 } else { 0.0 };
+        assert_eq!(quantity(&ordered, "order_delay_max"), expected);
+        assert_eq!(quantity(&ordered, "order_delay_mean"), expected / 2.0);
+        seen.push(late);
+    }
+    assert!(seen.contains(&0.0) && seen.contains(&1.0), "{seen:?}");
+}
+
+/// All-to-all over sprayed ways, with receivers of every kind: all messages arrive, memory keeps its limit, and no
+/// limited memory is faster than an unlimited one by more than chance. Parts of a network give the same bits.
+#[test]
+fn receivers_keep_their_limits_and_lose_nothing() {
+    let run = |reorder: Option<Value>, partitions: usize| {
+        let mut value = json!({
+            "units": { "phit": "8 B" },
+            "topology": leaves(),
+            "router": { "links": { "default": { "vcs": 1, "latency": 3, "buffer": 64 } } },
+            "routing": { "kind": "spray" },
+            "workload": { "kind": "collective", "collective": "all_to_all", "bytes": 512, "packet_size": 4 },
+            "measure": { "order": true },
+        });
+        if let Some(reorder) = reorder {
+            value["workload"]["reorder"] = reorder;
+        }
+        common::run_with(&value, Options { threads: 1, partitions: Some(partitions) })
+    };
+    let bytes = run(None, 1);
+    assert!(quantity(&bytes, "out_of_order") > 0.0);
+    assert_eq!(bytes.summary()["packets_waited"], Value::Null);
+    let unlimited = run(Some(json!({})), 1);
+    let needed = quantity(&unlimited, "reorder_memory_max");
+    assert!(needed > 8.0, "{needed}");
+    assert_eq!(quantity(&unlimited, "packets"), quantity(&bytes, "packets"));
+    for memory in [0, 4, 8, needed as u32] {
+        for sharing in ["endpoint", "source"] {
+            let reorder = json!({ "memory": memory, "sharing": sharing, "timeout": 40 });
+            let limited = run(Some(reorder.clone()), 1);
+            assert_eq!(quantity(&limited, "packets"), quantity(&bytes, "packets"), "{reorder}");
+            assert_eq!(quantity(&limited, "packets_refused"), quantity(&limited, "packets_retransmitted"));
+            assert_eq!(quantity(&limited, "packets_lost"), 0.0);
+            if sharing == "endpoint" {
+                assert!(quantity(&limited, "reorder_memory_max") <= f64::from(memory), "{reorder}");
+            }
+            let refused = quantity(&limited, "packets_refused");
+            // Sources that each have this much need no more than all of them together.
+            match sharing {
+                "endpoint" => assert_eq!(refused > 0.0, f64::from(memory) < needed, "{reorder}: {refused}"),
+                _ => assert!(refused == 0.0 || f64::from(memory) < needed, "{reorder}: {refused}"),
+            }
+            assert!(completion(&limited) >= completion(&unlimited), "{reorder}");
+            let parts = run(Some(reorder.clone()), 3);
+            assert_eq!(parts.collector().counters, limited.collector().counters, "{reorder}");
+        }
+    }
+}
+
+#[test]
+fn bad_receivers_are_refused_by_key() {
+    for (changes, expected) in [
+        (json!({ "workload": { "reorder": { "memory": 4 } } }), "workload.reorder.timeout: say after how many cycles"),
+        (json!({ "workload": { "reorder": { "timeout": 40 } } }), "workload.reorder.timeout = 40: nothing is refused"),
+        (
+            json!({ "workload": { "reorder": { "memory": 4, "timeout": 1 } } }),
+            "workload.reorder.timeout = 1: expected at least",
+        ),
+        (json!({ "workload": { "reorder": { "memery": 4 } } }), "did you mean \"memory\""),
+        (
+            json!({ "workload": { "reorder": {} }, "router": { "kind": "ideal" } }),
+            "router.kind = \"ideal\": receivers of this",
+        ),
+        (
+            json!({
+                "workload": { "reorder": { "memory": 4, "timeout": 40 } },
+                "congestion": { "kind": "ecn" },
+            }),
+            "workload.reorder.memory = 4: expected none with `congestion`",
+        ),
+    ] {
+        let mut value = common::with(two_ways(4, 10), changes);
+        if value["router"]["kind"] == "ideal" {
+            value["measure"] = json!({});
+        }
+        let error = phit_engine::scenario::Scenario::from_value(&value)
+            .and_then(|scenario| phit_engine::run::Simulation::new(&scenario, Options::default()).map(drop))
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains(expected), "{error}\nshould contain\n{expected}");
+    }
+}

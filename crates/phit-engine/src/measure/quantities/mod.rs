@@ -29,6 +29,7 @@ mod pauses;
 mod precision;
 mod probes;
 mod queueing;
+mod receivers;
 mod saturation;
 mod series;
 mod time;
@@ -42,6 +43,7 @@ pub use precision::Precision;
 pub(crate) use precision::Precisions;
 pub(crate) use probes::{Line, Records};
 pub use probes::{Place, Record};
+pub use receivers::Receivers;
 pub(crate) use saturation::SATURATED_BELOW;
 pub use workload::{MessageRow, OperationRow, PhaseRow, Programs, RankRow, TrackRow};
 
@@ -208,6 +210,8 @@ counters! {
         probes: probes::Records,
         /// Packets out of order.
         order: order::Order,
+        /// Receivers that deliver in order.
+        receivers: receivers::Receivers,
         /// Packets dropped at their sources.
         drops: drops::Drops,
         /// Classes of packets.

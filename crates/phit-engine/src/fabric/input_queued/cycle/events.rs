@@ -84,6 +84,7 @@ impl Partition {
             kind::DELIVERY if K::CONTROLS && self.setup.settings.controls && self.received(target) => {
                 self.packets.remove(target);
             }
+            kind::DELIVERY if self.hosted.is_some() && self.is_refused(target) => {}
             kind::DELIVERY => {
                 self.collector.delivered(&self.packets[target], self.now);
                 if self.hosted.is_some() {

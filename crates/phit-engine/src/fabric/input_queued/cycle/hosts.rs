@@ -58,13 +58,26 @@ impl Partition {
         }
     }
 
+    /// The tail of a packet reaches an endpoint that refuses it: its source will send it again. False if the endpoint
+    /// takes it.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn is_refused(&mut self, packet: u32) -> bool {
+        if !self.hosted.as_ref().is_some_and(|hosted| hosted.refuses(&self.packets[packet])) {
+            return false;
+        }
+        self.collector.counters.receivers.packet_refused();
+        self.lose(packet);
+        true
+    }
+
     /// The tail of a packet reaches its endpoint.
     #[cold]
     #[inline(never)]
     pub(crate) fn deliver_to_host(&mut self, packet: u32) {
         let (now, packet) = (self.now, &self.packets[packet]);
         let Some(hosted) = &mut self.hosted else { return };
-        hosted.delivered(packet, now, &self.setup.config.links, &mut self.collector.counters.programs);
+        hosted.delivered(packet, now, &self.setup.config.links, &mut self.collector.counters);
     }
 
     /// Takes in the messages of other partitions' hosts.

@@ -9,7 +9,7 @@ use crate::fabric::input_queued::post::office::PostOffice;
 use crate::fabric::links::LinkClasses;
 use crate::fabric::sources::Sources;
 use crate::fabric::zero_load::Ways;
-use crate::measure::{Collector, Programs};
+use crate::measure::{Collector, Counters};
 use crate::packet::Packet;
 use crate::traffic::Generated;
 use crate::workload::{NO_SLOT, Workload};
@@ -202,8 +202,15 @@ impl Hosted {
         (packets, phits)
     }
 
+    /// True if the receiver of `packet` delivers in order, and has no room for it.
+    pub(crate) fn refuses(&self, packet: &Packet) -> bool {
+        let slot = self.slots[packet.destination as usize];
+        slot != NO_SLOT && self.executor.refuses(packet, slot)
+    }
+
     /// The tail of `packet` has reached its endpoint in tick `now`.
-    pub(crate) fn delivered(&mut self, packet: &Packet, now: Tick, links: &LinkClasses, programs: &mut Programs) {
+    pub(crate) fn delivered(&mut self, packet: &Packet, now: Tick, links: &LinkClasses, counters: &mut Counters) {
+        let Counters { programs, receivers, .. } = counters;
         let before = match self.executor.notes_messages() {
             true => {
                 let last = u32::from(packet.size).saturating_sub(1);
@@ -212,9 +219,14 @@ impl Hosted {
             false => 0,
         };
         let slot = self.slots[packet.destination as usize];
+        let job = self.workload.owners[packet.destination as usize];
+        if slot != NO_SLOT && self.executor.delivers_in_order() {
+            programs.came(job, packet.size, now - packet.birth);
+            let took = |ticks| programs.message_came(job, ticks);
+            return self.executor.delivered_in_order(packet, slot, (now, before), receivers, took);
+        }
         let took = if slot == NO_SLOT { None } else { self.executor.delivered(packet, slot, (now, before)) };
         if !programs.jobs.is_empty() {
-            let job = self.workload.owners[packet.destination as usize];
             programs.came(job, packet.size, now - packet.birth);
             took.into_iter().for_each(|ticks| programs.message_came(job, ticks));
         }

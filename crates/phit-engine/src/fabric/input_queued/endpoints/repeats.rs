@@ -8,7 +8,7 @@ use crate::engine::{NONE, Tick};
 use crate::fabric::input_queued::options::settings::Settings;
 use crate::fabric::input_queued::state::lost::{Again, Ending, Kind};
 use crate::measure::Collector;
-use crate::packet::Packet;
+use crate::packet::{MOST_REPEATS, Packet};
 use crate::topology::Retransmit;
 use crate::traffic::Generated;
 use std::cmp::Reverse;
@@ -140,7 +140,8 @@ impl Repeats {
             cycle: packet.birth / ticks_per_cycle,
             destination: packet.destination,
             size: packet.size,
-            times: packet.repeats() + 1,
+            // A refused packet is sent again any number of times, and counts no further.
+            times: (packet.repeats() + 1).min(MOST_REPEATS),
             source: packet.source,
             reply: self.kinds > 1 && Kind::of(packet) == Kind::Reply,
         })

@@ -12,7 +12,7 @@ use crate::fabric::seams::allocator::AllocatorParams;
 use crate::fabric::seams::queueing::{Division, Fit};
 use crate::fabric::{Demands, FabricParams, RoutingProperty};
 use crate::registry::Chosen;
-use crate::topology::{Faulty, Peer, Retransmit, Topology};
+use crate::topology::{Peer, Topology};
 
 /// Queues of a port are numbered in 12 bits of a credit.
 const MOST_QUEUES: u32 = 4096;
@@ -75,7 +75,7 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> RouterParams<A> {
 
     /// Refuses a scenario that the kernel could not simulate as described.
     pub(crate) fn check_demands(&self, demands: &Demands<'_>) -> Result<(), ScenarioError> {
-        self.retransmission(demands.topology)?;
+        self.retransmission(demands)?;
         self.queues(demands)?;
         self.allocators(demands.topology)?;
         let (what, switching) = match self.switching {
@@ -423,14 +423,14 @@ impl<A> RouterParams<A> {
     }
 
     /// Checks that sources learn of a loss no sooner than the news could have travelled.
-    fn retransmission(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
-        let Some(Retransmit { timeout, .. }) = topology.faulty().and_then(Faulty::retransmit) else { return Ok(()) };
+    fn retransmission(&self, demands: &Demands<'_>) -> Result<(), ScenarioError> {
+        let (topology, Some((key, timeout))) = (demands.topology, demands.timeout) else { return Ok(()) };
         let ticks = if self.clock == Clock::Link { 1 } else { self.speedup.rounded_up() };
         let links = topology.classes().iter().skip(1).map(|class| described(&self.links, class).1.latency);
         let least = (self.latency.div_ceil(ticks) + links.max().unwrap_or(0)).max(1);
         let expected = format!("expected at least {least}, the cycles of a router and the longest link");
         match timeout < least {
-            true => Err(ScenarioError::new("topology.faults.retransmit.timeout", timeout, expected)),
+            true => Err(ScenarioError::new(key, timeout, expected)),
             false => Ok(()),
         }
     }

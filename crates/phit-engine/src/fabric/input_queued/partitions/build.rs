@@ -42,7 +42,7 @@ use crate::fabric::{Blueprint, longest_wait};
 use crate::measure::Collector;
 use crate::packet::Arena;
 use crate::registry::Chosen;
-use crate::topology::{Known, Retransmit, Routers, Topology};
+use crate::topology::{Faulty, Known, Retransmit, Routers, Topology};
 use crate::traffic::Requests;
 use crate::workload::NO_SLOT;
 use phit_workload::Ranks;
@@ -137,9 +137,11 @@ impl<'a> Plan<'a> {
         (0..self.topology.ports(router)).map(of_port).sum()
     }
 
-    /// How sources send again what was lost, if they do.
+    /// How sources send packets again that were lost or refused, if they do.
     fn retransmit(&self) -> Option<Retransmit> {
-        self.topology.faulty()?.retransmit()
+        let lost = self.topology.faulty().and_then(Faulty::retransmit);
+        let timeout = self.workload.as_ref().and_then(|workload| workload.timeout);
+        lost.or(timeout.map(|timeout| Retransmit { timeout, attempts: u8::MAX }))
     }
 
     /// True if a link has never worked that packets may take for want of another way: no detours are taken, and other
@@ -401,6 +403,9 @@ impl<'a> Plan<'a> {
         let mut collector = Collector::new(self.window.clone());
         if let Some(workload) = &self.workload {
             collector.counters.programs.expect(workload, self.window.histogram);
+            if workload.reorder.is_some() {
+                collector.counters.receivers.deliver_in_order(workload.endpoints.len());
+            }
         }
         let sending = Sending::new(&SenderContext {
             config,

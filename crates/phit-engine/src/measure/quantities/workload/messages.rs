@@ -32,6 +32,8 @@ pub struct MessageRow {
     pub last: Option<u64>,
     /// When a receive matched it.
     pub matched: Option<u64>,
+    /// Packets that arrived after a later packet of the message.
+    pub overtaken: u32,
 }
 
 impl MessageRow {
@@ -39,7 +41,7 @@ impl MessageRow {
     pub fn new(message: &Message, rails: Option<Rails>) -> Self {
         let &Message { source, destination, number: send, bytes, tag, nic, left: posted, .. } = message;
         let (rail, injected, first, last, matched) = (rails.map(|_| nic), None, None, None, None);
-        Self { source, destination, send, bytes, tag, rail, posted, injected, first, last, matched }
+        Self { source, destination, send, bytes, tag, rail, posted, injected, first, last, matched, overtaken: 0 }
     }
 }
 
@@ -137,6 +139,13 @@ pub(super) const TABLE: Table = Table {
             about: "When a receive matched the message.",
             values: |at| at.message_times(|row| row.matched),
             ..TIME
+        },
+        Column {
+            name: "out_of_order",
+            words: "packets out of order",
+            about: "Packets that arrived after a later packet of the message.",
+            values: |at| at.of_messages(|row| row.overtaken),
+            ..NUMBERED
         },
     ],
 };
