@@ -321,20 +321,20 @@ fn quantity(outcome: &Outcome, name: &str) -> f64 {
 }
 
 /// Packets leave a cycle apart and take the two ways in turn. The long way takes D = 2 s cycles more, with s for each of
-/// its links. So every packet of the short way arrives before the packet of the long way that left a cycle earlier, by
-/// D - 1 cycles, and these packets arrive in other cycles than those (D is even).
+/// its links. A packet of the short way arrives D - 1 cycles before the packet of the long way that left a cycle
+/// earlier. D is even, so packets of the two ways arrive in different cycles.
 ///
-/// Between the arrival of the packet after a late one and its own, D - 1 cycles pass, with a packet in each. So every
-/// late packet has an extent of D - 1. At the beginning, fewer packets are under way: the k-th late packet, from 0 on,
-/// has no earlier late packet between, so its extent is less by D / 2 - 1 - k if that is positive.
+/// D - 1 cycles pass between the arrival of the first packet after a late one and the late packet itself, with a packet
+/// in each. So late packets have an extent of D - 1: D / 2 packets of the short way, and D / 2 - 1 late ones. The first
+/// late packets have fewer late ones before them, and the last ones fewer packets after them.
 #[test]
 fn two_ways_of_different_length_have_the_extents_of_arithmetic() {
     for slower in [1, 2, 5, 8] {
         let (late, apart) = (100u64, 2 * u64::from(slower));
         let outcome = common::run(&two_ways(slower, 2 * late as u32));
         let half = apart / 2;
-        // The packets of the long way are the first, third, and so on, or the second, fourth: then the last packet of
-        // all is late and follows no other, so one packet less is overtaken.
+        // The long way has the first packet, the third and so on, or the second, the fourth and so on. In the latter
+        // case nothing is sent after the last packet, so it is in order.
         let first_is_late = quantity(&outcome, "out_of_order") as u64 == late;
         let overtaken = if first_is_late { late } else { late - 1 };
         assert_eq!(quantity(&outcome, "out_of_order") as u64, overtaken, "{slower}");
@@ -386,8 +386,8 @@ fn in_order(mut value: Value, reorder: Value) -> Value {
     value
 }
 
-/// Each packet of the short way waits for the packet of the long way that left a cycle before it, D - 1 cycles. Of
-/// these, D / 2 wait at once, because one arrives in every two cycles. With that much memory nothing is refused.
+/// Each packet of the short way waits for the packet of the long way that left a cycle before it, D - 1 cycles. One
+/// arrives in every two cycles, so D / 2 packets wait at once. With that much memory nothing is refused.
 #[test]
 fn memory_and_waits_are_those_of_two_ways() {
     for slower in [1, 3, 8] {
