@@ -320,8 +320,8 @@ fn quantity(outcome: &Outcome, name: &str) -> f64 {
     outcome.summary()[name].as_f64().unwrap_or_else(|| panic!("{name}: {:?}", outcome.summary()[name]))
 }
 
-/// Packets leave a cycle apart and take the two ways in turn. The long way takes D = 2 s cycles more, with s for each of
-/// its links. A packet of the short way arrives D - 1 cycles before the packet of the long way that left a cycle
+/// Packets leave a cycle apart and take the two ways in turn. The long way takes D = 2 s cycles more: s for each of its
+/// links. A packet of the short way arrives D - 1 cycles before the packet of the long way that left a cycle
 /// earlier. D is even, so packets of the two ways arrive in different cycles.
 ///
 /// D - 1 cycles pass between the arrival of the first packet after a late one and the late packet itself, with a packet
