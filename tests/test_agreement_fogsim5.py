@@ -1,13 +1,16 @@
 """The comparison with FOGSim, version 5: rows become scenarios, or are left out with a reason."""
 
 import csv
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from phit.peers import fogsim as peer
 from phit.running.where import Where
-from phit.studies.validation import Verdict, fogsim5
+from phit.studies.validation import Verdict, fogsim5, transient_figures
 from phit.studies.validation.run import cases, left_out, simulate, transients, validate
+from phit.studies.validation.transient import Phase, Window
 
 from .conftest import Cli
 
@@ -92,6 +95,16 @@ def test_a_change_of_traffic_becomes_a_scenario(folder: Path) -> None:
     assert change.scenario["measure"]["warmup"] == 2950
     assert change.theirs["latency_mean"] == {-50: 140.0, 0: 140.0, 50: 140.0}
     assert change.simulator == fogsim5.SIMULATOR
+
+
+def test_a_mechanism_without_a_measure_has_no_panel(folder: Path) -> None:
+    (change,) = transients(folder)
+    steps = [Window(start, 140.0, 141.0, 1.0, 1.0, is_share=False) for start in (-50, 0, 50)]
+    whole = [Phase(change, measure, "before", steps) for measure in ("latency_mean", "misrouted_globally")]
+    latency_alone = Phase(replace(change, mechanism="PB_ACOR"), "latency_mean", "before", steps)
+    phases = [*whole, latency_alone]
+    assert "PB_ACOR" in json.dumps(transient_figures.figure(phases, "latency_mean").to_dict())
+    assert "PB_ACOR" not in json.dumps(transient_figures.figure(phases, "misrouted_globally").to_dict())
 
 
 def test_the_command_prints_what_is_left_out(folder: Path, cli: Cli, tmp_path: Path) -> None:

@@ -49,8 +49,8 @@ def table(phases: Sequence[Phase], mechanism: str, measure: str) -> pl.DataFrame
 
 
 def figure(phases: Sequence[Phase], measure: str) -> Chart:
-    """A panel per mechanism."""
-    mechanisms = list(dict.fromkeys(phase.transient.mechanism for phase in phases))
+    """A panel per mechanism that has the measure."""
+    mechanisms = list(dict.fromkeys(phase.transient.mechanism for phase in phases if phase.measure == measure))
     tables = {name: table(phases, name, measure) for name in mechanisms}
     top = 1.05 if measure in SHARES else 1.08 * max(max(*rows["theirs"], *rows["high"]) for rows in tables.values())
     charts = [
