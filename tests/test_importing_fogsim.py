@@ -208,7 +208,7 @@ def test_mechanisms_of_version_5_are_read(tmp_path: Path, routing: str) -> None:
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("VcUsage", "RLM"), ("routing", "RLM"), ("routing", "CAR"), ("Traffic", "UN_RCTV"), ("Buffer", "DYNAMIC"),
+    [("VcUsage", "RLM"), ("routing", "RLM"), ("routing", "CAR"), ("Traffic", "UN_RCTV"), ("Buffer", "SHARED"),
      ("CongestionManagement", "QCNSW")],
 )  # fmt: skip
 def test_what_version_5_has_beyond_phit_is_refused_by_key(tmp_path: Path, key: str, value: str) -> None:
@@ -266,3 +266,19 @@ def test_channels_that_hops_may_choose_are_read(tmp_path: Path) -> None:
     assert found["router"]["vc_choice"] == "roomiest_highest"
     assert "queueing" not in imported(tmp_path, VcUsage="BASE").document
     assert "VcAllocation" in refused(tmp_path, VcUsage="TBFLEX", VcAllocation="FIRST_VC")
+
+
+def test_shared_buffers_are_those_of_a_port(tmp_path: Path) -> None:
+    shared = {"Buffer": "DYNAMIC", "LocalQueueLength": 130, "GlobalQueueLength": 512, "LocalLinkChannels": 4}
+    router = imported(tmp_path, ReservedBufferLocal=0, ReservedBufferGlobal=2, **shared).document["router"]
+    links = router["links"]
+    # 130 phits for four channels are four packets of eight phits for each.
+    assert (links["local"]["buffer"], links["global"]["buffer"]) == (32, 256)
+    assert router["sharing"] == {"private": 0}
+    assert links["global"]["private"] == 16
+    assert links["endpoint"]["private"] == links["endpoint"]["buffer"]
+    complete(imported(tmp_path, ReservedBufferLocal=0, ReservedBufferGlobal=2, **shared).document)
+    assert "ReservedBufferLocal" in refused(tmp_path, ReservedBufferLocal=5, ReservedBufferGlobal=2, **shared)
+    beside = {"VcUsage": "TBFLEX", "ReservedBufferLocal": 1, "ReservedBufferGlobal": 1}
+    assert "VcUsage" in refused(tmp_path, **beside, **shared)
+    assert "ReservedBufferLocal" in refused(tmp_path, **shared)

@@ -359,6 +359,35 @@ impl<O: Order, const IN_TURN: bool> Allocator for Rule<O, IN_TURN> {
         self.outputs.serve::<IN_TURN>(request.output, request.input, now);
     }
 
+    fn proposes(&self) -> bool {
+        true
+    }
+
+    fn propose(&mut self, mut round: Round<'_>, requests: &[Request]) -> Option<usize> {
+        let first = requests.first()?;
+        let at = round.first_port + u32::from(first.input);
+        if self.lanes.is_some() {
+            return Some(self.propose_output(at, requests, &mut round));
+        }
+        let mut key = |request: &Request| {
+            O::at_input(request, self.inputs.key::<IN_TURN>(at, request.lane, request.birth, &mut round))
+        };
+        let (mut best, mut chosen) = (key(first), 0);
+        for (place, request) in (1..).zip(&requests[1..]) {
+            let key = key(request);
+            if key < best {
+                (best, chosen) = (key, place);
+            }
+        }
+        Some(chosen)
+    }
+
+    fn waste(&mut self, first_port: u32, now: Tick, request: &Request) {
+        if self.params.update == Update::Request {
+            self.serve_input(first_port, now, request);
+        }
+    }
+
     fn grants_apart(&self) -> bool {
         self.params.arbiter != Arbiter::Random
     }

@@ -11,8 +11,9 @@ pub(crate) fn described(table: &LinkTable, class: &str) -> (String, LinkParams) 
     (format!("router.links.{key}"), table.get(key).cloned().unwrap_or_default())
 }
 
-/// Refuses classes that the topology does not have, and settings that no kernel accepts.
-pub(crate) fn check(table: &LinkTable, topology: &dyn Topology) -> Result<(), ScenarioError> {
+/// Refuses classes that the topology does not have, and settings that no kernel accepts. `shares`: the virtual channels
+/// of a port share its memory.
+pub(crate) fn check(table: &LinkTable, topology: &dyn Topology, shares: bool) -> Result<(), ScenarioError> {
     let known: Vec<&str> = topology.classes().iter().map(String::as_str).chain(["default"]).collect();
     for (class, params) in table {
         if !known.contains(&class.as_str()) {
@@ -30,6 +31,10 @@ pub(crate) fn check(table: &LinkTable, topology: &dyn Topology) -> Result<(), Sc
         ];
         if let Some((key, _)) = endpoints_own.iter().find(|(_, given)| class != "endpoint" && *given) {
             return Err(ScenarioError::new(path(key), "given", "only the class endpoint has this key"));
+        }
+        if let Some(private) = params.private.filter(|_| !shares) {
+            let expected = "expected router.sharing: elsewhere channels have all of their buffers to themselves";
+            return Err(ScenarioError::new(path("private"), private, expected));
         }
     }
     Ok(())

@@ -144,6 +144,11 @@ pub struct LinkParams {
     /// Size of the input buffer of each virtual channel, in phits.
     #[schemars(extend("x-unit" = "phits"))]
     pub buffer: Phits,
+    /// Phits of its buffer that each virtual channel has to itself, if not `router.sharing.private` (with
+    /// `router.sharing`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-unit" = "phits"))]
+    pub private: Option<u32>,
 }
 
 impl Default for LinkParams {
@@ -158,6 +163,7 @@ impl Default for LinkParams {
             injection_bandwidth: None,
             vcs: 2,
             buffer: Phits::Finite(32),
+            private: None,
         }
     }
 }
@@ -194,6 +200,8 @@ pub struct LinkClass {
     pub queues: u16,
     /// Phits of a queue's memory; or of a virtual channel's memory, if its queues share it.
     pub buffer: u32,
+    /// Phits of it that are the channel's own where channels share memory, if not as in other classes.
+    pub private: Option<u32>,
 }
 
 /// All link classes, in the topology's order.
@@ -235,6 +243,7 @@ impl LinkClasses {
                 injects_as_link: link.injection_bandwidth.is_none(),
                 queues: (u32::from(link.vcs) * division.queues) as u16,
                 buffer: link.buffer.or_huge() / parts,
+                private: link.private,
             }
         };
         let classes: Vec<LinkClass> = topology.classes().iter().map(class).collect();

@@ -321,6 +321,12 @@ pub trait FabricParams {
         false
     }
 
+    /// True if every virtual channel between routers keeps room for a packet of `packet` phits (or for a flit, if flits
+    /// move one by one), whatever the other channels hold.
+    fn keeps_room(&self, _topology: &dyn Topology, _packet: u32) -> bool {
+        true
+    }
+
     /// Ticks per link cycle.
     fn ticks_per_cycle(&self) -> Tick {
         1

@@ -85,6 +85,12 @@ impl Proving<'_> {
     fn prove(&self, topology: &dyn Topology) -> Value {
         let &Self { scenario, routing, ref vcs, messages } = self;
         let router = scenario.router.params();
+        let largest = scenario.traffic.packet_sizes().map_or(1, |sizes| u32::from(sizes.1));
+        if !router.keeps_room(topology, largest) {
+            let reason = "virtual channels that share a buffer have less to themselves than a packet: packets of one can \
+                          fill it, and packets of the others wait for them";
+            return json!({ "proved": null, "reason": reason });
+        }
         let mut survey = None;
         // Without channels of their own, packets take the routing mechanism's channels.
         let own = scenario.queueing.params().proof().filter(|_| routing.told_ahead());

@@ -90,6 +90,34 @@ fn an_idle_endpoint_is_granted_the_next_packet_before_it_takes_the_first() {
 }
 
 #[test]
+fn a_request_for_a_busy_endpoint_costs_its_input_the_cycle() {
+    // Every endpoint has a queue for each other one. So an output that is free nearly always finds a packet, if outputs
+    // choose first. If inputs propose first, they also propose packets for endpoints that are busy.
+    let value = |allocator: Value, ejection: &str| {
+        json!({
+            "topology": { "kind": "single", "endpoints": 4 },
+            "router": {
+                "latency": 2, "speedup": 4, "ejection": ejection, "injection_queue": "destination",
+                "output_buffer": 32, "cut_through": "input", "allocator": allocator,
+                "links": { "endpoint": {
+                    "latency": 0, "vcs": 4, "buffer": 80, "injection_bandwidth": "infinite",
+                } },
+            },
+            "traffic": { "pattern": "uniform", "process": "bernoulli", "load": 1.0, "packet_size": 8 },
+            "measure": { "warmup": 2000, "cycles": 10000 },
+        })
+    };
+    let separable = |update: &str| {
+        json!({ "kind": "separable_input_first", "arbiter": "least_recently_served", "update": update })
+    };
+    let outputs_choose = json!({ "kind": "separable_output_first" });
+    let full = accepted(&value(outputs_choose, "endpoint_idle"));
+    let wasted = accepted(&value(separable("request"), "endpoint_idle"));
+    assert!(wasted < 0.99 * full, "{wasted} {full}");
+    assert!(accepted(&value(separable("request"), "output_free")) > 1.01 * wasted);
+}
+
+#[test]
 fn an_injection_queue_takes_its_room_once_per_credit_round_trip() {
     // A flit enters the router L after it was sent, is granted at once, and has left a cycle later. Its credit reaches
     // the endpoint after L, or after the latency of these credits, and then the next flit is sent. Routers use credits

@@ -1,7 +1,7 @@
 //! FlexVC: hops take the channels that their place permits, by the rule of the router, and packets cannot wait for one
 //! another for ever.
 
-use crate::common::{number, run, run_with, scenario, with};
+use crate::common::{number, run, run_with, scenario, simulation, with};
 use phit_engine::run::{Options, verify};
 use serde_json::{Value, json};
 
@@ -89,4 +89,29 @@ fn what_has_no_places_is_refused() {
     let wormhole = with(wormhole, json!({ "router": { "vc_choice": "random" } }));
     let plain = with(dragonfly(json!("minimal"), (2, 1), 0.1), wormhole);
     refused(plain, "router.vc_choice", "wormhole");
+}
+
+#[test]
+fn channels_of_whole_packets_share_a_buffer() {
+    // As much memory in all: 4 local channels of two packets each, and 2 global ones of eight.
+    let sharing = |local: u32, global: u32| {
+        let links = json!({ "global": { "private": global }, "endpoint": { "private": 200 } });
+        let router = json!({ "sharing": { "private": local }, "links": links });
+        with(dragonfly(json!("valiant"), (4, 2), 0.9), json!({ "router": router, "measure": { "cycles": 1000 } }))
+    };
+    let proved = |value: &Value| verify(&scenario(value)).unwrap()["proved"].clone();
+    assert_eq!(proved(&sharing(8, 8)), true);
+    assert_eq!(proved(&sharing(7, 8)), Value::Null);
+    assert_eq!(proved(&sharing(8, 0)), Value::Null);
+    for document in [sharing(8, 8), sharing(0, 0)] {
+        let mut simulation = simulation(&document, Options { threads: 1, partitions: Some(2) });
+        for end in (1..800).step_by(3) {
+            simulation.advance_to(end);
+            simulation.fabric().audit().unwrap();
+        }
+    }
+    // With everything private it is the network without a common part.
+    let own = run(&with(dragonfly(json!("valiant"), (4, 2), 0.9), json!({ "measure": { "cycles": 1000 } })));
+    assert_eq!(own.accepted_load(), run(&sharing(16, 64)).accepted_load());
+    assert!(run(&sharing(8, 8)).accepted_load() > own.accepted_load());
 }

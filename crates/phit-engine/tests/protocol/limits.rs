@@ -80,11 +80,13 @@ fn shared_buffers_that_could_block_a_channel_or_be_misread() {
     );
     let paths = with(json!({ "sharing": { "private": 2 }, "output_speedup": 2 }), json!({}));
     assert_eq!(paths, "router.output_speedup = 2: expected 1 with router.sharing: two flits could take the same place");
-    let whole = with(
-        json!({ "sharing": { "private": 2 }, "switching": "virtual_cut_through", "vc_allocation": "with_switch" }),
-        json!({}),
-    );
-    assert!(whole.starts_with("router.sharing: expected router.switching = \"wormhole\""), "{whole}");
+    let whole = |sharing: Value| {
+        let router = json!({ "switching": "virtual_cut_through", "vc_allocation": "with_switch", "sharing": sharing });
+        with(router, json!({}))
+    };
+    assert_eq!(whole(json!({ "private": 0 })), "accepted");
+    let even = whole(json!({ "private": 2, "limit": "even" }));
+    assert!(even.starts_with("router.sharing.limit = \"even\": expected \"none\""), "{even}");
     let reading =
         with(json!({ "sharing": { "private": 2 } }), json!({ "routing": { "kind": "ugal_l", "queue": "share" } }));
     assert!(reading.starts_with("routing.kind = \"ugal_l\": with router.sharing"), "{reading}");

@@ -111,6 +111,9 @@ _LATER = [
     *_all(
         TAKEN,
         ("VcUsage", "BASE", "`FLEXIBLE` and `TBFLEX`: `queueing.highest` of `flexvc`"),
+        ("Buffer", "SEPARATED", "`DYNAMIC`: `router.sharing`; `LocalQueueLength` and its like are then phits of a port"),
+        ("ReservedBufferLocal", None, "`router.sharing.private`, in packets, with `Buffer=DYNAMIC`"),
+        ("ReservedBufferGlobal", None, "`router.links.global.private`, in packets, with `Buffer=DYNAMIC`"),
         ("VcAllocation", "LOWEST_OCCUPANCY", "`router.vc_choice`, unless `VcUsage` is `BASE`"),
         ("CongestionDetection", "PER_VC", "`PER_VC`; `PER_PORT` with `SRC_ADP` and `PB_ACOR`, `routing.flag_queue`"),
         ("ValiantType", "SRCEXC", "how intermediate routers are drawn"),
@@ -131,9 +134,6 @@ _LATER = [
     ),
     *_all(
         REFUSED,
-        ("Buffer", "", "channels of fixed size only"),
-        ("ReservedBufferLocal", "", "of `Buffer=DYNAMIC`"),
-        ("ReservedBufferGlobal", "", "of `Buffer=DYNAMIC`"),
         ("LocalResChannels", "0", "of request-reply traffic"),
         ("GlobalResChannels", "0", "of request-reply traffic"),
         ("MaxPetitionsOnFlight", "", "of request-reply traffic"),

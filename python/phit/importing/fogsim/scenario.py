@@ -1,6 +1,7 @@
 """Converts FOGSim's settings to a scenario."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from phit.document import Document
 from phit.importing.fogsim.configuration import Configuration
@@ -55,6 +56,7 @@ SOURCES = {
     "cut_through": "FlitSize",
     "allocation_rounds": "ArbiterIterations",
     "vc_choice": "VcAllocation",
+    "sharing": "Buffer",
 }
 
 
@@ -63,6 +65,8 @@ def _router(given: Configuration) -> None:
         given.one_of(key, expected)
     if given.text("FlitSize") != given.text("PacketSize"):
         given.findings.refuse(given["FlitSize"], "cannot be expressed; expected the packet size")
+    buffer = (given.whole("LocalQueueLength", 1), given.whole("GlobalQueueLength", 1))
+    shared = _shared(given, buffer) if given.version > 2 else None
     document = peer.router(
         given.whole("LocalLinkChannels", 1, 64),
         global_vcs=given.whole("GlobalChannels", 1, 64),
@@ -73,12 +77,17 @@ def _router(given: Configuration) -> None:
         output_buffer=given.whole("OutQueueLength", 1, 65_534),
         rounds=given.whole("ArbiterIterations", 1, 64),
         latency=(given.whole("LocalLinkTransmissionDelay", 1), given.whole("GlobalLinkTransmissionDelay", 1)),
-        buffer=(given.whole("LocalQueueLength", 1), given.whole("GlobalQueueLength", 1)),
+        buffer=shared.buffer if shared else buffer,
         version=given.version,
     )
     if given.version > 2:
         given.one_of("VcInjectionPolicy", "DEST")
         document |= _channels(given)
+    if shared:
+        links = document["links"]
+        document["sharing"] = {"private": shared.private[0]}
+        links["global"]["private"] = shared.private[1]
+        links["endpoint"]["private"] = links["endpoint"]["buffer"]
     for key, value in document.items():
         if key != "links":
             given.findings.put(f"router.{key}", value, *([given[SOURCES[key]]] if key in SOURCES else []))
@@ -91,6 +100,31 @@ def _router(given: Configuration) -> None:
         given.findings.put(f"router.links.{name}", document["links"][name])
         given.findings.comments[f"router.links.{name}"] = "; ".join(str(given[key]) for key in keys)
 
+
+@dataclass(frozen=True)
+class Shared:
+    """Buffers that the channels of a port share, as pairs for local and global links."""
+
+    buffer: tuple[int, int]
+    """Phits of each channel."""
+    private: tuple[int, int]
+    """Phits of these that are the channel's own."""
+
+
+def _shared(given: Configuration, port: tuple[int, int]) -> Shared | None:
+    """The buffers with `Buffer=DYNAMIC`: `port` has the phits of a port, and whole packets are reserved."""
+    if given.one_of("Buffer", "SEPARATED", "DYNAMIC") == "SEPARATED":
+        return None
+    if given.text("VcUsage") != "BASE":
+        given.findings.refuse(given["VcUsage"], "FOGSim ends with it; expected BASE with Buffer=DYNAMIC")
+    size = given.whole("PacketSize", 1, 1 << 16)
+    channels = [given.whole(key, 1, 64) for key in ("LocalLinkChannels", "GlobalChannels")]
+    packets = [max(total // count // size, 1) for total, count in zip(port, channels, strict=True)]
+    kept = [given.whole(f"ReservedBuffer{name}", 0, most) for name, most in zip(LINKS, packets, strict=True)]
+    return Shared((packets[0] * size, packets[1] * size), (kept[0] * size, kept[1] * size))
+
+
+LINKS = ("Local", "Global")
 
 CHOICES = {
     "LOWEST_OCCUPANCY": "roomiest_highest",

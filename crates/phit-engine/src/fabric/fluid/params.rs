@@ -99,7 +99,7 @@ impl FabricParams for Fluid {
     }
 
     fn check_settings(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
-        check(&self.links, topology)
+        check(&self.links, topology, false)
     }
 
     fn check(&self, demands: &Demands<'_>) -> Result<(), ScenarioError> {

@@ -82,7 +82,7 @@ impl FabricParams for Ideal {
     }
 
     fn check_settings(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
-        check(&self.links, topology)
+        check(&self.links, topology, false)
     }
 
     fn check(&self, demands: &Demands<'_>) -> Result<(), ScenarioError> {

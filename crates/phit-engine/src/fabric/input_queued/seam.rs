@@ -2,6 +2,7 @@
 
 use crate::engine::{Team, Tick};
 use crate::error::ScenarioError;
+use crate::fabric::checks::described;
 use crate::fabric::input_queued::options::pace::Pace;
 use crate::fabric::input_queued::options::params::{Admittance, Clock, RouterParams, Switching};
 use crate::fabric::input_queued::partitions::build::Plan;
@@ -55,6 +56,13 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> FabricParams for RouterParams
 
     fn shares(&self) -> bool {
         self.sharing.is_some()
+    }
+
+    fn keeps_room(&self, topology: &dyn Topology, packet: u32) -> bool {
+        let Some(sharing) = self.sharing else { return true };
+        let unit = self.flit(packet);
+        let private = |class: &String| described(&self.links, class).1.private.unwrap_or(sharing.private);
+        topology.classes().iter().skip(1).all(|class| private(class) >= unit)
     }
 
     fn pauses(&self) -> bool {

@@ -74,6 +74,7 @@ fn with_routing(mut simulation: Simulation, routing: impl Fn() -> Box<dyn Routin
                 lasting: false,
                 ideal: old.ideal,
                 by_age: !old.alike,
+                proposes: old.wastes,
                 own_topology: old.own_topology,
                 messages: old.backlog.is_none(),
                 sizes: (old.size as u16, old.size as u16),

@@ -16,7 +16,7 @@ impl FabricParams for PacketNode {
     }
 
     fn check_settings(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
-        check(&self.links, topology)
+        check(&self.links, topology, false)
     }
 
     fn check(&self, demands: &Demands<'_>) -> Result<(), ScenarioError> {

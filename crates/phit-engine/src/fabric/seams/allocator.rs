@@ -108,6 +108,19 @@ pub trait Allocator: Send {
         None
     }
 
+    /// True if every input proposes one request before outputs choose ([`Self::propose`]).
+    fn proposes(&self) -> bool {
+        false
+    }
+
+    /// The place of the request that an input would propose. All `requests` are of this input.
+    fn propose(&mut self, _round: Round<'_>, _requests: &[Request]) -> Option<usize> {
+        None
+    }
+
+    /// Records the proposal of a request that no output considers.
+    fn waste(&mut self, _first_port: u32, _now: Tick, _request: &Request) {}
+
     /// True if [`Self::match_run`] is faster than [`Self::allocate`] for the requests that share ports.
     fn matches_runs(&self) -> bool {
         false

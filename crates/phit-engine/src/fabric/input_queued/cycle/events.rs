@@ -347,7 +347,7 @@ impl Partition {
             let credits = &mut self.tables.channels[output.vc + vc].credits;
             let before = *credits;
             *credits += phits;
-            if let Some(pools) = self.pools.as_deref_mut().filter(|_| K::HELD && K::EXTRAS) {
+            if let Some(pools) = self.pools.as_deref_mut().filter(|_| K::EXTRAS) {
                 let channel = output.vc + vc;
                 pools.take_back((target, channel), phits, &mut self.tables);
             }
@@ -375,7 +375,7 @@ impl Partition {
             let endpoint_record = &self.endpoints[endpoint];
             let (channel, blocked) = (endpoint_record.channel + vc, endpoint_record.blocked);
             self.tables.channels[channel].credits += phits;
-            if let Some(pools) = self.pools.as_deref_mut().filter(|_| K::HELD && K::EXTRAS) {
+            if let Some(pools) = self.pools.as_deref_mut().filter(|_| K::EXTRAS) {
                 pools.take_back((target, channel), phits, &mut self.tables);
             }
             if blocked {

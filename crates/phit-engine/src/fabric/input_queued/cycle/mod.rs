@@ -21,4 +21,5 @@ pub(crate) mod sleeping;
 pub(crate) mod speculation;
 pub(crate) mod step;
 pub(crate) mod transfer;
+pub(crate) mod vain;
 pub(crate) mod waking;

@@ -209,7 +209,7 @@ impl Partition {
         if !(K::EXTRAS && self.setup.settings.pauses) {
             self.tables.channels[channel].credits -= size as i32;
         }
-        if let Some(pools) = self.pools.as_deref_mut().filter(|_| K::HELD && K::EXTRAS) {
+        if let Some(pools) = self.pools.as_deref_mut().filter(|_| K::EXTRAS) {
             let place = self.tables.outputs.len() as u32 + e;
             pools.send((place, channel), size, tail, &mut self.tables);
         }

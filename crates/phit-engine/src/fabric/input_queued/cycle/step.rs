@@ -2,6 +2,7 @@
 
 use super::lone::CHANNEL_ONLY;
 use super::speculation::SPECULATIVE;
+use super::vain::IN_VAIN;
 use crate::engine::bits::{bit, short_bit};
 use crate::engine::{NONE, Tick};
 use crate::fabric::input_queued::allocation::vc_allocation::Waiting;
@@ -102,6 +103,9 @@ impl Partition {
         if K::EXTRAS && self.setup.settings.choices.connects_packets {
             self.keep_connections::<K>(requests);
         }
+        if K::EXTRAS && !K::HELD && self.setup.settings.wastes {
+            self.waste::<K>(requests);
+        }
         if self.setup.settings.ideal::<K>() {
             self.grant_in_turn::<K>(requests);
             losers.extend(lost(requests));
@@ -117,6 +121,9 @@ impl Partition {
             self.transfer_all::<K>(requests, losers);
         }
         self.count_hops::<K>(requests.len() - losers.len());
+        if K::EXTRAS && !K::HELD {
+            losers.append(&mut self.wasted);
+        }
     }
 
     /// Counts the hops of `granted` requests.
@@ -234,6 +241,9 @@ impl Partition {
     /// A request has lost.
     #[inline(always)]
     pub(crate) fn try_again<K: Kernel>(&mut self, loser: &Request) {
+        if K::EXTRAS && !K::HELD && loser.vc == IN_VAIN {
+            return self.agenda.add_again(loser.queue);
+        }
         if self.setup.settings.at_outputs::<K>() {
             return self.lose_at_output::<K>(loser);
         }
@@ -410,6 +420,17 @@ impl Partition {
             true => self.output_path_busy(index, self.inputs[port].number),
             false => output.busy,
         };
+        if K::EXTRAS && !K::HELD && occupied > now && self.setup.settings.wastes && output.class == 0 {
+            match self.full_until::<K>(index, size) {
+                Some(room) if K::LISTS => {
+                    self.wake_output_at(index, room);
+                    return sleep;
+                }
+                Some(room) => return Look::Until(room),
+                None => self.request::<K>(requests, (queue, port, index), (IN_VAIN, size, birth)),
+            }
+            return Look::Done;
+        }
         if occupied > now {
             // A port that is free in the next tick is simply asked again.
             if occupied == now + 1 && !(self.setup.settings.at_outputs::<K>() && output.waiters != 0) {

@@ -129,7 +129,7 @@ impl Partition {
             }
         }
 
-        if let Some(pools) = self.pools.as_deref_mut().filter(|_| K::HELD && K::EXTRAS) {
+        if let Some(pools) = self.pools.as_deref_mut().filter(|_| K::EXTRAS) {
             pools.send((grant.output, channel), size, tail, &mut self.tables);
         }
 

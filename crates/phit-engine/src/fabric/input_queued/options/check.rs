@@ -21,7 +21,7 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> RouterParams<A> {
     /// Refuses options that do not fit the graph, or one another.
     pub(crate) fn check_options(&self, topology: &dyn Topology) -> Result<(), ScenarioError> {
         self.allocator.shared().check().map_err(|e| e.under("router.allocator"))?;
-        check(&self.links, topology)?;
+        check(&self.links, topology, self.sharing.is_some())?;
         if let Some(allocator) = &self.vc_allocator {
             allocator.shared().check().map_err(|e| e.under("router.vc_allocator"))?;
             if !allocator.shared().matches() {
@@ -538,12 +538,14 @@ impl<A> RouterParams<A> {
         let Some(Sharing { private, limit, most }) = self.sharing else { return Ok(()) };
         let topology = demands.topology;
         let of = |key: &str| format!("router.sharing.{key}");
-        if self.switching != Switching::Wormhole && self.vc_allocation == VcAllocation::WithSwitch {
-            let expected = "expected router.switching = \"wormhole\", or router.vc_allocation = \"stage\" or \
-                            \"speculative\": elsewhere no packet holds a virtual channel";
-            return Err(ScenarioError::missing("router.sharing", expected));
+        // A packet that moves as a whole holds no channel, and leaves none half way.
+        let whole = self.switching != Switching::Wormhole && self.vc_allocation == VcAllocation::WithSwitch;
+        if whole && matches!(limit, HoldLimit::Even | HoldLimit::Halved) {
+            let expected = "expected \"none\" or \"fixed\" with this router.switching and router.vc_allocation: the \
+                            others count the channels that packets hold, and here they hold none";
+            return Err(ScenarioError::new(of("limit"), serde_json::to_string(&limit).unwrap_or_default(), expected));
         }
-        if private < unit {
+        if private < unit && !whole {
             let expected = format!("expected at least {unit}, the phits of a flit: a channel must be able to go on");
             return Err(ScenarioError::new(of("private"), private, expected));
         }
@@ -563,7 +565,12 @@ impl<A> RouterParams<A> {
             };
             let (vcs, room) = (u32::from(link.vcs), link.ejection_buffer.and_then(Phits::finite).unwrap_or(buffer));
             let least = buffer.min(room);
-            if least < private {
+            if let Some(own) = link.private.filter(|own| !whole && *own < unit || *own > least) {
+                let first = if whole { 0 } else { unit };
+                let expected = format!("expected {first} to {least}, the share of a channel in class {class:?}");
+                return Err(ScenarioError::new(format!("{path}.private"), own, expected));
+            }
+            if link.private.is_none() && least < private {
                 let expected = format!("expected at most {least}, the share of a channel in class {class:?}");
                 return Err(ScenarioError::new(of("private"), private, expected));
             }

@@ -270,6 +270,8 @@ impl Network {
             enough: _,
             after_transit: _,
             detours: _,
+            // With a choice that is rare.
+            wastes: _,
             networks: _,
             parts_channels: _,
             speculative_class: _,

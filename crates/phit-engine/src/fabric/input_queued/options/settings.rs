@@ -148,6 +148,8 @@ pub(crate) struct Settings {
     pub turns: u32,
     /// Virtual channels share the memory of their port, see [`crate::fabric::input_queued::state::pools`].
     pub shares: bool,
+    /// Inputs waste proposals on outputs to endpoints that are taking a packet, see `cycle/vain.rs`.
+    pub wastes: bool,
     /// Requests of packets that came over a link of a class below this one go after others: injected ones (1) or
     /// none (0).
     pub after_transit: u8,
@@ -263,6 +265,7 @@ impl Settings {
             lasting,
             ideal,
             by_age,
+            proposes,
             own_topology,
             messages,
             sizes,
@@ -303,6 +306,7 @@ impl Settings {
         let whole = u32::from(sizes.1) <= config.buffers.flit_size;
         let several_paths = choices.paths != (1, 1);
         let plain_crossbar = !several_paths && choices.rounds == 1;
+        let wastes = single && choices.ejects_when_idle && proposes;
         // Only the state of its output and of one virtual channel there decides whether a head can go.
         let by_output = single
             && !managed
@@ -314,6 +318,7 @@ impl Settings {
             && !choices.connects_packets
             && choices.pace.is_none()
             && choices.vc_choice == VcChoice::Roomiest
+            && !wastes
             && config.sharing.is_none();
         let unequal = config.follows_links();
         let backlog = match whole && size > 0 && !messages && !managed && !several_paths && !unequal {
@@ -402,6 +407,7 @@ impl Settings {
             speculates: choices.speculation.is_some(),
             speculative_class: if choices.speculation == Some(Speculation::After) { AFTER_ALL } else { 0 },
             shares: config.sharing.is_some(),
+            wastes,
             after_transit: choices.transit_priority.into(),
             detours,
             immediate,
@@ -440,6 +446,8 @@ pub(crate) struct Policies<'a> {
     pub ideal: bool,
     /// The allocator asks for the age of packets.
     pub by_age: bool,
+    /// Inputs propose a request each before outputs choose.
+    pub proposes: bool,
     /// The topology is one of Phit's own.
     pub own_topology: bool,
     /// Control messages take links' time, too.

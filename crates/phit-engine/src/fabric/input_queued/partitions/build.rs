@@ -345,6 +345,7 @@ impl<'a> Plan<'a> {
                 lasting: routing.tables().is_some() && queueing.by_destination(),
                 ideal: allocator.ideal(),
                 by_age: allocator.by_age(),
+                proposes: allocator.proposes(),
                 own_topology: !matches!(self.topology.clone().known(), Known::Other),
                 messages: self.routing.loads_links()
                     || self.queueing.sends_messages()
@@ -493,6 +494,7 @@ impl<'a> Plan<'a> {
             requests: Vec::new(),
             scratch: Default::default(),
             losers: Vec::new(),
+            wasted: Vec::new(),
             heads: Vec::new(),
             alternatives: Vec::new(),
             waiting: Vec::new(),

@@ -26,6 +26,8 @@ struct Pool {
     count: u32,
     /// Phits of the whole memory.
     size: i32,
+    /// Phits of each channel's private part.
+    private: i32,
     /// Phits beyond the private parts of the channels.
     common: i32,
     /// Phits taken of the common phits.
@@ -72,26 +74,21 @@ impl Pools {
         (outputs, endpoints): (&[Output], &[u32]),
         channels: &mut [OutputVc],
     ) -> Self {
-        let pool = |first: u32, count: u16, each: Option<u32>| match each {
+        let pool = |first: u32, count: u16, each: Option<u32>, own: Option<u32>| match each {
             None => Pool::default(),
             Some(each) => {
-                let (count, each) = (i32::from(count), each as i32);
-                let size = count.saturating_mul(each);
-                Pool {
-                    first,
-                    count: count as u32,
-                    size,
-                    common: size - count * rule.private.min(each as u32) as i32,
-                    ..Pool::default()
-                }
+                let (count, private) = (i32::from(count), own.unwrap_or(rule.private).min(each) as i32);
+                let size = count.saturating_mul(each as i32);
+                Pool { first, count: count as u32, size, private, common: size - count * private, ..Pool::default() }
             }
         };
         let behind = |output: &Output| {
             let link = &config.links[output.class as usize];
-            pool(output.vc, output.vcs, if output.class == 0 { link.ejection_buffer } else { Some(link.buffer) })
+            let each = if output.class == 0 { link.ejection_buffer } else { Some(link.buffer) };
+            pool(output.vc, output.vcs, each, link.private)
         };
         let link = &config.links[0];
-        let before = |first: &u32| pool(*first, link.queues, Some(link.buffer));
+        let before = |first: &u32| pool(*first, link.queues, Some(link.buffer), link.private);
         let pools: Vec<Pool> = outputs.iter().map(behind).chain(endpoints.iter().map(before)).collect();
         let mut all = Self { rule, pools: pools.into(), parts: vec![Part::default(); channels.len()].into() };
         for place in 0..all.pools.len() as u32 {
@@ -116,24 +113,25 @@ impl Pools {
         }
     }
 
-    /// The part of `charged` phits of a channel that exceeds its private part.
-    fn beyond(&self, charged: i32) -> i32 {
-        (charged - self.rule.private as i32).max(0)
+    /// The part of `charged` phits of a channel of `pool` that exceeds its private part.
+    fn beyond(pool: &Pool, charged: i32) -> i32 {
+        (charged - pool.private).max(0)
     }
 
     /// Phits that `channel` of `pool` can send now.
     fn available(&self, pool: &Pool, channel: u32) -> i32 {
         let part = &self.parts[channel];
-        let own = (self.rule.private as i32 - part.charged).max(0);
+        let own = (pool.private - part.charged).max(0);
         (part.kept + own + pool.common - pool.taken).min(self.limit(pool).saturating_sub(part.held)).max(0)
     }
 
     /// Charges `phits` more to `channel`, or fewer.
     fn charge(&mut self, place: u32, channel: u32, phits: i32) {
-        let before = self.beyond(self.parts[channel].charged);
+        let pool = &mut self.pools[place];
+        let before = Self::beyond(pool, self.parts[channel].charged);
         self.parts[channel].charged += phits;
-        let after = self.beyond(self.parts[channel].charged);
-        self.pools[place].taken += after - before;
+        let after = Self::beyond(pool, self.parts[channel].charged);
+        pool.taken += after - before;
     }
 
     /// A packet has got `channel`.
@@ -184,7 +182,7 @@ impl Pools {
     pub(crate) fn audit(&self, place: u32, channels: &[OutputVc]) -> Result<(), String> {
         let pool = &self.pools[place];
         let parts = || (pool.first..pool.first + pool.count).map(|channel| (channel, self.parts[channel]));
-        let taken: i32 = parts().map(|(_, part)| self.beyond(part.charged)).sum();
+        let taken: i32 = parts().map(|(_, part)| Self::beyond(pool, part.charged)).sum();
         let open: i32 = parts().map(|(_, part)| i32::from(part.open)).sum();
         let charges =
             parts().all(|(_, part)| part.charged == part.held + part.kept && part.held >= 0 && part.kept >= 0);
@@ -264,7 +262,7 @@ mod tests {
     /// One memory for four channels of two phits each: one phit is private to each channel.
     fn pools(limit: HoldLimit, most: Option<u32>) -> (Pools, Vec<OutputVc>) {
         let rule = Sharing { private: 1, limit, most };
-        let pool = Pool { count: 4, size: 8, common: 4, ..Pool::default() };
+        let pool = Pool { count: 4, size: 8, private: 1, common: 4, ..Pool::default() };
         let pools = Pools { rule, pools: vec![pool].into(), parts: vec![Part::default(); 4].into() };
         let mut channels = vec![OutputVc { credits: 0 }; 4];
         pools.write(0, &mut channels);
