@@ -163,9 +163,20 @@ def routing(keys: Keys, version: int = 2) -> Document:
         found["stop"] = "like_destination"
     if found["kind"] == "piggyback":
         found["within"] = True
-    if found["kind"] in ("olm", "contention_base", "contention_hybrid", "ectn"):
+    if keys["routing"] == "OLM":
         found["draw"] = "any"
+    if keys["routing"] in ("OLM", "PAR"):
+        policy = POLICIES[keys["GlobalMisroutingPolicy"]]
+        misrouting = {
+            **({"policy": policy} if policy != "mixed_local" else {}),
+            **({"channels": "next"} if keys["routing"] == "PAR" else {}),
+        }
+        found |= {"misrouting": misrouting} if misrouting else {}
     return found
+
+
+POLICIES = {"MM_L": "mixed_local", "MM": "mixed", "CRG_L": "router_local", "CRG": "router"}
+"""`misrouting.policy` by `GlobalMisroutingPolicy`."""
 
 
 def _routing(keys: Keys) -> Document:

@@ -55,6 +55,68 @@ impl Draw {
     }
 }
 
+/// How packets leave their minimal route (García et al., "Global misrouting policies in two-level hierarchical
+/// networks", INA-OCMC 2013).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Policy {
+    /// From the source's group over another global link of the source's router, or, one local hop later, over a local
+    /// link to another router, and from there over any of its global links. Elsewhere over another local link, once in
+    /// each group (MM+L).
+    #[default]
+    MixedLocal,
+    /// From the source's group as with `mixed_local`; not elsewhere (MM).
+    Mixed,
+    /// From the source's group over another global link of the router where the packet is. Elsewhere over another local
+    /// link, once in each group (CRG+L).
+    RouterLocal,
+    /// From the source's group as with `router_local`; not elsewhere (CRG).
+    Router,
+}
+
+impl Policy {
+    /// Packets leave over global links of the router where they are, at the source and one local hop later.
+    fn stays_at_router(self) -> bool {
+        matches!(self, Self::RouterLocal | Self::Router)
+    }
+
+    /// Packets take detours outside the source's group, too.
+    fn is_local(self) -> bool {
+        matches!(self, Self::MixedLocal | Self::RouterLocal)
+    }
+}
+
+/// The virtual channels of hops that leave the minimal route.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "DetourChannels")]
+pub enum DetourChannels {
+    /// A nonminimal local hop keeps the index of the channel by which the packet came, so 3 local and 2 global channels
+    /// are enough (OLM).
+    #[default]
+    Kept,
+    /// Every hop takes the next channel in the order local 0, local 1, global 0, local 2, local 3, global 1, local 4.
+    /// Packets take no detour in the group of their destination (PAR of FOGSim).
+    Next,
+}
+
+/// Where packets leave their minimal route, and in which channels.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Misrouting {
+    /// How packets leave their minimal route.
+    pub policy: Policy,
+    /// The virtual channels of these hops.
+    pub channels: DetourChannels,
+}
+
+impl Misrouting {
+    /// Not a choice that must be written down.
+    pub(super) fn is_usual(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// A head that could leave its minimal route.
 #[derive(Debug, Clone, Copy)]
 pub struct Candidate<'p> {
@@ -142,9 +204,10 @@ pub fn minimal_port(view: &RouterView<'_>, packet: &Packet) -> u16 {
 struct Memo(u32);
 
 impl Memo {
-    /// The minimal output of a packet, and whether it is in the group of its source and has another to go to.
-    fn new(minimal: u16, leaves_home: bool) -> Self {
-        Self(1 << 31 | u32::from(leaves_home) << 30 | u32::from(minimal) << 8)
+    /// The minimal output of a packet, whether it has another group to go to, and whether it is still in that of its
+    /// source, too.
+    fn new(minimal: u16, leaves: bool, leaves_home: bool) -> Self {
+        Self(1 << 31 | u32::from(leaves_home) << 30 | u32::from(leaves) << 29 | u32::from(minimal) << 8)
     }
     fn of(packet: &Packet) -> Option<Self> {
         (packet.scratch >> 31 == 1).then_some(Self(packet.scratch & !0xff))
@@ -154,6 +217,9 @@ impl Memo {
     }
     fn leaves_home(self) -> bool {
         self.0 >> 30 & 1 == 1
+    }
+    fn leaves(self) -> bool {
+        self.0 >> 29 & 1 == 1
     }
 }
 
@@ -166,11 +232,13 @@ enum Detour {
     LocalThenGlobal = 2,
     /// To another router of this group.
     Local = 3,
+    /// Over another global link of a router of the source group that is not the source's.
+    GlobalLater = 4,
 }
 
 impl Detour {
     fn noted_in(packet: &Packet) -> Option<Self> {
-        [Self::Global, Self::LocalThenGlobal, Self::Local]
+        [Self::Global, Self::LocalThenGlobal, Self::Local, Self::GlobalLater]
             .into_iter()
             .find(|detour| *detour as u32 == packet.scratch & 0xff)
     }
@@ -181,14 +249,43 @@ const LOCAL_DONE: u8 = 1;
 /// In [`Packet::flags`]: must take a global link next.
 const GLOBAL_NEXT: u8 = 2;
 
-/// How a packet may leave its minimal route, if at all. `came_by`: class of the link by which it came; `leaves_home`:
-/// it is in the group of its source and has another to go to; `minimal`: class of its minimal output.
-fn detour(came_by: u8, leaves_home: bool, minimal: u8, flags: u8) -> Option<Detour> {
-    let once = flags & LOCAL_DONE == 0;
-    match leaves_home {
-        true if came_by == 0 => Some(Detour::Global),
-        true => (came_by == LOCAL && once).then_some(Detour::LocalThenGlobal),
-        false => (minimal == LOCAL && once).then_some(Detour::Local),
+impl Misrouting {
+    /// How a packet may leave its minimal route, if at all. `came_by`: class of the link by which it came; `leaves`: it
+    /// has another group to go to; `leaves_home`: and is in the group of its source; `minimal`: class of its minimal
+    /// output.
+    #[inline(always)]
+    fn detour(self, came_by: u8, (leaves, leaves_home): (bool, bool), minimal: u8, flags: u8) -> Option<Detour> {
+        let once = flags & LOCAL_DONE == 0;
+        match leaves_home {
+            true if came_by == 0 => Some(Detour::Global),
+            true if self.policy.stays_at_router() => Some(Detour::GlobalLater),
+            true => (came_by == LOCAL && once).then_some(Detour::LocalThenGlobal),
+            false => {
+                let permitted = self.policy.is_local() && (leaves || self.channels == DetourChannels::Kept);
+                (minimal == LOCAL && once && permitted).then_some(Detour::Local)
+            }
+        }
+    }
+
+    /// The virtual channel on a link of `class` of a packet that came over one of class `came_by` in channel `came_in`.
+    #[inline(always)]
+    fn channel(self, (came_by, came_in): (u8, u8), class: u8, minimal: bool) -> u8 {
+        if self.channels == DetourChannels::Next {
+            return next_channel((came_by, came_in), class);
+        }
+        let same = (came_by == LOCAL) & (class == GLOBAL) | (class == LOCAL) & !minimal;
+        select_unpredictable(came_by == 0, 0, came_in + u8::from(!same))
+    }
+}
+
+/// The next channel of `class` in the order local 0, local 1, global 0, local 2, local 3, global 1, local 4.
+fn next_channel((came_by, came_in): (u8, u8), class: u8) -> u8 {
+    match (came_by, class) {
+        (LOCAL, LOCAL) => came_in + 1,
+        (LOCAL, _) => came_in / 2,
+        (GLOBAL, LOCAL) => 2 + 2 * came_in,
+        (GLOBAL, _) => came_in + 1,
+        _ => 0,
     }
 }
 
@@ -197,7 +294,7 @@ fn flags_after(flags: u8, detour: Option<Detour>, class: u8) -> u8 {
     let more = match detour {
         Some(Detour::LocalThenGlobal) => LOCAL_DONE | GLOBAL_NEXT,
         Some(Detour::Local) => LOCAL_DONE,
-        Some(Detour::Global) | None => 0,
+        Some(Detour::Global | Detour::GlobalLater) | None => 0,
     };
     // In another group they mean nothing any more.
     let over = select_unpredictable(class == GLOBAL, LOCAL_DONE | GLOBAL_NEXT, 0);
@@ -233,6 +330,7 @@ pub struct InTransit<T> {
     found: Ports,
     /// The ports among which another output is drawn.
     among: Draw,
+    misrouting: Misrouting,
 }
 
 /// Ports that one head may take.
@@ -253,12 +351,13 @@ impl<T: Trigger> InTransit<T> {
         let topology = &*context.topology;
         let dead_ends = (0..topology.routers()).any(|router| !leads_out(topology, router));
         let (local, global) = (ports(LOCAL), ports(GLOBAL));
-        Self { trigger, local, global, dead_ends, found: Ports::default(), among: Draw::Valid }
+        let (found, misrouting) = (Ports::default(), Misrouting::default());
+        Self { trigger, local, global, dead_ends, found, among: Draw::Valid, misrouting }
     }
 
-    /// The mechanism that draws among other ports.
-    pub fn drawing(self, among: Draw) -> Self {
-        Self { among, ..self }
+    /// The mechanism that draws among other ports, and leaves minimal routes by other rules.
+    pub fn by(self, among: Draw, misrouting: Misrouting) -> Self {
+        Self { among, misrouting, ..self }
     }
 
     /// Properties of a packet that do not change while it is at the head of a queue.
@@ -267,7 +366,7 @@ impl<T: Trigger> InTransit<T> {
         let group = |router| view.known.group_of(view.topology, router);
         let leaves = group(packet.destination_router) != group(view.router);
         let leaves_home = (packet.hops.of(GLOBAL) == 0) & leaves;
-        Memo::new(self.trigger.minimal_port(view, port, queue, packet), leaves_home)
+        Memo::new(self.trigger.minimal_port(view, port, queue, packet), leaves, leaves_home)
     }
 
     /// One of `ports`, drawn among those that can take `packet` now and are permitted: of each is said its hop and the
@@ -275,7 +374,7 @@ impl<T: Trigger> InTransit<T> {
     /// are not permitted now are, perhaps, after `changes`.
     #[inline]
     fn draw(
-        among: Draw,
+        (among, misrouting): (Draw, Misrouting),
         Ports { ready, lacking, barred }: &mut Ports,
         view: &mut View<'_>,
         packet: &Packet,
@@ -287,7 +386,7 @@ impl<T: Trigger> InTransit<T> {
         barred.clear();
         // The ports are of one class.
         let class = view.class(ports.start);
-        let vc = channel((packet.came_by, packet.came_in), class, false);
+        let vc = misrouting.channel((packet.came_by, packet.came_in), class, false);
         let phits = packet.size.into();
         // One that is drawn first need not be compared with others.
         let ports = match among {
@@ -319,14 +418,8 @@ impl<T: Trigger> InTransit<T> {
     }
 }
 
-/// The virtual channel on a link of `class` of a packet that came over one of class `came_by` in channel `came_in`.
-fn channel((came_by, came_in): (u8, u8), class: u8, minimal: bool) -> u8 {
-    let same = (came_by == LOCAL) & (class == GLOBAL) | (class == LOCAL) & !minimal;
-    select_unpredictable(came_by == 0, 0, came_in + u8::from(!same))
-}
-
 /// The packets of this family as a proof of deadlock freedom follows them: whatever the trigger says.
-struct AnyTrigger;
+struct AnyTrigger(Misrouting);
 
 impl Adaptive for AnyTrigger {
     fn steps(&self, topology: &dyn Topology, packet: &Standing, vcs: &[u8], out: &mut Vec<Step>) {
@@ -334,7 +427,7 @@ impl Adaptive for AnyTrigger {
         let flags = memo as u8;
         let mut push = |port, minimal, escape, detour| {
             let class = topology.port(at, port).class;
-            let hop = Hop { port, vc: channel(came, class, minimal), vcs: 1 };
+            let hop = Hop { port, vc: self.0.channel(came, class, minimal), vcs: 1 };
             out.push(Step { hop, memo: flags_after(flags, detour, class).into(), escape });
         };
         if flags & GLOBAL_NEXT != 0 {
@@ -346,9 +439,11 @@ impl Adaptive for AnyTrigger {
         topology.minimal_hops(at, to, DIRECT, state, vcs, &mut minimal);
         for hop in minimal {
             push(hop.port, true, true, None);
-            let leaves_home = hops.of(GLOBAL) == 0 && topology.group_of(at) != topology.group_of(to);
-            let Some(detour) = detour(came.0, leaves_home, topology.port(at, hop.port).class, flags) else { continue };
-            let class = if detour == Detour::Global { GLOBAL } else { LOCAL };
+            let leaves = topology.group_of(at) != topology.group_of(to);
+            let leaves_home = hops.of(GLOBAL) == 0 && leaves;
+            let class = topology.port(at, hop.port).class;
+            let Some(detour) = self.0.detour(came.0, (leaves, leaves_home), class, flags) else { continue };
+            let class = if matches!(detour, Detour::Global | Detour::GlobalLater) { GLOBAL } else { LOCAL };
             let others = topology.class_ports(at, class).filter(|&port| port != hop.port);
             let others = others.filter(|&port| goes_on(topology, at, port, detour));
             others.for_each(|port| push(port, false, false, Some(detour)));
@@ -360,9 +455,40 @@ impl Adaptive for AnyTrigger {
     }
 }
 
-/// The argument by which the family is free of deadlock.
+impl Misrouting {
+    /// The argument by which the family is free of deadlock.
+    pub fn proof(self) -> Proof {
+        let steps = Box::new(AnyTrigger(self));
+        match self.channels {
+            DetourChannels::Kept => Proof::Escape(steps),
+            DetourChannels::Next => Proof::Steps(steps),
+        }
+    }
+
+    /// Virtual channels of the family, by link class.
+    pub fn vcs_needed(self) -> (Vec<u8>, String) {
+        match self.channels {
+            DetourChannels::Kept => {
+                let reason = "misrouting in transit: local channels 0, 1, 2 and global channels 0, 1 along l g l g l";
+                (vec![1, 3, 2], reason.into())
+            }
+            DetourChannels::Next => {
+                let reason =
+                    "misrouting in transit: local channels 0 to 4 and global channels 0, 1 along l l g l l g l";
+                (vec![1, 5, 2], reason.into())
+            }
+        }
+    }
+}
+
+/// [`Misrouting::proof`] of the usual rules.
 pub fn proof() -> Proof {
-    Proof::Escape(Box::new(AnyTrigger))
+    Misrouting::default().proof()
+}
+
+/// [`Misrouting::vcs_needed`] of the usual rules.
+pub fn vcs_needed() -> (Vec<u8>, String) {
+    Misrouting::default().vcs_needed()
 }
 
 impl<T: Trigger> Routing for InTransit<T> {
@@ -374,15 +500,16 @@ impl<T: Trigger> Routing for InTransit<T> {
         if packet.flags & GLOBAL_NEXT != 0 {
             view.watch_chosen();
             let ports = (self.global.clone(), Changes::NONE);
-            return Self::draw(self.among, &mut self.found, view, packet, ports, |_, _, _| Some(true));
+            let rules = (self.among, self.misrouting);
+            return Self::draw(rules, &mut self.found, view, packet, ports, |_, _, _| Some(true));
         }
         let memo = Memo::of(packet).unwrap_or_else(|| self.memo(view, port, queue, packet));
         packet.scratch = memo.0;
         let (out, leaves_home) = (memo.minimal(), memo.leaves_home());
         let came = (packet.came_by, packet.came_in);
-        let minimal = Hop { port: out, vc: channel(came, view.class(out), true), vcs: 1 };
-        let detour = detour(packet.came_by, leaves_home, view.class(out), packet.flags);
-        let Some(detour) = detour else {
+        let minimal = Hop { port: out, vc: self.misrouting.channel(came, view.class(out), true), vcs: 1 };
+        let from = (memo.leaves(), leaves_home);
+        let Some(detour) = self.misrouting.detour(packet.came_by, from, view.class(out), packet.flags) else {
             view.watch_chosen_for(Changes::NONE);
             return Some(minimal);
         };
@@ -394,13 +521,14 @@ impl<T: Trigger> Routing for InTransit<T> {
             view.watch(0..view.ports());
         }
         let leaves_group_from_source = leaves_home && packet.came_by == 0;
-        let other = if detour == Detour::Global { GLOBAL } else { LOCAL };
+        let other = if matches!(detour, Detour::Global | Detour::GlobalLater) { GLOBAL } else { LOCAL };
         let head = Candidate { packet, port, queue, minimal, other, leaves_group_from_source };
         let Some(reason) = self.trigger.fires(view, &head) else { return Some(minimal) };
         let ports = if other == GLOBAL { self.global.clone() } else { self.local.clone() };
         let (trigger, dead_ends) = (&self.trigger, self.dead_ends);
         let ports = (ports, trigger.admitted_by());
-        let other = Self::draw(self.among, &mut self.found, view, packet, ports, |view, hop, occupancy| {
+        let rules = (self.among, self.misrouting);
+        let other = Self::draw(rules, &mut self.found, view, packet, ports, |view, hop, occupancy| {
             let goes_on = !dead_ends || goes_on(view.topology, view.router, hop.port, detour);
             (hop.port != out && goes_on).then(|| trigger.admits(view, &head, reason, (hop, occupancy)))
         });
@@ -416,6 +544,7 @@ impl<T: Trigger> Routing for InTransit<T> {
         packet.misrouted |= match detour {
             Some(Detour::Global) => MISROUTED_GLOBALLY | MISROUTED_AT_INJECTION,
             Some(Detour::LocalThenGlobal | Detour::Local) => MISROUTED_LOCALLY,
+            Some(Detour::GlobalLater) => MISROUTED_GLOBALLY,
             None if packet.flags & GLOBAL_NEXT != 0 => MISROUTED_GLOBALLY,
             None => 0,
         };
@@ -442,12 +571,6 @@ impl<T: Trigger> Routing for InTransit<T> {
     }
 }
 
-/// Virtual channels of the family, by link class.
-pub fn vcs_needed() -> (Vec<u8>, String) {
-    let reason = "misrouting in transit: local channels 0, 1, 2 and global channels 0, 1 along l g l g l";
-    (vec![1, 3, 2], reason.into())
-}
-
 /// Refuses topologies that are no Dragonfly.
 pub fn check(kind: &str, topology: &dyn Topology) -> Result<(), ScenarioError> {
     match topology.is_dragonfly() && topology.groups() > 1 {
@@ -463,6 +586,38 @@ pub fn check(kind: &str, topology: &dyn Topology) -> Result<(), ScenarioError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// [`Misrouting::detour`] of the usual rules, in the group of the source or of the destination.
+    fn detour(came_by: u8, leaves_home: bool, minimal: u8, flags: u8) -> Option<Detour> {
+        Misrouting::default().detour(came_by, (leaves_home, leaves_home), minimal, flags)
+    }
+
+    #[test]
+    fn policies_say_where_packets_leave_and_channels_rise() {
+        let by = |policy, channels| Misrouting { policy, channels };
+        let crg = by(Policy::Router, DetourChannels::Kept);
+        // In the source's group: at the source, one local hop later; elsewhere not.
+        let source = (true, true);
+        assert_eq!(crg.detour(0, source, LOCAL, 0), Some(Detour::Global));
+        assert_eq!(crg.detour(LOCAL, source, GLOBAL, 0), Some(Detour::GlobalLater));
+        assert_eq!(crg.detour(GLOBAL, (true, false), LOCAL, 0), None);
+        let crg_l = by(Policy::RouterLocal, DetourChannels::Kept);
+        assert_eq!(crg_l.detour(GLOBAL, (true, false), LOCAL, 0), Some(Detour::Local));
+        assert_eq!(crg_l.detour(GLOBAL, (false, false), LOCAL, 0), Some(Detour::Local));
+        assert_eq!(by(Policy::Mixed, DetourChannels::Kept).detour(GLOBAL, (false, false), LOCAL, 0), None);
+        let next = by(Policy::MixedLocal, DetourChannels::Next);
+        assert_eq!(next.detour(GLOBAL, (true, false), LOCAL, 0), Some(Detour::Local));
+        assert_eq!(next.detour(GLOBAL, (false, false), LOCAL, 0), None, "not where it ends");
+        // l l g l l g l, and with hops left out.
+        let mut came = (0, 0);
+        let channels = [LOCAL, LOCAL, GLOBAL, LOCAL, LOCAL, GLOBAL, LOCAL].map(|class| {
+            came = (class, next.channel(came, class, false));
+            came.1
+        });
+        assert_eq!(channels, [0, 1, 0, 2, 3, 1, 4]);
+        assert_eq!((next.channel((LOCAL, 0), GLOBAL, true), next.channel((LOCAL, 2), GLOBAL, true)), (0, 1));
+        assert_eq!((next.channel((GLOBAL, 0), GLOBAL, true), next.channel((GLOBAL, 1), LOCAL, true)), (1, 4));
+    }
 
     #[test]
     fn a_local_detour_is_possible_again_after_a_global_hop() {
@@ -508,7 +663,7 @@ mod tests {
             }
             assert!(word.len() < 8, "{word}");
             let mut steps = Vec::new();
-            AnyTrigger.steps(&*topology, &packet, &vcs, &mut steps);
+            AnyTrigger(Misrouting::default()).steps(&*topology, &packet, &vcs, &mut steps);
             for step in steps {
                 let port = topology.port(packet.at, step.hop.port);
                 let crate::topology::Peer::Router { router, .. } = port.peer else { continue };

@@ -1,6 +1,6 @@
 //! OLM: opportunistic local misrouting, triggered by credits (García et al., ICPP 2013).
 
-use super::in_transit::{self, Candidate, Draw, GLOBAL, InTransit, Trigger};
+use super::in_transit::{self, Candidate, Draw, GLOBAL, InTransit, Misrouting, Trigger};
 use super::{RouterView, Routing, RoutingContext, RoutingParams};
 use crate::error::ScenarioError;
 use crate::fabric::seams::routing::{Changes, Proof};
@@ -38,13 +38,16 @@ pub struct Olm {
     /// The ports among which another output is drawn.
     #[serde(skip_serializing_if = "Draw::is_of_valid")]
     pub draw: Draw,
+    /// Where packets leave their minimal route, and in which channels.
+    #[serde(skip_serializing_if = "Misrouting::is_usual")]
+    pub misrouting: Misrouting,
     /// A further condition on leaving a minimal global port, if any.
     pub restriction: Option<Restriction>,
 }
 
 impl Default for Olm {
     fn default() -> Self {
-        Self { threshold: 0.5, minimum: 0.0, draw: Draw::Valid, restriction: None }
+        Self { threshold: 0.5, minimum: 0.0, draw: Draw::Valid, misrouting: Misrouting::default(), restriction: None }
     }
 }
 
@@ -71,13 +74,13 @@ impl RoutingParams for Olm {
         in_transit::check("olm", topology)
     }
     fn vcs_needed(&self, _: &dyn Topology) -> (Vec<u8>, String) {
-        in_transit::vcs_needed()
+        self.misrouting.vcs_needed()
     }
     fn proof(&self) -> Proof {
-        in_transit::proof()
+        self.misrouting.proof()
     }
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
-        Box::new(InTransit::new(Credits::new(self, context), context).drawing(self.draw))
+        Box::new(InTransit::new(Credits::new(self, context), context).by(self.draw, self.misrouting))
     }
 }
 

@@ -107,9 +107,8 @@ fn a_request_for_a_busy_endpoint_costs_its_input_the_cycle() {
             "measure": { "warmup": 2000, "cycles": 10000 },
         })
     };
-    let separable = |update: &str| {
-        json!({ "kind": "separable_input_first", "arbiter": "least_recently_served", "update": update })
-    };
+    let separable =
+        |update: &str| json!({ "kind": "separable_input_first", "arbiter": "least_recently_served", "update": update });
     let outputs_choose = json!({ "kind": "separable_output_first" });
     let full = accepted(&value(outputs_choose, "endpoint_idle"));
     let wasted = accepted(&value(separable("request"), "endpoint_idle"));

@@ -71,7 +71,7 @@ _TAKEN = _all(
         None,
         "`MIN`, `VAL`, `VAL_ANY`, `UGAL`, `PB`, `PB_ANY`, `OLM`; in version 5 those of its mechanisms, too",
     ),
-    ("GlobalMisroutingPolicy", "CRG", "`MM_L` with `OLM`; `CRG`, `CRG_L`, `RRG`, `RRG_L` with `OBL` and its relatives"),
+    ("GlobalMisroutingPolicy", "CRG", "`routing.misrouting.policy` of `OLM` and `PAR` (version 2: `MM_L` only); `CRG`, `CRG_L`, `RRG`, `RRG_L` with `OBL` and its relatives"),
     ("MisroutingTrigger", "CGA", "with `OLM`: `CGA`, `CA`, `HYBRID`, `CA_REMOTE`"),
     ("ugal_global_threshold", "5", "`routing.global_threshold` of `PB`"),
     ("ugal_local_threshold", "0", "`routing.local_threshold` of `PB`, `routing.threshold` of `UGAL`"),

@@ -147,7 +147,8 @@ def _channels(given: Configuration) -> Document:
 
 def _routing(given: Configuration) -> None:
     later = LATER if given.version > 2 else ()
-    name = given.one_of("routing", "MIN", "VAL", "VAL_ANY", "UGAL", "PB", "PB_ANY", "OLM", *later)
+    in_transit = ("OLM", "PAR") if given.version > 2 else ("OLM",)
+    name = given.one_of("routing", "MIN", "VAL", "VAL_ANY", "UGAL", "PB", "PB_ANY", *in_transit, *later)
     keys, read = {"routing": name}, ["routing"]
     if name in LATER:
         _later_routing(given, name)
@@ -158,8 +159,12 @@ def _routing(given: Configuration) -> None:
         read.append("ugal_local_threshold")
     if name.startswith("PB"):
         read += ["piggybacking_coef", "ugal_global_threshold", "ugal_local_threshold"]
-    if name == "OLM":
-        given.one_of("GlobalMisroutingPolicy", "MM_L")
+    if name in in_transit:
+        policies = tuple(peer.POLICIES) if given.version > 2 else ("MM_L",)
+        keys["GlobalMisroutingPolicy"] = given.one_of("GlobalMisroutingPolicy", *policies)
+        read.append("GlobalMisroutingPolicy")
+        if given.version > 2 and "CongestionDetection" in given.given:
+            given.one_of("CongestionDetection", "PER_VC")
         trigger = given.one_of("MisroutingTrigger", *MISROUTING)
         keys["MisroutingTrigger"] = trigger
         read.append("MisroutingTrigger")
@@ -172,7 +177,7 @@ def _routing(given: Configuration) -> None:
                 expected = "cannot be expressed; expected the value for global links"
                 given.findings.refuse(given["PercentLocalThreshold"], expected)
     for key in read[1:]:
-        if key != "MisroutingTrigger":
+        if key not in keys:
             keys[key] = str(given.whole(key, 0, 1 << 16))
     given.findings.put("routing", peer.routing(keys, given.version), *(given[key] for key in read))
 

@@ -7,7 +7,7 @@ use crate::error::ScenarioError;
 use crate::fabric::seams::routing::{Changes, Proof};
 use crate::measure::Observable;
 use crate::packet::Packet;
-use crate::routing::in_transit::{self, Candidate, Draw, InTransit, Trigger, minimal_port};
+use crate::routing::in_transit::{self, Candidate, Draw, InTransit, Misrouting, Trigger, minimal_port};
 use crate::routing::{RouterView, Routing, RoutingContext, RoutingParams, See, Site, Wants};
 use crate::topology::{Hop, Topology};
 use schemars::JsonSchema;
@@ -46,6 +46,9 @@ pub struct Base {
     /// The ports among which another output is drawn.
     #[serde(skip_serializing_if = "Draw::is_of_valid")]
     pub draw: Draw,
+    /// Where packets leave their minimal route, and in which channels.
+    #[serde(skip_serializing_if = "Misrouting::is_usual")]
+    pub misrouting: Misrouting,
 }
 
 /// Effect of a contention counter over its threshold.
@@ -79,22 +82,22 @@ impl RoutingParams for Base {
         in_transit::check("contention_base", topology)
     }
     fn vcs_needed(&self, _: &dyn Topology) -> (Vec<u8>, String) {
-        in_transit::vcs_needed()
+        self.misrouting.vcs_needed()
     }
     fn proof(&self) -> Proof {
-        in_transit::proof()
+        self.misrouting.proof()
     }
     fn observables(&self) -> &'static [Observable] {
         &[CONTENTION]
     }
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
         match self.crossing {
-            Crossing::Tail => {
-                Box::new(InTransit::new(Contention::<Alone>::new(self, context), context).drawing(self.draw))
-            }
-            Crossing::Fifo => {
-                Box::new(InTransit::new(Contention::<InTurn>::new(self, context), context).drawing(self.draw))
-            }
+            Crossing::Tail => Box::new(
+                InTransit::new(Contention::<Alone>::new(self, context), context).by(self.draw, self.misrouting),
+            ),
+            Crossing::Fifo => Box::new(
+                InTransit::new(Contention::<InTurn>::new(self, context), context).by(self.draw, self.misrouting),
+            ),
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::fabric::seams::routing::{Changes, Proof};
 use crate::measure::Observable;
 use crate::packet::Packet;
 use crate::routing::group_links::GroupLinks;
-use crate::routing::in_transit::{self, Candidate, Draw, GLOBAL, InTransit, Trigger};
+use crate::routing::in_transit::{self, Candidate, Draw, GLOBAL, InTransit, Misrouting, Trigger};
 use crate::routing::{Payload, RouterView, Routing, RoutingContext, RoutingParams, See, Site, Wants};
 use crate::topology::{Hop, Topology};
 use schemars::JsonSchema;
@@ -84,6 +84,9 @@ pub struct Ectn {
     /// The ports among which another output is drawn.
     #[serde(skip_serializing_if = "Draw::is_of_valid")]
     pub draw: Draw,
+    /// Where packets leave their minimal route, and in which channels.
+    #[serde(skip_serializing_if = "Misrouting::is_usual")]
+    pub misrouting: Misrouting,
     /// Which counters filter the links that a packet may take instead.
     pub candidates: Candidates,
     /// Cycles between two broadcasts.
@@ -116,6 +119,7 @@ impl Default for Ectn {
             trigger: Statistics::default(),
             crossing: Crossing::default(),
             draw: Draw::default(),
+            misrouting: Misrouting::default(),
             candidates: Candidates::default(),
             period: 100,
             updates: Updates::default(),
@@ -154,10 +158,10 @@ impl RoutingParams for Ectn {
         in_transit::check("ectn", topology)
     }
     fn vcs_needed(&self, _: &dyn Topology) -> (Vec<u8>, String) {
-        in_transit::vcs_needed()
+        self.misrouting.vcs_needed()
     }
     fn proof(&self) -> Proof {
-        in_transit::proof()
+        self.misrouting.proof()
     }
     fn sends_messages(&self) -> bool {
         true
@@ -171,10 +175,10 @@ impl RoutingParams for Ectn {
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
         match self.crossing {
             Crossing::Tail => {
-                Box::new(InTransit::new(Notified::<Alone>::new(self, context), context).drawing(self.draw))
+                Box::new(InTransit::new(Notified::<Alone>::new(self, context), context).by(self.draw, self.misrouting))
             }
             Crossing::Fifo => {
-                Box::new(InTransit::new(Notified::<InTurn>::new(self, context), context).drawing(self.draw))
+                Box::new(InTransit::new(Notified::<InTurn>::new(self, context), context).by(self.draw, self.misrouting))
             }
         }
     }
@@ -409,7 +413,8 @@ struct Notified<L> {
 impl<L: Leave> Notified<L> {
     fn new(params: &Ectn, context: &RoutingContext) -> Self {
         let &Ectn { threshold, comparison, trigger, crossing, .. } = params;
-        let base = Base { threshold, comparison, trigger, crossing, draw: Draw::Valid };
+        let base =
+            Base { threshold, comparison, trigger, crossing, draw: Draw::Valid, misrouting: Misrouting::default() };
         Self { contention: Contention::new(&base, context), group: Group::new(params, context), params: params.clone() }
     }
 }

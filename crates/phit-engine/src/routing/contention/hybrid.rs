@@ -7,7 +7,7 @@ use crate::error::ScenarioError;
 use crate::fabric::seams::routing::{Changes, Proof};
 use crate::measure::Observable;
 use crate::packet::Packet;
-use crate::routing::in_transit::{self, Candidate, Draw, InTransit, Trigger};
+use crate::routing::in_transit::{self, Candidate, Draw, InTransit, Misrouting, Trigger};
 use crate::routing::olm::{Credits, Most, Olm, Restriction};
 use crate::routing::{RouterView, Routing, RoutingContext, RoutingParams, See, Site, Wants};
 use crate::topology::{Hop, Topology};
@@ -58,6 +58,9 @@ pub struct Hybrid {
     /// The ports among which another output is drawn.
     #[serde(skip_serializing_if = "Draw::is_of_valid")]
     pub draw: Draw,
+    /// Where packets leave their minimal route, and in which channels.
+    #[serde(skip_serializing_if = "Misrouting::is_usual")]
+    pub misrouting: Misrouting,
     /// Where packets may go that leave because of contention.
     pub candidates: Candidates,
     /// Largest occupancy of a nonminimal output, as a share of the minimal output's, for a packet that leaves because
@@ -76,6 +79,7 @@ impl Default for Hybrid {
             trigger: Statistics::default(),
             crossing: Crossing::default(),
             draw: Draw::default(),
+            misrouting: Misrouting::default(),
             candidates: Candidates::default(),
             credit_threshold: 0.35,
             restriction: None,
@@ -94,19 +98,21 @@ impl RoutingParams for Hybrid {
         in_transit::check("contention_hybrid", topology)
     }
     fn vcs_needed(&self, _: &dyn Topology) -> (Vec<u8>, String) {
-        in_transit::vcs_needed()
+        self.misrouting.vcs_needed()
     }
     fn proof(&self) -> Proof {
-        in_transit::proof()
+        self.misrouting.proof()
     }
     fn observables(&self) -> &'static [Observable] {
         &[CONTENTION]
     }
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
         match self.crossing {
-            Crossing::Tail => Box::new(InTransit::new(Either::<Alone>::new(self, context), context).drawing(self.draw)),
+            Crossing::Tail => {
+                Box::new(InTransit::new(Either::<Alone>::new(self, context), context).by(self.draw, self.misrouting))
+            }
             Crossing::Fifo => {
-                Box::new(InTransit::new(Either::<InTurn>::new(self, context), context).drawing(self.draw))
+                Box::new(InTransit::new(Either::<InTurn>::new(self, context), context).by(self.draw, self.misrouting))
             }
         }
     }
@@ -128,7 +134,8 @@ enum Reason {
 impl<L: Leave> Either<L> {
     fn new(params: &Hybrid, context: &RoutingContext) -> Self {
         let &Hybrid { threshold, comparison, trigger, crossing, candidates, .. } = params;
-        let base = Base { threshold, comparison, trigger, crossing, draw: Draw::Valid };
+        let base =
+            Base { threshold, comparison, trigger, crossing, draw: Draw::Valid, misrouting: Misrouting::default() };
         let contention = Contention::new(&base, context);
         Self { contention, credits: Credits::new(&params.olm(), context), candidates }
     }
