@@ -282,3 +282,20 @@ def test_shared_buffers_are_those_of_a_port(tmp_path: Path) -> None:
     beside = {"VcUsage": "TBFLEX", "ReservedBufferLocal": 1, "ReservedBufferGlobal": 1}
     assert "VcUsage" in refused(tmp_path, **beside, **shared)
     assert "ReservedBufferLocal" in refused(tmp_path, **shared)
+
+
+def test_in_transit_routing_of_version_5_has_policies_and_channels(tmp_path: Path) -> None:
+    def routing(**keys: Any) -> Any:
+        trigger = {"PercentGlobalThreshold": 50, "PercentLocalThreshold": 50}
+        found = imported(tmp_path, Version=5, MisroutingTrigger="CGA", **trigger, LocalLinkChannels=5, **keys).document
+        complete(found)
+        return found["routing"]
+
+    par = routing(routing="PAR", GlobalMisroutingPolicy="MM_L")
+    assert (par["kind"], par["misrouting"], "draw" in par) == ("olm", {"channels": "next"}, False)
+    olm = routing(routing="OLM", GlobalMisroutingPolicy="CRG")
+    assert (olm["draw"], olm["misrouting"]) == ("any", {"policy": "router"})
+    assert "misrouting" not in routing(routing="OLM", GlobalMisroutingPolicy="MM_L")
+    assert "routing" in refused(tmp_path, Version=2, routing="PAR")
+    assert "GlobalMisroutingPolicy" in refused(tmp_path, Version=2, routing="OLM", GlobalMisroutingPolicy="CRG")
+    assert "VcUsage" in refused(tmp_path, VcUsage="TBFLEX", routing="PAR", GlobalMisroutingPolicy="MM_L")

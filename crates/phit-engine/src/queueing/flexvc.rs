@@ -35,7 +35,9 @@ pub enum Highest {
 /// detour. `router.vc_choice` says which of the permitted channels a packet takes.
 ///
 /// A blocked packet can always wait for the highest channel of its hop, and these rise along every route. So packets
-/// must move as a whole. For a Dragonfly without faults, and for mechanisms that do not compare queues.
+/// must move as a whole. For a Dragonfly without faults. Of the mechanisms that compare queues, `piggyback`, `src_adp` and `pb_acor`
+/// work with it: they compare the emptiest channels that the first hops may take, and flags depend on the last global
+/// channel.
 ///
 /// ```toml
 /// [topology]
@@ -105,13 +107,8 @@ impl QueueingParams for FlexVc {
         true
     }
 
-    fn widening(&self, reference: Legs, vcs: &[u8]) -> Option<Result<Arc<dyn Widening>, &'static str>> {
-        // Where the destination is decides about hops to the intermediate router, and a proof follows these alone.
-        let unknown = "with highest = \"group\" the channels of a detour depend on where its destination is";
-        match self.highest == Highest::Group && reference.are_valiant() {
-            true => Some(Err(unknown)),
-            false => Some(Ok(Arc::new(Rule::new(self.highest, reference, vcs)))),
-        }
+    fn widening(&self, reference: Legs, vcs: &[u8]) -> Option<Arc<dyn Widening>> {
+        Some(Arc::new(Rule::new(self.highest, reference, vcs)))
     }
 
     fn build(&self, context: &QueueingContext) -> Box<dyn Queueing> {
@@ -229,6 +226,12 @@ impl Widening for Rule {
     fn count(&self, place: Place) -> u8 {
         let group = if place.at_target { Group::Destination } else { Group::Source };
         self.count(Step { place, group })
+    }
+
+    fn unproved(&self) -> Option<&'static str> {
+        // Where the destination is decides about hops to the intermediate router, and a proof follows these alone.
+        let unknown = "with highest = \"group\" the channels of a detour depend on where its destination is";
+        (self.highest == Highest::Group && self.path.1 > 1).then_some(unknown)
     }
 }
 

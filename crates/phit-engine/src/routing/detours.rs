@@ -341,6 +341,7 @@ impl RoutingParams for Around {
     }
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
         let context = RoutingContext {
+            widening: None,
             // One that does not know of faults is made for the whole network.
             topology: if self.aware { context.topology.clone() } else { self.plan.whole.clone() },
             routers: context.routers.clone(),

@@ -10,9 +10,10 @@ use super::valiant::{self, SecondHalf, Stop, Via, next_routes};
 use super::{Injection, Payload, Routing, RoutingContext, RoutingParams, See, Site, View, Wants};
 use crate::engine::Tick;
 use crate::error::ScenarioError;
+use crate::fabric::seams::queueing::{Place, Widening};
 use crate::fabric::seams::routing::{Changes, Legs, Proof, advance_leg};
 use crate::measure::Observable;
-use crate::packet::Packet;
+use crate::packet::{GROUP, Packet};
 use crate::topology::{Hop, RouteTable, Topology};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -114,6 +115,9 @@ impl RoutingParams for Piggyback {
     fn proof(&self) -> Proof {
         proof(self.second_half, self.via)
     }
+    fn knows_widening(&self) -> bool {
+        true
+    }
     fn sends_messages(&self) -> bool {
         true
     }
@@ -202,6 +206,8 @@ struct Flags {
     /// Phits.
     margin: f64,
     queue: FlagQueue,
+    /// The channel of global links on which flags depend.
+    channel: u8,
     /// See [`GroupLinks::towards`].
     towards: Vec<u16>,
 }
@@ -216,6 +222,10 @@ impl Flags {
             coefficient: params.coefficient,
             margin: f64::from(params.global_threshold) * f64::from(context.packet_size),
             queue: params.flag_queue,
+            channel: match context.widening {
+                None => 0,
+                Some(_) => context.vcs[usize::from(GLOBAL)].saturating_sub(1),
+            },
         }
     }
 
@@ -223,7 +233,7 @@ impl Flags {
     fn refresh(&mut self, site: &mut Site<'_>) {
         let (global, router) = (self.links.global.clone(), site.router);
         let at = site.at;
-        let queues = at.lane(global.clone(), 0);
+        let queues = at.lane(global.clone(), self.channel);
         let vcs = u32::from(at.vcs()[usize::from(GLOBAL)]);
         let length = |port| match self.queue {
             FlagQueue::Channel => queues.occupancy(port).0,
@@ -281,6 +291,21 @@ struct Routes {
     detour: Route,
     /// The global link of the direct one.
     link: Option<u16>,
+    /// Channels that the first hops of both may take, where these are more than the hops name.
+    widths: Option<(u8, u8)>,
+}
+
+impl Routes {
+    /// The route with the length of its queue now.
+    #[inline]
+    fn now(view: &View<'_>, route: Route, width: Option<u8>) -> Route {
+        let Hop { port, vc, .. } = route.first;
+        let queue = match width {
+            None => view.occupancy(port, vc),
+            Some(width) => (0..width).map(|vc| view.occupancy(port, vc)).min().unwrap_or(0),
+        };
+        Route { queue, ..route }
+    }
 }
 
 /// The mechanism with detours that are drawn in a given way.
@@ -293,6 +318,7 @@ pub(super) struct Rule<D> {
     /// Phits of the largest packet.
     packet: u32,
     heads: ByQueue<Option<Routes>>,
+    widening: Option<Arc<dyn Widening>>,
 }
 
 impl<D: Detours> Rule<D> {
@@ -304,6 +330,7 @@ impl<D: Detours> Rule<D> {
             detours,
             packet: context.packet_size,
             heads: ByQueue::of_injection(context, None),
+            widening: context.widening.clone(),
         }
     }
 
@@ -325,7 +352,20 @@ impl<D: Detours> Rule<D> {
         if let Some(counted) = &self.counted {
             counted.count(view, packet, &mut direct, &mut detour);
         }
-        Routes { direct, detour, link: self.flags.links.minimal(view, packet) }
+        let widths = self.widening.as_ref().map(|widening| {
+            let topology = view.topology;
+            let (here, home) = (topology.group_of(view.router), topology.group_of(packet.destination_router));
+            let count = |route: &Route, first_leg, group: u32| {
+                let class = topology.port(view.router, route.first.port).class;
+                widening.count(Place { class, first_leg, at_target: group == here })
+            };
+            let stop = packet.scratch;
+            let at_stop = if stop & GROUP == 0 { topology.group_of(stop) } else { stop & !GROUP };
+            // A stop here is behind the packet already.
+            let out = if stop & GROUP == 0 { stop != view.router } else { at_stop != here };
+            (count(&direct, false, home), count(&detour, out, if out { at_stop } else { home }))
+        });
+        Routes { direct, detour, link: self.flags.links.minimal(view, packet), widths }
     }
 
     /// True if a global link of the group is flagged.
@@ -341,7 +381,8 @@ impl<D: Detours> Routing for Rule<D> {
     }
 
     fn wants(&self) -> Wants {
-        let every_tick = self.detours.redraws();
+        // A decision watches one channel of each route.
+        let every_tick = self.detours.redraws() || self.widening.is_some();
         Wants { redecide: true, every_tick, occupancy: true, occupancy_class: GLOBAL, ..Wants::default() }
     }
 
@@ -359,10 +400,11 @@ impl<D: Detours> Routing for Rule<D> {
             if first {
                 self.heads.notes[place] = Some(self.routes(view, packet));
             }
-            let Routes { direct, detour, link } = self.heads.notes[place]?;
-            let now = |route: Route| Route { queue: view.occupancy(route.first.port, route.first.vc), ..route };
+            let Routes { direct, detour, link, widths } = self.heads.notes[place]?;
+            let direct_now = Routes::now(view, direct, widths.map(|widths| widths.0));
+            let detour_now = Routes::now(view, detour, widths.map(|widths| widths.1));
             let threshold = i64::from(self.params.local_threshold) * i64::from(self.packet);
-            let minimally = prefers_minimal(&now(direct), &now(detour), Cost::QueueHops, threshold)
+            let minimally = prefers_minimal(&direct_now, &detour_now, Cost::QueueHops, threshold)
                 && !link.is_some_and(|link| self.is_flagged(view, link));
             choose(packet, !minimally);
             // A stop here is behind the packet already.

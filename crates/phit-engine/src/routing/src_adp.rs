@@ -90,6 +90,9 @@ impl RoutingParams for SrcAdp {
     fn proof(&self) -> Proof {
         piggyback::proof(self.second_half, Via::Router)
     }
+    fn knows_widening(&self) -> bool {
+        true
+    }
     fn sends_messages(&self) -> bool {
         true
     }

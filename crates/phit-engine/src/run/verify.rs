@@ -99,8 +99,10 @@ impl Proving<'_> {
         let (argument, result) = match proof {
             Proof::Order(routes) => match reference.and_then(|legs| scenario.queueing.params().widening(legs, vcs)) {
                 None => (ORDER, cdg::check_all(topology, &routes, vcs, messages, None)),
-                Some(Ok(wider)) => (ESCAPE, cdg::check_all(topology, &routes, vcs, messages, Some(&*wider))),
-                Some(Err(reason)) => return json!({ "proved": null, "argument": ESCAPE, "reason": reason }),
+                Some(wider) => match wider.unproved() {
+                    None => (ESCAPE, cdg::check_all(topology, &routes, vcs, messages, Some(&*wider))),
+                    Some(reason) => return json!({ "proved": null, "argument": ESCAPE, "reason": reason }),
+                },
             },
             Proof::Steps(mechanism) => (ORDER, escape::check_all(topology, &*mechanism, vcs, messages)),
             Proof::Ladder(routes) => (ORDER, ladder::check(topology, &routes, vcs, messages)),

@@ -30,7 +30,8 @@ fn flexible(base: Value, highest: &str) -> Value {
 #[test]
 fn packets_can_always_wait_for_a_higher_channel() {
     let proved = |value: &Value| verify(&scenario(value)).unwrap()["proved"].clone();
-    for (routing, vcs) in [("minimal", (2, 1)), ("minimal", (5, 4)), ("valiant", (4, 2)), ("acor", (7, 3))] {
+    for (routing, vcs) in [("minimal", (2, 1)), ("minimal", (5, 4)), ("valiant", (4, 2)), ("acor", (7, 3)), ("piggyback", (4, 2))]
+    {
         assert_eq!(proved(&flexible(dragonfly(json!(routing), vcs, 0.1), "position")), true, "{routing} {vcs:?}");
     }
     let to_group = |vcs| dragonfly(json!({ "kind": "valiant", "via": "group" }), vcs, 0.1);
@@ -79,6 +80,7 @@ fn what_has_no_places_is_refused() {
     let flexvc = |routing: &str| flexible(dragonfly(json!(routing), (5, 2), 0.1), "position");
     refused(flexvc("olm"), "routing.kind", "follow from the places of hops");
     refused(flexvc("ugal_l"), "routing.kind", "follow from the places of hops");
+    refused(flexvc("min_cond"), "routing.kind", "follow from the places of hops");
     let mesh =
         json!({ "topology": { "kind": "mesh", "dims": [3, 3] }, "queueing": "flexvc", "traffic": { "load": 0.1 } });
     refused(mesh, "queueing.kind", "dragonfly");

@@ -126,6 +126,9 @@ def _shared(given: Configuration, port: tuple[int, int]) -> Shared | None:
 
 LINKS = ("Local", "Global")
 
+BY_PLACES = ("MIN", "VAL", "VAL_ANY", "OBL", "ACOR", "SRC_ADP", "PB_ACOR")
+"""Values of `routing` whose channels follow from the places of hops."""
+
 CHOICES = {
     "LOWEST_OCCUPANCY": "roomiest_highest",
     "HIGHEST_VC": "highest",
@@ -140,6 +143,10 @@ def _channels(given: Configuration) -> Document:
     usage = given.one_of("VcUsage", "BASE", "FLEXIBLE", "TBFLEX")
     if usage == "BASE":
         return {}
+    if given.text("routing") not in BY_PLACES:
+        given.findings.refuse(
+            given["VcUsage"], f"cannot be expressed; expected BASE, or routing={' or '.join(BY_PLACES)}"
+        )
     highest = "group" if usage == "FLEXIBLE" else "position"
     given.findings.put("queueing", {"kind": "flexvc", "highest": highest}, given["VcUsage"])
     return {"vc_choice": CHOICES[given.one_of("VcAllocation", *CHOICES)]}
@@ -185,6 +192,9 @@ def _routing(given: Configuration) -> None:
 LATER = ("OBL", "ACOR", "SRC_ADP", "PB_ACOR", "MIN_COND")
 """Values of `routing` that version 5 alone has and Phit can express."""
 
+MINIMAL = ("PER_VC_MIN", "PER_PORT_MIN")
+"""Values of `CongestionDetection` that count the packets on minimal routes alone."""
+
 POLICIES = ("CRG", "CRG_L", "RRG", "RRG_L")
 TYPES = ("SRCEXC", "SRCEXC_RECOMP", "FULL", "FULL_RECOMP")
 
@@ -223,9 +233,11 @@ def _later_routing(given: Configuration, name: str) -> None:
         document["states"] = _states(given)
         read += ["ValiantType", "acorStateManagement"]
     if name in ("SRC_ADP", "PB_ACOR"):
-        detection = given.one_of("CongestionDetection", "PER_VC", "PER_PORT")
         thresholds = ("piggybacking_coef", "ugal_global_threshold", "ugal_local_threshold")
         coefficient, flag, packets = (given.whole(key, 0, 1 << 16) for key in thresholds)
+        # The mean over h ports is at least a port's part of it: with such a coefficient no flag is ever set.
+        unset = coefficient >= 100 * given.whole("H", 1, 1 << 12)
+        detection = given.one_of("CongestionDetection", "PER_VC", "PER_PORT", *(MINIMAL if unset else ()))
         document |= {
             "coefficient": coefficient / 100,
             "global_threshold": flag,

@@ -282,7 +282,7 @@ fn told_ahead(demands: &Demands<'_>) -> Result<(), ScenarioError> {
 
 /// Checks channels that follow from the places of hops: the routing mechanism must have such routes.
 fn positions(demands: &Demands<'_>) -> Result<(), ScenarioError> {
-    let has: RoutingProperty = |routing| routing.proof().reference().is_some() && !routing.reads_buffers();
+    let has: RoutingProperty = |routing| routing.proof().reference().is_some() && routing.knows_widening();
     match has(demands.routing) {
         true => Ok(()),
         false => {

@@ -212,6 +212,8 @@ impl<'a> Plan<'a> {
             ahead: self.queueing.looks_ahead() || self.queueing.sorts(),
             seed: self.seed,
             table: self.table.clone(),
+            widening: (self.routing.proof().reference())
+                .and_then(|legs| self.queueing.widening(legs, &self.config.buffers.vcs)),
         })
     }
 

@@ -198,6 +198,10 @@ pub trait Widening: Send + Sync {
     /// The number of channels that a hop may take: the lowest ones of its link, at least one. A blocked packet can
     /// always wait for the highest of them.
     fn count(&self, place: Place) -> u8;
+    /// Why the channels of the places that a proof knows are not exactly those that packets may take, if they are not.
+    fn unproved(&self) -> Option<&'static str> {
+        None
+    }
 }
 
 /// The parameters of an organisation.
@@ -236,14 +240,17 @@ pub trait QueueingParams {
     fn proof(&self) -> Option<Proof> {
         None
     }
-    /// True if the channels of a hop follow from its place on the longest route of the routing mechanism, which must
-    /// have such routes ([`Proof::reference`]), and must not compare queues.
+    /// True if the channels of a hop follow from its place on the longest route of the routing mechanism. The mechanism
+    /// must have such routes ([`Proof::reference`]). If it compares queues, it must know these channels
+    /// ([`RoutingParams::knows_widening`]).
+    ///
+    /// [`RoutingParams::knows_widening`]: crate::fabric::seams::routing::RoutingParams::knows_widening
     fn follows_positions(&self) -> bool {
         false
     }
     /// The channels that hops may take with `vcs` virtual channels per link class, if the organisation permits more of
-    /// them than the routing mechanism names; or why they cannot be followed.
-    fn widening(&self, _reference: Legs, _vcs: &[u8]) -> Option<Result<Arc<dyn Widening>, &'static str>> {
+    /// them than the routing mechanism names.
+    fn widening(&self, _reference: Legs, _vcs: &[u8]) -> Option<Arc<dyn Widening>> {
         None
     }
     /// True if the organisation sends control messages.

@@ -4,6 +4,7 @@
 //! file each.
 
 use super::bubble::Bubble;
+use super::queueing::Widening;
 use crate::engine::Tick;
 use crate::error::ScenarioError;
 use crate::measure::Observable;
@@ -202,6 +203,8 @@ pub struct RoutingContext {
     pub seed: u64,
     /// The routing tables, for a mechanism that has them ([`RoutingParams::table`]).
     pub table: Option<Arc<RouteTable>>,
+    /// The channels that hops may take, if the queue organisation permits more of them than the mechanism names.
+    pub widening: Option<Arc<dyn Widening>>,
 }
 
 /// The parameters of a mechanism.
@@ -270,6 +273,10 @@ pub trait RoutingParams {
     /// True if it compares the buffers of all links between routers, which must then be equal.
     fn compares_buffers(&self) -> bool {
         false
+    }
+    /// True if decisions know the channels that the queue organisation permits ([`RoutingContext::widening`]).
+    fn knows_widening(&self) -> bool {
+        !self.reads_buffers()
     }
     /// True if heads request virtual channels of several outputs at once ([`Wants::alternatives`]).
     fn alternatives(&self) -> bool {
