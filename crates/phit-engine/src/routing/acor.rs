@@ -225,8 +225,8 @@ pub(super) const STATE_OF_ROUTER: Observable = Observable {
 };
 
 /// Adaptive congestion-oblivious routing: every packet takes a detour whose intermediate is redrawn in every decision.
-/// The reach of detours depends on packets that had to be decided about again, not on queues (ACOR, JPDC 2019; as
-/// FOGSim, version 5, does).
+/// The reach of detours depends on packets that had to be decided about again, not on queues (Benito et al., "ACOR:
+/// Adaptive congestion-oblivious routing in dragonfly networks", JPDC 2019; as FOGSim, version 5, does).
 ///
 /// States are per router or per packet. A router takes the next state as soon as its endpoints' packets were decided
 /// about again `up` times within a period. It takes the state before at the end of a period with at most `down` such
@@ -320,5 +320,71 @@ impl Routing for Rule {
 
     fn observe(&self, router: u32, now: Tick, see: See<'_>) {
         self.adapting.observe(router, now, see);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::routing::exits::tests::context;
+
+    /// The states of routers of which the first has `standing`.
+    fn adapting(standing: Standing) -> Adapting {
+        let mut adapting = Adapting::new(&States::default(), &context());
+        adapting.standing[0] = standing;
+        adapting
+    }
+
+    /// State, repeated decisions and cycles left of the first router in cycle `now`.
+    fn at(standing: Standing, now: u32) -> (u8, u32, u32) {
+        let Standing { state, repeated, remaining, .. } = adapting(standing).standing(0, now);
+        (state, repeated, remaining)
+    }
+
+    #[test]
+    fn a_router_rises_at_once_and_falls_at_the_end_of_a_period() {
+        let begin = Standing { state: 0, repeated: 0, remaining: 100, seen: 0 };
+        // 60 repeated decisions: the next state from the next cycle on, with a new period.
+        assert_eq!(at(Standing { repeated: 60, ..begin }, 1), (1, 0, 100));
+        assert_eq!(at(Standing { repeated: 59, ..begin }, 99), (0, 59, 1));
+        assert_eq!(at(Standing { repeated: 59, ..begin }, 100), (0, 0, 100));
+        // 15 in a whole period: the state before; not before the period has ended.
+        let middle = Standing { state: 1, ..begin };
+        assert_eq!(at(Standing { repeated: 15, ..middle }, 99), (1, 15, 1));
+        assert_eq!(at(Standing { repeated: 15, ..middle }, 100), (0, 0, 100));
+        assert_eq!(at(Standing { repeated: 16, ..middle }, 100), (1, 0, 100));
+        // A rise in the last cycle of a period goes before the fall, and the last state has none above it.
+        assert_eq!(at(Standing { repeated: 60, remaining: 1, ..middle }, 1), (2, 0, 100));
+        assert_eq!(at(Standing { state: 2, repeated: 900, ..begin }, 100), (2, 0, 100));
+        // Without packets, a state is lost in each period.
+        assert_eq!(at(Standing { state: 2, repeated: 99, ..begin }, 250), (1, 0, 50));
+        assert_eq!(at(Standing { state: 2, repeated: 99, ..begin }, 300), (0, 0, 100));
+    }
+
+    #[test]
+    fn a_cycle_at_a_time_or_many_at_once() {
+        for repeated in [0, 15, 16, 59, 60] {
+            let begin = Standing { state: 1, repeated, remaining: 7, seen: 0 };
+            let mut adapting = adapting(begin);
+            for now in 1..320 {
+                assert_eq!(at(begin, now), {
+                    let one = adapting.standing(0, now);
+                    adapting.standing[0] = one;
+                    (one.state, one.repeated, one.remaining)
+                });
+            }
+        }
+    }
+
+    #[test]
+    fn states_are_two_or_three_in_order_and_thresholds_apart() {
+        let refused = |states: States| states.check().unwrap_err().to_string();
+        let usual = States::default;
+        assert!(usual().check().is_ok());
+        assert!(refused(States { order: vec![Detour::LinkRouter, Detour::LinkGroup], ..usual() }).contains("order"));
+        assert!(refused(States { up: vec![60], ..usual() }).contains("up"));
+        assert!(refused(States { down: vec![15, 60], ..usual() }).contains("down"));
+        // A state per packet has no thresholds.
+        assert!(States { per: Per::Packet, up: vec![], down: vec![], ..usual() }.check().is_ok());
     }
 }

@@ -141,3 +141,85 @@ pub(super) fn send_through(topology: &dyn Topology, router: u32, packet: &mut Pa
         _ => packet.misrouted &= !MISROUTED_GLOBALLY,
     }
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::engine::Stream;
+    use crate::topology::{Dragonfly, TopologyParams};
+    use std::collections::BTreeMap;
+
+    /// All routers of a Dragonfly of nine groups of four routers with two global links each.
+    pub(in crate::routing) fn context() -> RoutingContext {
+        let params = Dragonfly { p: 1, a: 4, h: 2, groups: None, arrangement: Default::default(), faults: None };
+        let topology = params.build().unwrap();
+        let routers = topology.routers();
+        RoutingContext {
+            topology,
+            routers: Routers::some((0..routers).collect(), routers),
+            vcs: vec![1, 4, 2],
+            queues: vec![1, 4, 2],
+            isolating: 1,
+            packet_size: 8,
+            ticks_per_cycle: 1,
+            ahead: false,
+            seed: 1,
+            table: None,
+            widening: None,
+        }
+    }
+
+    /// How often each group is drawn for packets from router 5, in group 1, to router `to`.
+    fn drawn(to: u32, place: Place) -> BTreeMap<u32, u32> {
+        let context = context();
+        let (exits, mut rng) = (Exits::new(&context), Rng::new(1, Stream::Injection, 0));
+        let mut groups = BTreeMap::new();
+        for _ in 0..8000 {
+            let stop = exits.draw(&*context.topology, (5, to), place, &mut rng);
+            let group = if stop & GROUP == 0 { context.topology.group_of(stop) } else { stop & !GROUP };
+            assert_eq!(stop & GROUP == 0, place.via == Via::Router);
+            *groups.entry(group).or_insert(0) += 1;
+        }
+        groups
+    }
+
+    #[test]
+    fn intermediates_are_behind_links_of_the_router_or_of_its_group() {
+        let place = Place { reach: Reach::Router, via: Via::Group, within: true, own_group: false };
+        // Router 1 of group 1 has slots 2 and 3 of the palm tree, which lead to groups 1 - 3 and 1 - 4 (modulo 9). Each
+        // is drawn with the same probability, within five standard deviations.
+        let near = drawn(30, place);
+        assert_eq!(near.keys().copied().collect::<Vec<_>>(), [6, 7]);
+        assert!(near.values().all(|count| count.abs_diff(4000) < 224), "{near:?}");
+        let far = drawn(30, Place { reach: Reach::Group, via: Via::Router, ..place });
+        assert_eq!(far.keys().copied().collect::<Vec<_>>(), [0, 2, 3, 4, 5, 6, 7, 8]);
+        assert!(far.values().all(|count| count.abs_diff(1000) < 148), "{far:?}");
+        // Packets within the group stay in it, if they may.
+        assert_eq!(drawn(6, Place { via: Via::Router, ..place }).keys().copied().collect::<Vec<_>>(), [1]);
+        assert_eq!(drawn(6, Place { within: false, ..place }).len(), 2);
+        // Three of 36 routers are others of this group.
+        let own = drawn(30, Place { own_group: true, via: Via::Router, ..place })[&1];
+        assert!(own.abs_diff(667) < 124, "{own}");
+    }
+
+    #[test]
+    fn a_stop_at_the_source_is_behind_the_packet() {
+        let context = context();
+        let topology = &*context.topology;
+        let sent = |stop| {
+            let mut packet = Packet::new(0, 30);
+            send_through(topology, 5, &mut packet, stop);
+            (packet.leg, packet.intermediate, packet.misrouted & MISROUTED_GLOBALLY != 0)
+        };
+        assert_eq!(sent(6), (0, 6, true));
+        assert_eq!(sent(5), (1, NONE, false));
+        assert_eq!(sent(GROUP | 1), (1, NONE, false));
+        assert_eq!(sent(GROUP | 2), (0, GROUP | 2, true));
+    }
+
+    #[test]
+    fn a_port_has_the_link_of_its_number() {
+        let exits = Exits::new(&context());
+        assert_eq!([0, 1, 2, 3].map(|port| exits.of_port(5, port)), [Some(7), Some(6), Some(7), Some(6)]);
+    }
+}

@@ -2,7 +2,7 @@
 
 use super::in_transit::GLOBAL;
 use super::source_adaptive::Route;
-use super::{RouterView, RoutingContext};
+use super::{RouterView, RoutingContext, View};
 use crate::engine::Rng;
 use crate::packet::{GROUP, Packet};
 use crate::topology::{Arrangement, Dragonfly, Peer, Topology, TopologyParams};
@@ -51,13 +51,28 @@ pub(super) struct Counted {
 const ROUTER: u8 = 255;
 
 impl Counted {
-    /// Counts the hops of the two routes of `packet` again.
-    pub(super) fn count(&self, view: &RouterView<'_>, packet: &Packet, minimal: &mut Route, valiant: &mut Route) {
+    /// A number that chooses a router of the group that a packet goes through, for decisions that draw again: each of
+    /// them counts the hops over another router.
+    pub(super) fn draw(view: &mut View<'_>) -> u32 {
+        view.rng.bits() as u32
+    }
+
+    /// Counts the hops of the two routes of `packet` again. `drawn` chooses the router of the group that it goes
+    /// through; without it, every count of a packet at a router chooses the same.
+    pub(super) fn count(
+        &self,
+        view: &RouterView<'_>,
+        packet: &Packet,
+        (minimal, valiant): (&mut Route, &mut Route),
+        drawn: Option<u32>,
+    ) {
         let (network, to) = (&*self.network, packet.destination_router);
         let stop = match packet.scratch {
             group if group & GROUP != 0 => {
                 let routers = view.topology.group_routers(group & !GROUP);
-                routers.start + view.stream_of(packet, view.router, ROUTER).below(routers.len() as u32)
+                let count = routers.len() as u32;
+                let kept = || view.stream_of(packet, view.router, ROUTER).below(count);
+                routers.start + drawn.map_or_else(kept, |drawn| drawn % count.max(1))
             }
             router => router,
         };

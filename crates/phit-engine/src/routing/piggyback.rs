@@ -345,12 +345,12 @@ impl<D: Detours> Rule<D> {
 
     /// The routes of a packet from its source's router.
     #[inline(never)]
-    fn routes(&self, view: &View<'_>, packet: &Packet) -> Routes {
+    fn routes(&self, view: &View<'_>, packet: &Packet, drawn: Option<u32>) -> Routes {
         let sight = Sight::Local(Queue::Phits);
         let mut direct = minimal(view, packet, sight);
         let mut detour = source_adaptive::valiant(view, packet, self.params.via, sight);
         if let Some(counted) = &self.counted {
-            counted.count(view, packet, &mut direct, &mut detour);
+            counted.count(view, packet, (&mut direct, &mut detour), drawn);
         }
         let widths = self.widening.as_ref().map(|widening| {
             let topology = view.topology;
@@ -397,8 +397,11 @@ impl<D: Detours> Routing for Rule<D> {
                 self.detours.redraw(view, packet);
             }
             let (place, first) = self.heads.asked(view, (port, queue), packet, packet.scratch.into());
-            if first {
-                self.heads.notes[place] = Some(self.routes(view, packet));
+            // The router of an intermediate group, over which hops are counted, is drawn again, too.
+            let by_group = packet.scratch & GROUP != 0;
+            let drawn = (self.detours.redraws() && self.counted.is_some() && by_group).then(|| Counted::draw(view));
+            if first || drawn.is_some() {
+                self.heads.notes[place] = Some(self.routes(view, packet, drawn));
             }
             let Routes { direct, detour, link, widths } = self.heads.notes[place]?;
             let direct_now = Routes::now(view, direct, widths.map(|widths| widths.0));

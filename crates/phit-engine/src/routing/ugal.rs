@@ -271,7 +271,7 @@ impl Rule {
             (minimal, valiant) = (before.seen(at, minimal), before.seen(at, valiant));
         }
         if let Some(counted) = &self.counted {
-            counted.count(at, packet, &mut minimal, &mut valiant);
+            counted.count(at, packet, (&mut minimal, &mut valiant), None);
         }
         let minimally = prefers_minimal(&minimal, &valiant, self.cost, self.threshold);
         take(at, packet, if minimally { &minimal } else { &valiant });

@@ -30,7 +30,8 @@ fn flexible(base: Value, highest: &str) -> Value {
 #[test]
 fn packets_can_always_wait_for_a_higher_channel() {
     let proved = |value: &Value| verify(&scenario(value)).unwrap()["proved"].clone();
-    for (routing, vcs) in [("minimal", (2, 1)), ("minimal", (5, 4)), ("valiant", (4, 2)), ("acor", (7, 3)), ("piggyback", (4, 2))]
+    for (routing, vcs) in
+        [("minimal", (2, 1)), ("minimal", (5, 4)), ("valiant", (4, 2)), ("acor", (7, 3)), ("piggyback", (4, 2))]
     {
         assert_eq!(proved(&flexible(dragonfly(json!(routing), vcs, 0.1), "position")), true, "{routing} {vcs:?}");
     }

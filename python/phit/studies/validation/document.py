@@ -27,7 +27,7 @@ from phit.peers.comparison import (
     signed,
 )
 from phit.store.folder import write_atomically
-from phit.studies.validation import control, outflank_agreement
+from phit.studies.validation import control, fogsim5, outflank_agreement
 from phit.studies.validation.transient import ERRORS, LEAST, PHASES, WARMUP, WINDOW, Phase
 
 INTRODUCTION = """# Agreement with other simulators
@@ -35,10 +35,10 @@ INTRODUCTION = """# Agreement with other simulators
 *For users who ask whether to believe Phit's numbers: how they compare with those of four other simulators.*
 
 Phit runs the settings of four simulators and is compared with their numbers, which stand in `tests/reference`:
-[FOGSim](https://fuentesp.github.io/fogsim/) (version 2), [BookSim](https://github.com/booksim/booksim2) (version 2),
-the simulator of the [OutFlank](studies/outflank.md) paper's author, and, for the [fluid network](fluid.md),
-[SimGrid](https://simgrid.org) (version 3.32). `phit validate`, or `make validate`, runs everything. It writes this page
-and the pages of the simulators.
+[FOGSim](https://fuentesp.github.io/fogsim/) (versions 2 and 5), [BookSim](https://github.com/booksim/booksim2)
+(version 2), the simulator of the [OutFlank](studies/outflank.md) paper's author, and, for the
+[fluid network](fluid.md), [SimGrid](https://simgrid.org) (version 3.32). `phit validate`, or `make validate`, runs
+everything. It writes this page and the pages of the simulators.
 
 A difference is Phit's mean over its seeds minus the other simulator's mean over its runs, relative to the latter. For
 a share of packets it is absolute. ± is the half width of the 95 % confidence interval of Phit's mean. The other
@@ -146,6 +146,10 @@ def tolerances() -> str:
         f"* FOGSim, all: latencies at loads up to {FOGSIM_CALM:.0%} of the most that the curve accepts.\n"
         f"* FOGSim, answers to a change of traffic: {ERRORS:g} standard errors of the difference or {LEAST:.0%}, "
         f"whichever is larger, in every window of {WINDOW} cycles.\n"
+        f"* FOGSim 5: {listed(fogsim5.TOLERANCES)} (latencies of oblivious routing "
+        f"{fogsim5.LATENCY_OBLIVIOUS:.0%}), or {fogsim5.ERRORS:g} standard errors of the difference of the means over "
+        f"seeds. No latency is judged where a run accepts less than {fogsim5.CARRIED:.0%} of the offered load. "
+        f"Mechanisms that are not in a steady state after the warm-up are only shown, except under uniform traffic.\n"
         f"* BookSim: {listed(BOOKSIM)}; latencies at loads up to {BOOKSIM_CALM:.0%} of the most that the curve "
         f"accepts; accepted load beyond saturation {SATURATION_THROUGHPUT:.0%}; empty networks exactly.\n"
         f"* BookSim's branches for congestion control: {listed(CONTROL)}, or two standard errors of the difference of "
@@ -247,6 +251,14 @@ PB oscillates after the change, because its flags come and go. The change starts
 first swings are at the same time in all seeds, and are visible in the means. Later the seeds fall out of step, and
 their scatter widens the limits."""
 
+TRANSIENT_RULE_5 = f"""## {fogsim5.SIMULATOR}: answers to a change of traffic
+
+The traffic changes at cycle 0. The table compares the packets that were generated in each {fogsim5.WINDOW} cycles.
+FOGSim ran two seeds, Phit {fogsim5.SEEDS_OF_CHANGE}. A window agrees if the difference is at most {ERRORS:g} standard
+errors of it, or at most {LEAST:.0%} (latency: of FOGSim's; share: of all packets), whichever is larger. FOGSim's seeds
+are assumed to scatter like Phit's. Mechanisms that reach no steady state after the change are compared before it
+alone."""
+
 
 def transient_row(phase: Phase) -> tuple[str, ...]:
     """One line of the table of transients."""
@@ -328,9 +340,14 @@ def _every_run(
         f"[The summary]({summary}) explains the tolerances and the settings.",
         outflank_agreement.text(comparisons) if simulator == outflank_agreement.SIMULATOR else "",
         *(section(name, of_it) for name, of_it in series.items()),
-        *((TRANSIENT_RULE, transient_section(phases)) if phases else ()),
+        *((_rule(simulator), transient_section(phases)) if phases else ()),
         not_compared(left_out),
     )
+
+
+def _rule(simulator: str) -> str:
+    """How answers to a change are compared."""
+    return TRANSIENT_RULE_5 if simulator == fogsim5.SIMULATOR else TRANSIENT_RULE
 
 
 def _picture(image: Path, simulators: Sequence[str], folder: Path) -> str:

@@ -119,7 +119,7 @@ def _runs(folder: Path) -> Iterator[Run | LeftOut]:
 def _keys(row: Row) -> fogsim.Keys | None:
     """All keys of a row's run; `None` if they are not known."""
     if "settings" in row:
-        keys = dict(part.split("=", 1) for part in row["settings"].split(";") if "=" in part)
+        keys = _of_settings(row)
     elif row.get("version") in VERSIONS and row["mechanism"] in SHORT:
         keys = _short(row)
     else:
@@ -206,7 +206,7 @@ def _case(runs: list[Run], scenario: Document) -> Case:
 
 
 def transients(folder: Path) -> tuple[list[Transient], list[LeftOut]]:
-    """The answers to a change of traffic; tables that cannot be compared, with their reasons."""
+    """The answers to a change of traffic; tables or parts that cannot be compared, with their reasons."""
     grouped: dict[tuple[str, str, str], list[Row]] = {}
     for table in tables(folder):
         for row in rows(folder / FOLDER, table):
@@ -215,7 +215,11 @@ def transients(folder: Path) -> tuple[list[Transient], list[LeftOut]]:
     found, left_out = [], []
     for (table, mechanism, _), bins in grouped.items():
         try:
-            found.append(_transient(bins))
+            steady = [row for row in bins if _is_steady(row)]
+            found.append(_transient(bins, steady))
+            if len(steady) < len(bins):
+                words = f"{mechanism}, {len(bins) - len(steady)} bins after the change"
+                left_out.append(LeftOut(SIMULATOR, table, words, UNSTEADY))
         except InputError as error:
             left_out.append(LeftOut(SIMULATOR, table, f"{mechanism}, {len(bins)} bins", _reason(error)))
     return found, left_out
@@ -227,10 +231,21 @@ WINDOW = 50
 SEEDS_OF_CHANGE = 10
 
 
-def _transient(bins: list[Row]) -> Transient:
+def _of_settings(row: Row) -> dict[str, str]:
+    """The settings of a row over the keys that all runs share."""
+    given = dict(part.split("=", 1) for part in row["settings"].split(";") if "=" in part)
+    return {**fogsim.COMMON, **given}
+
+
+def _is_steady(row: Row) -> bool:
+    """Whether the mechanism is in a steady state, or answers a change from one to another, in this bin."""
+    unsteady = _of_settings(row)["routing"] in NOT_STATIONARY
+    return not unsteady or int(row["generation_cycle_bin_start"]) < 0
+
+
+def _transient(bins: list[Row], judged: list[Row]) -> Transient:
     first = bins[0]
-    keys = dict(part.split("=", 1) for part in first["settings"].split(";") if "=" in part)
-    keys["Probability"] = f"{100 * float(first['load']):g}"
+    keys = {**_of_settings(first), "Probability": f"{100 * float(first['load']):g}"}
     found = of_settings({"Seed": "1", "Version": "5", **keys}).document
     (change,) = found["traffic"]["changes"]
     starts = [int(row["generation_cycle_bin_start"]) for row in bins]
@@ -248,7 +263,7 @@ def _transient(bins: list[Row]) -> Transient:
         change=f"{first['first_pattern']} to {first['second_pattern']} at a load of {first['load']}",
         scenario={key: found[key] for key in tables} | {"measure": measure},
         theirs={
-            ours: joined(bins, column, unit, WINDOW)
+            ours: joined(judged, column, unit, WINDOW)
             for ours, (column, unit) in SERIES.items()
             if column not in UNCOUNTED.get(keys["routing"], ())
         },
