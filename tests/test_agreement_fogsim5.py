@@ -46,7 +46,7 @@ def folder(tmp_path: Path) -> Path:
             writer.writerows(rows)
 
     (tmp_path / "fogsim5").mkdir()
-    rows = [row("MIN", 1, 145.67), row("MIN", 2, 145.98), row("RR", 1, 145.6, Traffic="UN_RCTV")]
+    rows = [row("MIN", 1, 145.67), row("MIN", 2, 145.98), row("RLM", 1, 145.6, routing="RLM")]
     write("steady.csv", [*rows, row("CAR", 1, 260.0, routing="CAR")])
     write("crashes.csv", [{"mechanism": "RLM", "h": "2", "status": "aborts"}])
     change = {
@@ -73,7 +73,7 @@ def test_every_row_is_compared_or_left_out_with_a_reason(folder: Path) -> None:
     assert case.scenario["measure"] == {"warmup": 3000, "cycles": 5000}
     reasons = {one.place: one.reason for one in left_out(folder)}
     assert set(reasons) == {"steady.csv:4", "steady.csv:5", "crashes.csv:2"}
-    assert "Traffic = 'UN_RCTV'" in reasons["steady.csv:4"]
+    assert "routing = 'RLM'" in reasons["steady.csv:4"]
     assert "routing = 'CAR'" in reasons["steady.csv:5"]
 
 

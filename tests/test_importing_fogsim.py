@@ -208,7 +208,7 @@ def test_mechanisms_of_version_5_are_read(tmp_path: Path, routing: str) -> None:
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("VcUsage", "RLM"), ("routing", "RLM"), ("routing", "CAR"), ("Traffic", "UN_RCTV"), ("Buffer", "SHARED"),
+    [("VcUsage", "RLM"), ("routing", "RLM"), ("routing", "CAR"), ("Traffic", "HOTREGION"), ("Buffer", "SHARED"),
      ("CongestionManagement", "QCNSW")],
 )  # fmt: skip
 def test_what_version_5_has_beyond_phit_is_refused_by_key(tmp_path: Path, key: str, value: str) -> None:
@@ -299,3 +299,16 @@ def test_in_transit_routing_of_version_5_has_policies_and_channels(tmp_path: Pat
     assert "routing" in refused(tmp_path, Version=2, routing="PAR")
     assert "GlobalMisroutingPolicy" in refused(tmp_path, Version=2, routing="OLM", GlobalMisroutingPolicy="CRG")
     assert "VcUsage" in refused(tmp_path, VcUsage="TBFLEX", routing="PAR", GlobalMisroutingPolicy="MM_L")
+
+
+def test_requests_have_half_of_the_channels(tmp_path: Path) -> None:
+    channels = {"LocalLinkChannels": 4, "GlobalChannels": 2}
+    found = imported(tmp_path, Traffic="UN_RCTV", routing="MIN", MaxPetitionsOnFlight=5, **channels).document
+    assert found["traffic"]["requests"] == {"outstanding": 5}
+    assert found["traffic"]["pattern"] == {"kind": "uniform"}
+    complete(found)
+    assert imported(tmp_path, Traffic="UN_RCTV", routing="MIN", **channels).document["traffic"]["requests"] == {}
+    assert "LocalLinkChannels" in refused(tmp_path, Traffic="UN_RCTV", routing="VAL_ANY", **channels)
+    assert "Traffic" in refused(tmp_path, Traffic="UN_RCTV", routing="ACOR", **channels)
+    assert "VcUsage" in refused(tmp_path, Traffic="UN_RCTV", routing="MIN", VcUsage="TBFLEX", **channels)
+    assert "Traffic" in refused(tmp_path, Version=2, Traffic="UN_RCTV", routing="MIN", **channels)

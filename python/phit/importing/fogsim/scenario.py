@@ -273,7 +273,12 @@ def _states(given: Configuration) -> Document:
 
 def _traffic(given: Configuration, p: int, a: int, h: int) -> None:
     size = (p, a, h)
-    kind = given.one_of("Traffic", "UN", "ADV", "ADV_RANDOM_NODE", "ADV_LOCAL", "ADVc", "MIX", "TRANSIENT")
+    kinds = ("UN", "ADV", "ADV_RANDOM_NODE", "ADV_LOCAL", "ADVc", "MIX", "TRANSIENT")
+    answered = tuple(f"{kind}{ANSWERED}" for kind in kinds[:5]) if given.version > 2 else ()
+    kind = given.one_of("Traffic", *kinds, *answered)
+    if kind in answered:
+        kind = kind.removesuffix(ANSWERED)
+        _requests(given)
     if kind == "TRANSIENT":
         first, second = (given[f"transientTraffic{which}Pattern"] for which in ("First", "Second"))
         cycle = _warmup(given) + given.whole("transientTrafficCycle")
@@ -306,6 +311,32 @@ def _traffic(given: Configuration, p: int, a: int, h: int) -> None:
     percent = given.number("Probability", 100) if given.version > 2 else given.whole("Probability", 0, 100)
     given.findings.put("traffic.load", percent / 100, given["Probability"])
     given.findings.put("traffic.packet_size", given.whole("PacketSize", 1, 1 << 16), given["PacketSize"])
+
+
+ANSWERED = "_RCTV"
+"""The end of the names of patterns whose packets are requests."""
+
+
+def _requests(given: Configuration) -> None:
+    """Requests and their replies, in halves of the virtual channels."""
+    name = given.text("routing")
+    if name not in TWICE:
+        given.findings.refuse(given["Traffic"], f"cannot be expressed; expected routing={' or '.join(TWICE)} with it")
+    for key, channels in zip(("LocalLinkChannels", "GlobalChannels"), TWICE.get(name, (4, 2)), strict=True):
+        if given.whole(key, 1, 64) != channels:
+            given.findings.refuse(given[key], f"expected {channels} with requests: the channels of the route twice")
+    given.one_of("VcUsage", "BASE")
+    given.one_of("NumberSegregatedTrafficFlows", "1")
+    requests: Document = {}
+    sources = [given["Traffic"]]
+    if given.text("MaxPetitionsOnFlight"):
+        requests["outstanding"] = given.whole("MaxPetitionsOnFlight", 1, 65_535)
+        sources.append(given["MaxPetitionsOnFlight"])
+    given.findings.put("traffic.requests", requests, *sources)
+
+
+TWICE = {"MIN": (4, 2), "VAL": (6, 4), "VAL_ANY": (8, 4)}
+"""Local and global channels of requests and replies, by `routing`."""
 
 
 def _pattern(given: Configuration, name: str, size: tuple[int, int, int], distance: str, setting: Setting) -> Document:
