@@ -191,14 +191,19 @@ fn requests(scenario: &Scenario, topology: &dyn Topology) -> Result<(), Scenario
     let first = if requests.virtual_networks { topology.classes().len() } else { 1 };
     for class in topology.classes().iter().take(if keeps { first } else { 0 }) {
         let (path, params) = described(router.links(), class);
-        if params.vcs % 2 != 0 {
-            let what = match (&**class, requests.virtual_networks) {
-                ("endpoint", false) => "an endpoint with `room` for requests takes replies in other virtual channels",
-                _ => "half of the virtual channels are for requests and half for replies",
-            };
-            let expected = format!("expected an even number: {what}");
-            return Err(ScenarioError::new(format!("{path}.vcs"), params.vcs, expected));
-        }
+        let expected = match (&**class, requests.virtual_networks) {
+            // Of an odd number of injection queues, replies have one more.
+            ("endpoint", true) if params.vcs < 2 => "expected 2 or more: requests and replies have separate queues",
+            ("endpoint", true) => continue,
+            ("endpoint", false) if params.vcs % 2 != 0 => {
+                "expected an even number: an endpoint with `room` for requests takes replies in other virtual channels"
+            }
+            _ if params.vcs % 2 != 0 => {
+                "expected an even number: half of the virtual channels are for requests and half for replies"
+            }
+            _ => continue,
+        };
+        return Err(ScenarioError::new(format!("{path}.vcs"), params.vcs, expected));
     }
     Ok(())
 }

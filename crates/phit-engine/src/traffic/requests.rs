@@ -64,8 +64,8 @@ pub struct RequestParams {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1_000_000_000), extend("x-unit" = "phits"))]
     pub room: Option<u32>,
-    /// True: requests have the first half of the virtual channels of every link, and replies the second. False: they
-    /// share all virtual channels.
+    /// True: requests have the first half of the virtual channels of every link, and replies the second; of an odd
+    /// number of injection queues, replies have one more. False: they share all virtual channels.
     pub virtual_networks: bool,
     /// Whether requests and replies have separate queues at their endpoint. If left out, `"apart"`.
     #[serde(skip_serializing_if = "SourceQueue::is_default")]

@@ -38,6 +38,7 @@ fn variants() -> Vec<Value> {
             { "requests": { "virtual_networks": false, "outstanding": 30 } } }),
         json!({ "router": booksim }),
         json!({ "router": { "injection_queue": "destination", "links": { "endpoint": { "vcs": 6 } } } }),
+        json!({ "router": { "injection_queue": "destination", "links": { "endpoint": { "vcs": 3 } } } }),
         json!({
             "topology": { "kind": "torus", "dims": [4, 4] }, "routing": "valiant",
             "router": { "links": { "default": { "vcs": 8 } } }, "traffic": { "requests": { "room": 7 } },

@@ -122,11 +122,15 @@ impl<'a> Room<'a> {
         let (first, count, all) = (lanes.start, lanes.end - lanes.start, self.setup.settings.injection_queues);
         match self.setup.config.choices.injection_queue {
             InjectionQueue::Destination => {
-                let lane = self.setup.injection_bounds.partition_point(|first| *first <= destination) as u16;
-                let lane = if count == all {
-                    lane
-                } else {
-                    first + (u32::from(lane) * u32::from(count) / u32::from(all)) as u16
+                let lane = || self.setup.injection_bounds.partition_point(|first| *first <= destination) as u16;
+                let lane = match count == all {
+                    true => lane(),
+                    // Of an odd number of queues, replies have one more than requests.
+                    false if self.setup.settings.exchanges => {
+                        let endpoints = u64::from(self.map.topology.endpoints().max(1));
+                        first + (u64::from(destination) * u64::from(count) / endpoints) as u16
+                    }
+                    false => first + (u32::from(lane()) * u32::from(count) / u32::from(all)) as u16,
                 };
                 Some(lane).filter(fits)
             }
