@@ -35,9 +35,9 @@ pub enum Highest {
 /// detour. `router.vc_choice` says which of the permitted channels a packet takes.
 ///
 /// A blocked packet can always wait for the highest channel of its hop, and these rise along every route. So packets
-/// must move as a whole. For a Dragonfly without faults. Of the mechanisms that compare queues, `piggyback`, `src_adp` and `pb_acor`
-/// work with it: they compare the emptiest channels that the first hops may take, and flags depend on the last global
-/// channel.
+/// must move as a whole. For a Dragonfly without faults. Of the mechanisms that compare queues, `piggyback`, `src_adp`
+/// and `pb_acor` work with it: they compare the emptiest channels that the first hops may take, and flags depend on the
+/// last global channel.
 ///
 /// ```toml
 /// [topology]

@@ -17,8 +17,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Piggyback routing with the detours of ACOR: a packet compares its minimal route with the detour of its state, which
-/// is redrawn in every decision (Benito et al., "ACOR: Adaptive congestion-oblivious routing in dragonfly networks", JPDC
-/// 2019; as FOGSim, version 5, does).
+/// is redrawn in every decision (Benito et al., "ACOR: Adaptive congestion-oblivious routing in dragonfly networks",
+/// JPDC 2019; as FOGSim, version 5, does).
 ///
 /// Queues, flags and the inequality are those of `piggyback`. The states are those of `acor`; with a state per router,
 /// only repeated decisions about packets that have preferred a detour before count. For a Dragonfly.

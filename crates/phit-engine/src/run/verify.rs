@@ -87,8 +87,8 @@ impl Proving<'_> {
         let router = scenario.router.params();
         let largest = scenario.traffic.packet_sizes().map_or(1, |sizes| u32::from(sizes.1));
         if !router.keeps_room(topology, largest) {
-            let reason = "virtual channels that share a buffer have less to themselves than a packet: packets of one can \
-                          fill it, and packets of the others wait for them";
+            let reason = "virtual channels that share a buffer have less to themselves than a packet: packets of one \
+                          can fill it, and packets of the others wait for them";
             return json!({ "proved": null, "reason": reason });
         }
         let mut survey = None;

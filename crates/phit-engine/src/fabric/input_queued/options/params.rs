@@ -44,8 +44,8 @@ pub enum Ejection {
     /// in the output buffer, up to and including the cycle in which the endpoint begins to take the next one. The
     /// following grant comes when that one has been taken (FOGSim, versions 4 and 5).
     ///
-    /// With the allocator `separable_input_first`, a head asks for its output also while the endpoint takes a packet, if
-    /// the output buffer has room. This request is never granted. But it can be the one that its input proposes, and
+    /// With the allocator `separable_input_first`, a head asks for its output also while the endpoint takes a packet,
+    /// if the output buffer has room. This request is never granted. But it can be the one that its input proposes, and
     /// then the input's other packets get nothing in this cycle.
     EndpointIdle,
 }
@@ -358,8 +358,8 @@ pub enum HoldLimit {
 #[serde(deny_unknown_fields, default)]
 pub struct Sharing {
     /// Phits of the memory that each virtual channel has to itself, where its class of links says nothing else: at
-    /// least a flit. If packets move as a whole and no stage allocates channels, it may be less, even 0. Then packets in
-    /// other channels can fill the memory, and nothing prevents deadlock.
+    /// least a flit. If packets move as a whole and no stage allocates channels, it may be less, even 0. Then packets
+    /// in other channels can fill the memory, and nothing prevents deadlock.
     #[schemars(extend("x-unit" = "phits"))]
     pub private: u32,
     /// How much of the memory one virtual channel may hold.
@@ -589,9 +589,8 @@ pub struct RouterParams<A> {
     pub admittance_room: Phits,
     /// When adaptive mechanisms decide again about blocked heads.
     pub redecision: Redecision,
-    /// How the virtual channels of a port share its memory, endpoints' ports included. With
-    /// `links.endpoint.private` equal to `links.endpoint.buffer`, injection queues share nothing. Left out: each has a `buffer` of
-    /// its own.
+    /// How the virtual channels of a port share its memory, endpoints' ports included. With `links.endpoint.private`
+    /// equal to `links.endpoint.buffer`, injection queues share nothing. Left out: each has a `buffer` of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sharing: Option<Sharing>,
     /// Links by class; `default` stands for the classes that are not listed.
