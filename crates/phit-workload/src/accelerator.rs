@@ -3,7 +3,8 @@
 use crate::error::Error;
 use crate::model::Model;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// An accelerator, by its name or by its rates. Rates given beside a name replace those of the named accelerator.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -22,7 +23,7 @@ pub struct AcceleratorParams {
     #[schemars(extend("x-unit" = "bytes/nanosecond"))]
     pub bandwidth: Option<f64>,
     /// Share of the peak that calculations reach; 1 if left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "share", skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 1), extend("exclusiveMinimum" = 0))]
     pub efficiency: Option<f64>,
 }
@@ -57,6 +58,14 @@ impl Accelerator {
             Self::H200 => (989.4e3, 4800.0),
             Self::Mi300x => (1307.4e3, 5300.0),
         }
+    }
+}
+
+/// Reads a share, which is above 0.
+fn share<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
+    match Option::deserialize(from)? {
+        Some(share) if !(share > 0.0 && share <= 1.0) => Err(D::Error::custom("expected a number above 0, at most 1")),
+        share => Ok(share),
     }
 }
 

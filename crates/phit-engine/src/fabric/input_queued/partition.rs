@@ -91,8 +91,6 @@ pub struct Partition {
     pub(crate) scratch: Scratch,
     /// The requests of this tick that are not granted.
     pub(crate) losers: Vec<Request>,
-    /// Scratch: the requests that inputs have wasted on busy endpoints, see `cycle/vain.rs`.
-    pub(crate) wasted: Vec<Request>,
     pub(crate) heads: Vec<Head>,
     /// The hops for which a head asks at once.
     pub(crate) alternatives: Vec<Alternative>,
@@ -315,7 +313,7 @@ impl Partition {
         let mut tables = tables_of!(self, Self {
             allocator, rngs, inputs, queues, progress, tables, latest, next_credit, endpoints, injection_rngs,
             at_outputs, lists, watchers, packets,
-            collector, requests, scratch, losers, wasted, heads, alternatives, waiting, wires, watched;
+            collector, requests, scratch, losers, heads, alternatives, waiting, wires, watched;
             setup, map, routing, queueing, management, signals, vc_allocator, agenda, now, post, offered_phits,
             probing, hosted, sending, repeats, discards, severed, outages, paths, rates, connections, pools
         });

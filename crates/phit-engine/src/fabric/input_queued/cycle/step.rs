@@ -103,9 +103,10 @@ impl Partition {
         if K::EXTRAS && self.setup.settings.choices.connects_packets {
             self.keep_connections::<K>(requests);
         }
-        if K::EXTRAS && !K::HELD && self.setup.settings.wastes {
-            self.waste::<K>(requests);
-        }
+        let in_vain = match K::EXTRAS && !K::HELD && self.setup.settings.wastes {
+            true => self.waste::<K>(requests),
+            false => Vec::new(),
+        };
         if self.setup.settings.ideal::<K>() {
             self.grant_in_turn::<K>(requests);
             losers.extend(lost(requests));
@@ -122,7 +123,7 @@ impl Partition {
         }
         self.count_hops::<K>(requests.len() - losers.len());
         if K::EXTRAS && !K::HELD {
-            losers.append(&mut self.wasted);
+            losers.extend(in_vain);
         }
     }
 

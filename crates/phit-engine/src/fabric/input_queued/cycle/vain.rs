@@ -14,12 +14,13 @@ pub(crate) const IN_VAIN: u16 = CHANNEL_ONLY - 1;
 
 impl Partition {
     /// Takes the requests in vain out of `requests`, and with them all other requests of an input that proposes one in
-    /// vain. They lose this round.
+    /// vain. They lose this round, and are returned.
     #[cold]
     #[inline(never)]
-    pub(crate) fn waste<K: Kernel>(&mut self, requests: &mut Vec<Request>) {
+    pub(crate) fn waste<K: Kernel>(&mut self, requests: &mut Vec<Request>) -> Vec<Request> {
+        let mut lost = Vec::new();
         if requests.iter().all(|request| request.vc != IN_VAIN) {
-            return;
+            return lost;
         }
         let now = self.turn::<K>();
         let (mut start, mut kept) = (0, 0);
@@ -39,7 +40,7 @@ impl Partition {
             for place in start..own {
                 let request = requests[place];
                 if wasted || request.vc == IN_VAIN {
-                    self.wasted.push(request);
+                    lost.push(request);
                 } else {
                     requests[kept] = request;
                     kept += 1;
@@ -48,5 +49,6 @@ impl Partition {
             start = own;
         }
         requests.truncate(kept);
+        lost
     }
 }

@@ -496,7 +496,6 @@ impl<'a> Plan<'a> {
             requests: Vec::new(),
             scratch: Default::default(),
             losers: Vec::new(),
-            wasted: Vec::new(),
             heads: Vec::new(),
             alternatives: Vec::new(),
             waiting: Vec::new(),
