@@ -186,6 +186,90 @@ impl Packet {
     }
 }
 
+/// The kinds of packets of a reservation protocol, as the class of a packet ([`Packet::class`]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Role {
+    /// A source asks for a time.
+    Reservation,
+    /// The destination answers with the time.
+    Grant,
+    /// The destination has received a speculative packet.
+    Acknowledgement,
+    /// Data that routers may drop.
+    Speculative,
+    /// Data that no router drops.
+    Granted,
+    /// A speculative packet has been dropped.
+    Refusal,
+    /// A speculative packet that the destination does not take.
+    Unwanted,
+}
+
+impl Role {
+    /// Virtual networks: reservations, grants, acknowledgements and refusals, speculative packets, granted packets.
+    pub const NETWORKS: u16 = 5;
+
+    /// The names of the virtual networks.
+    pub const NAMES: [&'static str; Self::NETWORKS as usize] =
+        ["reservations", "grants", "acknowledgements", "speculative", "granted"];
+
+    const ALL: [Self; 7] = [
+        Self::Reservation,
+        Self::Grant,
+        Self::Acknowledgement,
+        Self::Speculative,
+        Self::Granted,
+        Self::Refusal,
+        Self::Unwanted,
+    ];
+
+    /// The role of `packet`.
+    #[inline]
+    pub fn of(packet: &Packet) -> Self {
+        Self::ALL[usize::from(packet.class()).min(Self::ALL.len() - 1)]
+    }
+
+    /// The role of a packet with this note ([`Self::mark`]).
+    pub fn of_mark(mark: u8) -> Self {
+        Self::of(&Packet { misrouted: mark, ..Packet::new(0, 0) })
+    }
+
+    /// The virtual network of such packets.
+    #[inline]
+    pub fn network(self) -> u16 {
+        match self {
+            Self::Refusal => Self::Acknowledgement as u16,
+            Self::Unwanted => Self::Speculative as u16,
+            role => role as u16,
+        }
+    }
+
+    /// True for packets that carry no data.
+    #[inline]
+    pub fn is_control(self) -> bool {
+        !matches!(self, Self::Speculative | Self::Granted | Self::Unwanted)
+    }
+
+    /// The rank for allocators that go by classes; the lowest goes first.
+    #[inline]
+    pub fn rank(self) -> Tick {
+        match self {
+            Self::Grant => 0,
+            Self::Reservation => 1,
+            Self::Acknowledgement | Self::Refusal => 2,
+            Self::Granted => 3,
+            Self::Speculative | Self::Unwanted => 4,
+        }
+    }
+
+    /// The note in a packet of this role ([`Packet::misrouted`]).
+    #[inline]
+    pub fn mark(self) -> u8 {
+        classified(self as u8) | if self.is_control() { REPLY } else { 0 }
+    }
+}
+
 /// A part of a route towards one target: a minimal route has one leg, a Valiant route two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Leg {

@@ -133,7 +133,7 @@ impl Outcome {
             endpoints: measure.endpoints,
             workload: self.scenario.workload.is_some(),
             requests: self.scenario.traffic.requests.is_some(),
-            congestion: self.scenario.congestion.params().notifications().is_some(),
+            congestion: self.scenario.congestion.params().is_on(),
             pauses: self.scenario.router.params().pauses(),
             classes: &self.scenario.traffic.class_names(),
             flows: &measure.flows.iter().map(|flow| flow.name.as_str()).collect::<Vec<_>>(),

@@ -21,6 +21,9 @@ from phit.document import Document
 EARLIER = 1
 """Cycles by which a packet's latency is shorter there."""
 
+RESERVING = 5
+"""Virtual channels of the reservation protocol."""
+
 NEVER = 1 << 30
 """A threshold in phits that no backlog reaches."""
 
@@ -47,6 +50,9 @@ FIXED: Mapping[str, tuple[str, ...]] = {
     "warmup_periods": ("1",),
     "no_drain": ("1",),
     "forced_warmup": ("1",),
+    "res_vcs": ("1",),
+    "reservation_tail_reserve": ("0",),
+    "reservation_spec_vc_size": ("0",),
 }
 """Keys with the only values that can be expressed."""
 
@@ -72,6 +78,17 @@ DEFAULTS: Mapping[str, str] = {
     "transient_enable": "0",
     "create_permanent_flows": "0",
     "reservation_packet_threshold": "64",
+    "reservation_chunk_limit": "256",
+    "reservation_overhead_factor": "1.05",
+    "reservation_buffer_size_drop": "1",
+    "reservation_queuing_drop": "1",
+    "reservation_rtt": "1.0",
+    "reservation_spec_off": "0",
+    "reservation_spec_voq": "0",
+    "reservation_post_wait": "0",
+    "expiration_time": "200",
+    "fast_reservation_transmit": "0",
+    "fast_retransmit": "0",
 }
 """The branches' defaults of keys that rows may leave out."""
 
@@ -104,32 +121,11 @@ WITHOUT_EFFECT: Mapping[str, str] = {
     "vc_allocator": "with `voq` each output takes turns among all queues",
     "vc_busy_when_full": "with `cut_through` a channel needs room for the whole packet",
     "deadlock_warn_timeout": "a warning only",
+    "reservation_always_succeed": "it is read and never used",
 }
 """Keys that change nothing with the values of `FIXED`, with the reason."""
 
-RESERVATION = frozenset(
-    {
-        "res_vcs",
-        "expiration_time",
-        "reservation_packet_threshold",
-        "reservation_chunk_limit",
-        "reservation_overhead_factor",
-        "fast_reservation_transmit",
-        "reservation_buffer_size_drop",
-        "reservation_spec_voq",
-        "reservation_tail_reserve",
-        "reservation_queuing_drop",
-        "reservation_rtt",
-        "reservation_spec_off",
-        "reservation_spec_vc_size",
-        "reservation_post_wait",
-        "reservation_always_succeed",
-        "fast_retransmit",
-    }
-)
-"""Keys of the reservation protocol, without effect if `hotspot_reservation` is 0."""
-
-KNOWN = frozenset({*FIXED, *DEFAULTS, *READ, *WITHOUT_EFFECT, *RESERVATION})
+KNOWN = frozenset({*FIXED, *DEFAULTS, *READ, *WITHOUT_EFFECT})
 """All keys."""
 
 MOST_MESSAGES = 2_000_000
@@ -233,6 +229,14 @@ class Branch:
         largest = max(self.numbers("flow_size")) * self.whole("const_flits_per_packet")
         return self["hotspot_reservation"] == "1" and largest >= self.whole("reservation_packet_threshold")
 
+    def _check_reservations(self) -> None:
+        """Refuses settings of the reservation protocol with a fault of the program that Phit does not have."""
+        sizes = [packets * self.whole("const_flits_per_packet") for packets in self.numbers("flow_size")]
+        small = min(sizes) < self.whole("reservation_packet_threshold")
+        if small and self["fast_reservation_transmit"] == "1":
+            reason = "with messages of both kinds, messages without a reservation stop their sources for good"
+            raise InexpressibleError("reservation_packet_threshold", self["reservation_packet_threshold"], reason)
+
     def scenario(self, *, drawn: bool = True) -> Document:
         """The scenario, whose seed draws the messages that a pattern cannot describe; without them if not `drawn`."""
         for refusal in self.refusals():
@@ -240,7 +244,7 @@ class Branch:
         if self.whole("max_samples") < 2 and not self.changes:
             raise InexpressibleError("max_samples", self["max_samples"], "measures the warm-up; expected 2")
         if self.reserves:
-            raise InexpressibleError("hotspot_reservation", "1", "Phit has no reservation protocol")
+            self._check_reservations()
         return {
             "topology": self._topology(),
             "router": self._router(),
@@ -263,11 +267,16 @@ class Branch:
 
     def _router(self) -> Document:
         # The channels of the reservation protocol stay empty where no message is large enough.
-        expected = 5 if self["hotspot_reservation"] == "1" else 2 if self.notifies else 1
+        expected = RESERVING if self["hotspot_reservation"] == "1" else 2 if self.notifies else 1
         if self.whole("num_vcs") != expected:
             raise InexpressibleError("num_vcs", self["num_vcs"], f"expected {expected}, as voq needs")
-        link = {"vcs": 2 if self.notifies else 1, "buffer": self.whole("vc_buf_size")}
-        return {
+        room = self.whole("vc_buf_size")
+        link = {"vcs": RESERVING if self.reserves else 2 if self.notifies else 1, "buffer": room}
+        ends: Document = {**link, "latency": 0, "injection_credit_latency": 5, "ejection_latency": 5}
+        if self.reserves:
+            # A speculative packet is dropped if much is on its way to its endpoint, too.
+            ends["ejection_buffer"] = room
+        router: Document = {
             "latency": 2,
             "switching": "wormhole",
             "flit_size": 1,
@@ -277,13 +286,42 @@ class Branch:
             "clock": "crossbar",
             "speedup": 2,
             "output_buffer": self.whole("output_buffer_size"),
-            "links": {
-                "default": {**link, "latency": self.whole("default_channel_latency")},
-                "endpoint": {**link, "latency": 0, "injection_credit_latency": 5, "ejection_latency": 5},
-            },
+            "links": {"default": {**link, "latency": self.whole("default_channel_latency")}, "endpoint": ends},
+        }
+        if self.reserves or self.notifies:
+            router["control_buffer"] = self.whole("output_buffer_size")
+        if self.reserves:
+            router["allocator"] = {"kind": "separable_input_first", "priority": "class"}
+        return router
+
+    def _reservations(self) -> Document:
+        def flag(key: str) -> bool:
+            if self[key] not in ("0", "1"):
+                raise InexpressibleError(key, self[key], "expected 0 or 1")
+            return self[key] == "1"
+
+        return {
+            "kind": "srp",
+            "time_to_live": self.whole("expiration_time"),
+            "expiry": "queueing" if flag("reservation_queuing_drop") else "since_sending",
+            "estimate": flag("reservation_buffer_size_drop"),
+            "in_flight": 2 * self.whole("default_channel_latency"),
+            "overhead": self._number("reservation_overhead_factor", self["reservation_overhead_factor"]),
+            "chunk": self.whole("reservation_chunk_limit"),
+            "least": self.whole("reservation_packet_threshold"),
+            "deduction": self._number("reservation_rtt", self["reservation_rtt"]),
+            "speculation": not flag("reservation_spec_off"),
+            "sorted": flag("reservation_spec_voq"),
+            "reservations": "with_data" if flag("fast_reservation_transmit") else "in_turn",
+            "resend": flag("fast_retransmit"),
+            "post_wait": flag("reservation_post_wait"),
+            "late_refusals": "send",
+            "injection": "beside",
         }
 
     def _congestion(self) -> Document:
+        if self.reserves:
+            return self._reservations()
         if not self.notifies:
             # Without marks a control only gives each source a queue for each destination.
             return {"kind": "ecn", "threshold": NEVER}

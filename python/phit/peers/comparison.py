@@ -64,6 +64,9 @@ NAMES = {
     "hot_load": "load of the hot spot",
     "other_load": "load of other endpoints",
     "notifications": "notifications",
+    "reservations": "reservations",
+    "acknowledgements": "acknowledgements",
+    "refusals": "refusals",
     "tail_arrival": "largest difference of a tail, in cycles",
 }
 """Names of measures on the page."""

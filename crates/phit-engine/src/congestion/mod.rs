@@ -8,6 +8,7 @@ mod infiniband;
 mod none;
 mod pace;
 mod qcn;
+mod srp;
 
 pub use crate::fabric::seams::congestion::{
     Congestion, CongestionContext, CongestionParams, Leaving, NotificationChannels, Notifications,
@@ -21,5 +22,6 @@ crate::registry::registry! {
         "infiniband" => InfiniBand(infiniband::InfiniBand),
         "dcqcn" => Dcqcn(dcqcn::Dcqcn),
         "qcn" => Qcn(qcn::Qcn),
+        "srp" => Srp(srp::Srp),
     }
 }

@@ -112,7 +112,7 @@ impl Blueprint {
     /// larger than the largest packet of the traffic.
     pub fn packet_sizes(&self) -> (u16, u16) {
         let (smallest, largest) = self.traffic.packet_sizes();
-        let notification = self.congestion.packets().map_or(smallest, |notifications| notifications.phits);
+        let notification = self.congestion.smallest().unwrap_or(smallest);
         (smallest.min(notification), largest)
     }
 }
@@ -370,6 +370,16 @@ pub trait FabricParams {
     /// True if endpoints can have several source queues: then they can answer requests, and send packets of several
     /// classes.
     fn several_source_queues(&self) -> bool {
+        false
+    }
+
+    /// True if packets without data of a congestion control have output buffers of their own.
+    fn puts_control_first(&self) -> bool {
+        false
+    }
+
+    /// True if virtual channels are allocated in a stage of their own.
+    fn stages_channels(&self) -> bool {
         false
     }
 

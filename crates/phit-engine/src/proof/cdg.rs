@@ -201,10 +201,29 @@ pub(crate) fn check_all(
     walk.conclude(messages)
 }
 
-fn follow(walk: &mut Walk<'_>, Routes { legs, channels }: Routes, widening: Option<&dyn Widening>) -> Result<(), Flaw> {
+/// [`check_all`] for packets that may begin at any router.
+pub(crate) fn check_from_everywhere(topology: &dyn Topology, routes: &[Routes], vcs: &[u8]) -> Result<Report, Flaw> {
+    let mut walk = Walk::new(topology, vcs);
+    for &routes in routes {
+        follow_from(&mut walk, routes, None, (0..topology.routers()).collect())?;
+    }
+    walk.conclude(None)
+}
+
+fn follow(walk: &mut Walk<'_>, routes: Routes, widening: Option<&dyn Widening>) -> Result<(), Flaw> {
+    let starts = terminals(walk.topology);
+    follow_from(walk, routes, widening, starts)
+}
+
+fn follow_from(
+    walk: &mut Walk<'_>,
+    Routes { legs, channels }: Routes,
+    widening: Option<&dyn Widening>,
+    starts: Vec<u32>,
+) -> Result<(), Flaw> {
     let (topology, vcs) = (walk.topology, walk.vcs);
     let terminals = terminals(topology);
-    let mut starts: Vec<Start> = terminals.iter().copied().map(Start::injected).collect();
+    let mut starts: Vec<Start> = starts.into_iter().map(Start::injected).collect();
     let towards = |target, leg| Towards { topology, vcs, channels, widening, target, leg, hops: Vec::new() };
     if legs.are_valiant() {
         if channels == Channels::Progressive {

@@ -113,7 +113,7 @@ fn smallest_flit(scenario: &Scenario) -> Result<u32, ScenarioError> {
         Some(workload) => workload.largest_packet(),
         None => scenario.traffic.packet_sizes().map_err(|e| e.under("traffic"))?.0,
     };
-    let notification = scenario.congestion.params().packets().map_or(packet, |it| it.phits);
+    let notification = scenario.congestion.params().smallest().unwrap_or(packet);
     let packet = packet.min(notification);
     Ok(scenario.router.params().flit(packet.into()))
 }

@@ -3,6 +3,7 @@
 use crate::error::ScenarioError;
 use crate::fabric::LinkClasses;
 use crate::fabric::seams::queueing::Division;
+use crate::fabric::seams::reservation::Role;
 use crate::proof::messages::Messages;
 use crate::proof::{self, Proof, bubble, cdg, escape, ladder, tables};
 use crate::routing::{RoutingParams, detours};
@@ -36,7 +37,7 @@ pub fn verify(scenario: &Scenario) -> Result<Value, ScenarioError> {
         _ => &topology,
     };
     let mut report = proving.prove(&**first);
-    let controlled = scenario.congestion.params().networks() > 1;
+    let congestion = scenario.congestion.params();
     match detours {
         Some(plan) if report["proved"] == true => {
             let result = proof::detours::check(&**plan.whole(), &proving.vcs, |see| {
@@ -63,7 +64,19 @@ pub fn verify(scenario: &Scenario) -> Result<Value, ScenarioError> {
             }
         }
     }
-    if controlled {
+    if congestion.reservations().is_some() {
+        // The parts of the channels carry the same routes, nothing waits in one part for a packet in another that does
+        // not move by itself, and endpoints accept every packet. Only refusals begin at any router.
+        let refused = match routing.proof() {
+            Proof::Order(routes) => cdg::check_from_everywhere(&*topology, &routes, &proving.vcs).map(drop),
+            _ => Ok(()),
+        };
+        if let (Err(flaw), true) = (&refused, report["proved"] == true) {
+            report = refuted(ORDER, flaw, topology.words());
+        }
+        let names = Role::NAMES.map(|name| (name.to_owned(), report["proved"].clone()));
+        report["classes"] = names.into_iter().collect::<Map<String, Value>>().into();
+    } else if congestion.networks() > 1 {
         // The two halves of the channels carry the same routes, nothing leads from one half to the other, and endpoints
         // accept every packet.
         report["classes"] = json!({ "data": report["proved"], "notifications": report["proved"] });

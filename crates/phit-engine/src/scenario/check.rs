@@ -3,6 +3,7 @@
 use super::{MeasureParams, Scenario};
 use crate::bandwidth::Bandwidth;
 use crate::error::ScenarioError;
+use crate::fabric::seams::reservation::Reservations;
 use crate::fabric::{Demands, LinkClasses, RoutingProperty, described};
 use crate::measure::Sorting;
 use crate::routing::{Proof, RoutingKind, RoutingParams};
@@ -253,7 +254,14 @@ fn classes(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioE
 /// for an output.
 fn congestion(scenario: &Scenario, topology: &dyn Topology, routing: &dyn RoutingParams) -> Result<(), ScenarioError> {
     let params = scenario.congestion.params();
-    let Some(notifications) = params.notifications() else { return Ok(()) };
+    if scenario.router.params().puts_control_first() && params.networks() == 1 {
+        let expected = "expected none where packets without data have no virtual channels of their own; they have with \
+                        congestion.channels = \"own\", or with a reservation protocol";
+        return Err(ScenarioError::missing("router.control_buffer", expected));
+    }
+    if !params.is_on() {
+        return Ok(());
+    }
     params.check().map_err(|error| error.under("congestion"))?;
     source_queues(scenario, "congestion control")?;
     let router = scenario.router.params();
@@ -270,6 +278,11 @@ fn congestion(scenario: &Scenario, topology: &dyn Topology, routing: &dyn Routin
             "planes.injection",
             scenario.planes.as_ref().is_some_and(|planes| planes.count > 1 && planes.is_serial()),
             "endpoints hold back packets in each plane by itself",
+        ),
+        (
+            "workload",
+            scenario.workload.is_some() && params.reservations().is_some(),
+            "messages of programs are not told apart by the cycle of their packets",
         ),
     ];
     if let Some((key, _, why)) = beside.iter().find(|(_, given, _)| *given) {
@@ -291,17 +304,29 @@ fn congestion(scenario: &Scenario, topology: &dyn Topology, routing: &dyn Routin
                         [congestion]";
         return Err(ScenarioError::new("routing.kind", format!("{:?}", scenario.routing.kind()), expected));
     }
+    if let Some(reservations) = params.reservations() {
+        reserved(scenario, routing, &reservations)?;
+    }
     let largest = scenario.traffic.packet_sizes().map_err(|e| e.under("traffic"))?.1;
-    if params.packets().is_some() && notifications.phits > largest {
+    if let Some(notifications) = params.packets().filter(|it| it.phits > largest) {
         let expected = format!("expected at most {largest} phits, the size of the largest packet");
         return Err(ScenarioError::new("congestion.notification", notifications.phits, expected));
     }
-    if params.networks() == 1 {
+    let networks = params.networks();
+    if networks == 1 {
         return Ok(());
     }
     if !queueing.undivided() && !queueing.sorts() {
-        let expected = "endpoints choose the virtual channel of notifications; expected \"virtual_channels\", or \
-                        \"voqsw\" with memory = \"shared\", with congestion.channels = \"own\"";
+        let expected = match params.reservations() {
+            None => {
+                "endpoints choose the virtual channel of notifications; expected \"virtual_channels\", or \"voqsw\" \
+                 with memory = \"shared\", with congestion.channels = \"own\""
+            }
+            Some(_) => {
+                "endpoints choose the virtual channel of each packet; expected \"virtual_channels\", or \"voqsw\" with \
+                 memory = \"shared\""
+            }
+        };
         return Err(ScenarioError::new("queueing.kind", kind, expected));
     }
     if !routing.per_network() {
@@ -314,10 +339,44 @@ fn congestion(scenario: &Scenario, topology: &dyn Topology, routing: &dyn Routin
     }
     for class in topology.classes() {
         let (path, link) = described(router.links(), class);
-        if link.vcs % 2 != 0 {
-            let expected = "expected an even number: half of the virtual channels are for notifications";
+        if link.vcs % networks != 0 {
+            let expected = match params.reservations() {
+                None => "expected an even number: half of the virtual channels are for notifications",
+                Some(_) => "expected a multiple of 5: each kind of packets has a fifth of the virtual channels",
+            };
             return Err(ScenarioError::new(format!("{path}.vcs"), link.vcs, expected));
         }
+    }
+    Ok(())
+}
+
+/// Refuses a reservation protocol where packets could not be dropped as they wait.
+fn reserved(scenario: &Scenario, routing: &dyn RoutingParams, rule: &Reservations) -> Result<(), ScenarioError> {
+    let router = scenario.router.params();
+    let kind = scenario.congestion.kind();
+    if !router.stages_channels() {
+        let expected = format!("expected \"stage\" with congestion.kind = {kind:?}: packets wait for a channel");
+        return Err(ScenarioError::missing("router.vc_allocation", expected));
+    }
+    if router.pauses() {
+        let expected = format!("expected \"credits\" with congestion.kind = {kind:?}: routers drop no paused packets");
+        return Err(ScenarioError::new("router.flow_control", "\"pfc\"", expected));
+    }
+    if router.shares() {
+        return Err(ScenarioError::missing("router.sharing", format!("expected none with congestion.kind = {kind:?}")));
+    }
+    if !routing.proof().is_minimal() {
+        let expected = format!(
+            "a refusal goes back on a minimal route; with congestion.kind = {kind:?} expected one of: {}",
+            routings(|routing| routing.proof().is_minimal() && routing.per_network())
+        );
+        return Err(ScenarioError::new("routing.kind", format!("{:?}", scenario.routing.kind()), expected));
+    }
+    let smallest = scenario.traffic.packet_sizes().map_err(|e| e.under("traffic"))?.0;
+    let most = router.flit(smallest.into());
+    if u32::from(rule.control) > most {
+        let expected = format!("expected at most {most} phits, the smallest flit of data");
+        return Err(ScenarioError::new("congestion.control", rule.control, expected));
     }
     Ok(())
 }

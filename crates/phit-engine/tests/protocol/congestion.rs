@@ -82,6 +82,13 @@ fn variants() -> Vec<Value> {
             })),
             "traffic": { "packet_size": sizes, "message": { "packets": 3 } },
         }),
+        json!({
+            "congestion": with(ecn.clone(), json!({ "channels": "own" })), "queueing": sorted,
+            "router": with(wormhole.clone(), json!({
+                "vc_eligible": "with_packet_room", "connection": "packet", "clock": "crossbar", "speedup": 2,
+                "output_buffer": 8, "control_buffer": 3,
+            })),
+        }),
         json!({ "router": { "output_buffer": 18, "speedup": 2, "links": { "endpoint": { "ejection_buffer": 24 } } } }),
         json!({ "router": {
             "switching": "store_and_forward", "credit_channel": "one_per_cycle", "clock": "crossbar",

@@ -30,6 +30,7 @@ mod planes;
 mod possible;
 mod processes;
 mod requests;
+mod reservations;
 mod speeds;
 mod sums;
 mod tables;

@@ -45,6 +45,14 @@ NOTIFICATION = 1
 ENOUGH = 1.0
 """Fewest notifications, on average over runs, that are compared."""
 
+COUNTS: Mapping[str, str] = {
+    "notifications": "ack_sent",
+    "reservations": "res_received",
+    "acknowledgements": "ack_sent",
+    "refusals": "nack_received",
+}
+"""Counts of the summary, and the columns of the tables that have them."""
+
 BINS = 11
 """Latencies of more binary digits than this are counted in wider bins."""
 
@@ -67,16 +75,22 @@ class Setting(Case):
         summary: Mapping[str, Any] = answer["summary"]
         accepted = [float(load) for load in answer["tables"]["endpoints"]["accepted_load"]]
         sources = answer["tables"].get("sources") or {}
-        received = zip(sources.get("endpoint", ()), sources.get("notifications_received", ()), strict=True)
-        for endpoint, count in received:
-            accepted[int(endpoint)] -= NOTIFICATION * float(count) / float(summary["cycles"])
+        cycles = float(summary["cycles"])
+        if self.config.get("hotspot_reservation") == "1" and summary["congestion"]["reservations"]:
+            accepted = [0.0] * len(accepted)
+            for endpoint, phits in zip(sources["endpoint"], sources["data_received"], strict=True):
+                accepted[int(endpoint)] = float(phits) / cycles
+        else:
+            received = zip(sources.get("endpoint", ()), sources.get("notifications_received", ()), strict=True)
+            for endpoint, count in received:
+                accepted[int(endpoint)] -= NOTIFICATION * float(count) / cycles
         others = [load for endpoint, load in enumerate(accepted) if endpoint not in self.hot]
         hot = [accepted[endpoint] for endpoint in self.hot]
         return {
             "hot_load": statistics.fmean(hot) if hot else 0.0,
             "other_load": statistics.fmean(others),
             "latency_mean": (summary["latency_mean"] or 0.0) - booksim_branch.EARLIER,
-            "notifications": summary["congestion"]["notifications"],
+            **{measure: summary["congestion"][measure] for measure in COUNTS},
         }
 
 
@@ -222,8 +236,11 @@ def _setting(path: Path, setting: str, group: Sequence[Row], config: Mapping[str
         limit = CONTROL["latency_mean"] if load <= CALM else CONTROL_FULL
         saturated = "saturated: latencies grow with the run" if accepted < SATURATED * load else ""
         add("latency_mean", "c0_lat_mean", limit, saturated)
-    if row["mode"] == "ecn" and statistics.fmean(_number(path, one, "ack_sent") for one in group) >= ENOUGH:
-        add("notifications", "ack_sent", CONTROL["notifications"])
+    counted = {"ecn": ("notifications",), "srp": ("reservations", "acknowledgements", "refusals")}
+    for measure in counted.get(row["mode"], ()):
+        column = COUNTS[measure]
+        if statistics.fmean(_number(path, one, column) for one in group) >= ENOUGH:
+            add(measure, column, CONTROL["notifications"])
     words = f"{row['mode']}, {row['group']}, {row['topology']}"
     load = float(row["load_bg"] or row["load_hot"])
     ends = tuple(int(endpoint) for endpoint in row["hot_dst"].split()) if hot else ()

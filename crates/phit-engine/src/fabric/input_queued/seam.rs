@@ -4,7 +4,7 @@ use crate::engine::{Team, Tick};
 use crate::error::ScenarioError;
 use crate::fabric::checks::described;
 use crate::fabric::input_queued::options::pace::Pace;
-use crate::fabric::input_queued::options::params::{Admittance, Clock, RouterParams, Switching};
+use crate::fabric::input_queued::options::params::{Admittance, Clock, RouterParams, Switching, VcAllocation};
 use crate::fabric::input_queued::partitions::build::Plan;
 use crate::fabric::input_queued::partitions::network::InputQueued;
 use crate::fabric::links::LinkTable;
@@ -63,6 +63,14 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> FabricParams for RouterParams
         let unit = self.flit(packet);
         let private = |class: &String| described(&self.links, class).1.private.unwrap_or(sharing.private);
         topology.classes().iter().skip(1).all(|class| private(class) >= unit)
+    }
+
+    fn puts_control_first(&self) -> bool {
+        self.control_buffer.is_some()
+    }
+
+    fn stages_channels(&self) -> bool {
+        self.vc_allocation == VcAllocation::Stage
     }
 
     fn pauses(&self) -> bool {

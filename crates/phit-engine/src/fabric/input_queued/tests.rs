@@ -81,6 +81,7 @@ fn with_routing(mut simulation: Simulation, routing: impl Fn() -> Box<dyn Routin
                 requests: None,
                 ranks: None,
                 controls: false,
+                reserves: false,
                 by_class: (false, false),
                 repeats: false,
                 serial: old.serial,

@@ -7,6 +7,7 @@
 //! A notification is a packet: it has a size, takes a route, waits in queues, and takes the time of the links. Its
 //! virtual channels are those of data, or channels of its own.
 
+use super::reservation::{Reservations, Reserving, Role};
 use crate::engine::Tick;
 use crate::error::ScenarioError;
 use crate::packet::Packet;
@@ -113,8 +114,24 @@ pub struct CongestionContext {
 
 /// The parameters of a mechanism.
 pub trait CongestionParams {
-    /// Its notifications; `None` if there is no congestion control.
+    /// Its notifications; `None` if there is no congestion control, or if sources reserve.
     fn notifications(&self) -> Option<Notifications>;
+
+    /// The properties of a protocol by which sources reserve time at destinations; `None` for other mechanisms.
+    fn reservations(&self) -> Option<Reservations> {
+        None
+    }
+
+    /// True if there is congestion control.
+    fn is_on(&self) -> bool {
+        self.notifications().is_some() || self.reservations().is_some()
+    }
+
+    /// Phits of the smallest packet without data, if there are such packets.
+    fn smallest(&self) -> Option<u16> {
+        let of_protocol = self.reservations().map(|it| it.control);
+        self.packets().map(|it| it.phits).or(of_protocol)
+    }
 
     /// True if routers notify the sources of packets, and destinations do not. The notification of a router is a frame.
     /// Each router sends it on before data, on a minimal route. It takes the time of the links, and stands in no queue.
@@ -131,6 +148,7 @@ pub trait CongestionParams {
     fn networks(&self) -> u16 {
         match self.notifications() {
             Some(Notifications { channels: NotificationChannels::Own, .. }) => 2,
+            None if self.reservations().is_some() => Role::NETWORKS,
             _ => 1,
         }
     }
@@ -140,6 +158,11 @@ pub trait CongestionParams {
         Ok(())
     }
 
-    /// The rule for one partition; `None` if there is no congestion control.
+    /// The rule for one partition; `None` if there is no congestion control, or if sources reserve.
     fn build(&self, context: &CongestionContext) -> Option<Box<dyn Congestion>>;
+
+    /// The rule of a protocol with [`Self::reservations`] for one partition.
+    fn protocol(&self, _context: &CongestionContext) -> Option<Box<dyn Reserving>> {
+        None
+    }
 }

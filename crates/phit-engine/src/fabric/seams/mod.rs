@@ -8,4 +8,5 @@ pub(crate) mod bubble;
 pub(crate) mod congestion;
 pub(crate) mod probe;
 pub(crate) mod queueing;
+pub(crate) mod reservation;
 pub(crate) mod routing;

@@ -4,6 +4,7 @@ use super::Counts;
 use crate::engine::Tick;
 use crate::measure::Reading;
 use crate::measure::declare::{Cell, Cells, Column, NUMBER, Part, Quantity, Shape, Table, When, list, unit};
+use crate::packet::Role;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -16,7 +17,8 @@ pub struct Congestion {
     sent_phits: u64,
     /// By endpoint; only endpoints of which something is counted.
     sources: BTreeMap<u32, Source>,
-    /// Phits of notifications that have reached their sources since the start of the run.
+    /// Phits that have reached endpoints since the start of the run and do not count as delivered: notifications, other
+    /// packets without data, and data that the endpoint does not take.
     pub arrived_phits: u64,
 }
 
@@ -26,6 +28,35 @@ struct Source {
     sent: u64,
     received: u64,
     held: u64,
+    protocol: Protocol,
+}
+
+/// Packets of one endpoint under a reservation protocol.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Protocol {
+    reservations: u64,
+    grants: u64,
+    acknowledgements: u64,
+    refusals: u64,
+    speculative: u64,
+    /// Packets of the endpoint that routers have dropped: as they waited, as they came.
+    expired: [u64; 2],
+    /// Phits of data that it has received, each packet once.
+    data: u64,
+}
+
+impl Protocol {
+    fn add(&mut self, other: &Self) {
+        let Self { reservations, grants, acknowledgements, refusals, speculative, expired, data } = *other;
+        self.reservations += reservations;
+        self.grants += grants;
+        self.acknowledgements += acknowledgements;
+        self.refusals += refusals;
+        self.speculative += speculative;
+        self.expired[0] += expired[0];
+        self.expired[1] += expired[1];
+        self.data += data;
+    }
 }
 
 impl Congestion {
@@ -74,6 +105,53 @@ impl Congestion {
     }
 }
 
+impl Congestion {
+    /// `endpoint` has sent a packet of a reservation protocol with `phits` phits, which is not a granted one.
+    pub fn played(&mut self, endpoint: u32, role: Role, phits: u16, recorded: bool) {
+        if !recorded {
+            return;
+        }
+        let source = self.sources.entry(endpoint).or_default();
+        if role.is_control() {
+            source.sent += 1;
+            self.sent += 1;
+            self.sent_phits += u64::from(phits);
+        }
+        let it = &mut source.protocol;
+        let count = match role {
+            Role::Reservation => &mut it.reservations,
+            Role::Grant => &mut it.grants,
+            Role::Acknowledgement => &mut it.acknowledgements,
+            Role::Refusal => &mut it.refusals,
+            _ => &mut it.speculative,
+        };
+        *count += 1;
+    }
+
+    /// A router drops a speculative packet of `source`, as it comes or as it waits.
+    pub fn expired(&mut self, source: u32, at_input: bool, recorded: bool) {
+        if recorded {
+            self.sources.entry(source).or_default().protocol.expired[usize::from(at_input)] += 1;
+        }
+    }
+
+    /// A packet of `phits` of a reservation protocol has come to `endpoint`. `data`: it counts as delivered.
+    pub fn came(&mut self, endpoint: u32, phits: u16, data: bool, recorded: bool) {
+        if !data {
+            self.arrived_phits += u64::from(phits);
+        } else if recorded {
+            self.sources.entry(endpoint).or_default().protocol.data += u64::from(phits);
+        }
+    }
+
+    /// The packets of all endpoints under a reservation protocol.
+    fn protocol(&self) -> Protocol {
+        let mut sum = Protocol::default();
+        self.sources.values().for_each(|source| sum.add(&source.protocol));
+        sum
+    }
+}
+
 impl Reading<'_> {
     fn throttled(&self, ticks: u64) -> f64 {
         ticks as f64 / f64::from(self.window.ticks_per_cycle)
@@ -104,7 +182,8 @@ impl Counts for Congestion {
                 name: "notifications",
                 words: "notifications sent",
                 unit: unit::NONE,
-                about: "Notifications that endpoints, or routers, have sent to the sources of packets.",
+                about: "Notifications that endpoints, or routers, have sent to the sources of packets. With a \
+                        reservation protocol, all packets without data that endpoints have sent.",
             },
             Part {
                 name: "notification_phits",
@@ -119,14 +198,55 @@ impl Counts for Congestion {
                 about: "Time in which an endpoint had packets and a free link, and only the congestion control kept it \
                         from sending, added up over all endpoints.",
             },
+            Part {
+                name: "reservations",
+                words: "reservations sent",
+                unit: unit::NONE,
+                about: "Reservations that sources have sent.",
+            },
+            Part {
+                name: "grants",
+                words: "grants sent",
+                unit: unit::NONE,
+                about: "Grants that destinations have sent.",
+            },
+            Part {
+                name: "acknowledgements",
+                words: "acknowledgements sent",
+                unit: unit::NONE,
+                about: "Acknowledgements of speculative packets that destinations have sent.",
+            },
+            Part {
+                name: "refusals",
+                words: "refusals",
+                unit: unit::NONE,
+                about: "Speculative packets that destinations have refused, or routers have dropped.",
+            },
+            Part {
+                name: "dropped",
+                words: "packets dropped by routers",
+                unit: unit::NONE,
+                about: "Speculative packets that routers have dropped because their time to live was over.",
+            },
+            Part {
+                name: "speculative",
+                words: "speculative packets",
+                unit: unit::NONE,
+                about: "Packets that sources have sent before they were granted.",
+            },
         ]),
         there: When::Some("of networks with congestion control"),
         value: |at| {
             let Congestion { marked, sent, sent_phits, sources, .. } = &at.counters.congestion;
             let throttled = at.throttled(sources.values().map(|source| source.held).sum());
+            let Protocol { reservations, grants, acknowledgements, refusals, speculative, expired, .. } =
+                at.counters.congestion.protocol();
+            let dropped = expired[0] + expired[1];
             let told = || {
                 json!({
                     "marked": marked, "notifications": sent, "notification_phits": sent_phits, "throttled": throttled,
+                    "reservations": reservations, "grants": grants, "acknowledgements": acknowledgements,
+                    "refusals": refusals + dropped, "dropped": dropped, "speculative": speculative,
                 })
             };
             json!(at.congestion.then(told))
@@ -171,6 +291,35 @@ impl Counts for Congestion {
                 cell: Cell::Number,
                 values: |at| at.of_sources(|(_, source)| json!(at.throttled(source.held))),
             },
+            Column {
+                name: "speculative",
+                words: "speculative packets",
+                about: "Packets that it sent before they were granted.",
+                values: |at| at.of_sources(|(_, source)| source.protocol.speculative),
+                ..COUNT
+            },
+            Column {
+                name: "dropped_waiting",
+                words: "packets dropped while they waited",
+                about: "Speculative packets of its own that routers dropped while they waited.",
+                values: |at| at.of_sources(|(_, source)| source.protocol.expired[0]),
+                ..COUNT
+            },
+            Column {
+                name: "dropped_arriving",
+                words: "packets dropped on arrival",
+                about: "Speculative packets of its own that routers dropped when they came.",
+                values: |at| at.of_sources(|(_, source)| source.protocol.expired[1]),
+                ..COUNT
+            },
+            Column {
+                name: "data_received",
+                words: "data received",
+                unit: unit::PHITS,
+                about: "Phits of data that it received under a reservation protocol, each packet once.",
+                values: |at| at.of_sources(|(_, source)| source.protocol.data),
+                ..COUNT
+            },
         ],
     }];
 
@@ -180,11 +329,12 @@ impl Counts for Congestion {
         self.sent_phits += sent_phits;
         self.arrived_phits += arrived_phits;
         for (&endpoint, source) in sources {
-            let Source { sent, received, held } = *source;
+            let Source { sent, received, held, protocol } = *source;
             let mine = self.sources.entry(endpoint).or_default();
             mine.sent += sent;
             mine.received += received;
             mine.held += held;
+            mine.protocol.add(&protocol);
         }
     }
 

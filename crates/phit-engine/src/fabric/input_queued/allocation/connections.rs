@@ -59,18 +59,35 @@ impl Connections {
 
     /// Takes out of `requests` the flits that need not ask, and requests for ports that are connected otherwise.
     /// Returns both; [`Self::put_back`] gives the lists back. A connection whose packet has no flit here ends, unless
-    /// its two paths are still `busy`.
+    /// its two paths are still `busy`. Requests of packets in `control` ask all the same: a connection whose input or
+    /// output they ask for rests, and lasts.
     pub(crate) fn sort_out(
         &mut self,
         requests: &mut Vec<Request>,
+        control: &[bool],
         busy: impl Fn(Connected) -> bool,
     ) -> (Vec<Request>, Vec<Request>) {
         let (mut kept, mut blocked) = (std::mem::take(&mut self.kept), std::mem::take(&mut self.blocked));
+        let asking = requests.iter().zip(control).filter(|(_, control)| **control);
+        let first: Vec<(u32, u32)> = asking.map(|(request, _)| self.paths(request)).collect();
+        let mut resting = Vec::new();
+        let mut control = control.iter();
         requests.retain(|request| {
             let (from, to) = self.paths(request);
+            if control.next() == Some(&true) {
+                return true;
+            }
             match (self.inputs[from], self.outputs[to]) {
                 (NONE, NONE) => return true,
-                (a, b) if a == request.queue && b == request.queue => kept.push(*request),
+                (a, b) if a == request.queue && b == request.queue => {
+                    match first.iter().any(|(input, output)| *input == from || *output == to) {
+                        true => {
+                            resting.push(request.queue);
+                            blocked.push(*request);
+                        }
+                        false => kept.push(*request),
+                    }
+                }
                 _ => blocked.push(*request),
             }
             false
@@ -79,7 +96,8 @@ impl Connections {
         for (from, to) in std::mem::take(&mut self.made) {
             let queue = self.inputs[from];
             let ports = Connected { input: from / inputs, path: from % inputs, output: to / outputs, to };
-            if busy(ports) && !kept.iter().any(|request| request.queue == queue) {
+            let rests = resting.contains(&queue);
+            if rests || busy(ports) && !kept.iter().any(|request| request.queue == queue) {
                 self.made.push((from, to));
             } else {
                 (self.inputs[from], self.outputs[to]) = (NONE, NONE);

@@ -9,6 +9,7 @@ use crate::fabric::input_queued::partition::Partition;
 use crate::fabric::input_queued::state::pools::{is_empty, reusable};
 use crate::fabric::input_queued::state::records::Input;
 use crate::fabric::seams::allocator::Request;
+use crate::fabric::seams::reservation::Role;
 use crate::packet::MOST_CLASSES;
 
 impl Partition {
@@ -105,6 +106,7 @@ impl Partition {
             VcAllocator::Asked(asked) => {
                 let birth = |head: &Waiting| match (settings.ranked.1, self.sending.streams()) {
                     (true, Some(streams)) => streams.rank(&packets[head.packet]),
+                    (true, None) if settings.reserves => Role::of(&packets[head.packet]).rank(),
                     _ => packets[head.packet].birth,
                 };
                 let class = |head: &Waiting, channel: u32| {

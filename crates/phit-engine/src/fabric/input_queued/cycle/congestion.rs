@@ -107,7 +107,11 @@ impl Partition {
         let channel = o.vc + u32::from(departing.vc);
         let (credits, full) = (self.tables.channels[channel].credits, self.setup.settings.full[class]);
         let limited = class > 0 || self.setup.config.links[0].ejection_buffer.is_some();
-        let waiting = self.tables.buffers.starting_after(output, self.now).unwrap_or_else(|| {
+        let known = match &self.tables.queues {
+            Some(queues) => Some(queues.waiting(output)),
+            None => self.tables.buffers.starting_after(output, self.now),
+        };
+        let waiting = known.unwrap_or_else(|| {
             // The link is taken for as long as it sends this flit and the flits behind it.
             let cycles =
                 f64::from(o.free.saturating_sub(departing.start)) / f64::from(self.setup.settings.ticks_per_cycle);

@@ -85,6 +85,9 @@ impl Partition {
                 self.packets.remove(target);
             }
             kind::DELIVERY if self.hosted.is_some() && self.is_refused(target) => {}
+            kind::DELIVERY if K::CONTROLS && self.setup.settings.reserves && !self.taken(target) => {
+                self.packets.remove(target);
+            }
             kind::DELIVERY => {
                 self.collector.delivered(&self.packets[target], self.now);
                 if self.hosted.is_some() {
@@ -104,8 +107,11 @@ impl Partition {
             kind::LOSS => self.lose(target),
             kind::REVIEW => self.management.review(target),
             kind::HOST => {}
+            kind::DEPARTURE if K::EXTRAS && self.tables.queues.is_some() => self.link_takes::<K>(target),
             kind::DEPARTURE => self.departs(target),
+            kind::HEAD if self.setup.settings.reserves => self.speculative_head_received(target),
             kind::HEAD => self.head_received(target),
+            kind::MARK if self.setup.settings.reserves => self.speculative_arrived::<K>(target, data),
             kind::MARK => self.mark_arrived(target),
             kind::CUT => self.severed.cut(target, Cut::Behind),
             _ => self.tail_left::<K>(target),
@@ -123,6 +129,9 @@ impl Partition {
     pub(crate) fn arrive<K: Kernel>(&mut self, queue: u32, packet: u32) {
         let now = self.now;
         let queue = if self.setup.settings.sorts::<K>() { self.sort(queue, packet) } else { queue };
+        if K::CONTROLS && self.setup.settings.reserves && packet == NONE && self.swallow_dropped(queue) {
+            return;
+        }
         if !K::WHOLE && !self.setup.settings.single {
             self.latest[queue] = now;
         }
@@ -201,7 +210,10 @@ impl Partition {
     fn sort(&mut self, queue: u32, packet: u32) -> u32 {
         if packet != NONE {
             let router = self.setup.routers.number(self.inputs[self.queues[queue].port].router);
-            let place = self.queueing.sorted(&*self.map.topology, router, &self.packets[packet]);
+            let place = match self.setup.settings.reserves && !self.is_sorted(packet) {
+                true => 0,
+                false => self.queueing.sorted(&*self.map.topology, router, &self.packets[packet]),
+            };
             self.management.sort(queue, queue + u32::from(place));
         }
         self.management.sorted(queue).unwrap_or(queue)

@@ -56,6 +56,7 @@ impl Partition {
             && self.tables.channels[channel].credits >= size as i32
             && (self.queues[grant.queue].vcs == 0 || self.owner(channel) == NONE && self.reusable(channel, class))
             && self.has_output_room::<General>(grant.output, size)
+            && !self.lacks_room(grant.queue, grant.output, size)
     }
 
     /// First tick at which the paths of input `port` are free for queue number `lane`.
@@ -73,8 +74,10 @@ impl Partition {
     #[cold]
     #[inline(never)]
     pub(crate) fn keep_connections<K: Kernel>(&mut self, requests: &mut Vec<Request>) {
+        let queued = self.tables.queues.is_some();
+        let control: Vec<bool> = requests.iter().map(|request| queued && self.is_control(request.queue)).collect();
         let Some(connections) = &mut self.connections else { return };
-        let (kept, blocked) = connections.sort_out(requests, |ports| {
+        let (kept, blocked) = connections.sort_out(requests, &control, |ports| {
             let busy = match &self.paths {
                 Some(paths) => paths.input_busy(ports.input, ports.path).max(paths.path_busy(ports.to)),
                 None => self.inputs[ports.input].busy.max(self.tables.outputs[ports.output].busy),

@@ -8,6 +8,7 @@ use crate::fabric::input_queued::partition::Partition;
 use crate::fabric::input_queued::state::lost::Kind;
 use crate::fabric::input_queued::state::records::{Input, Output, Progress};
 use crate::fabric::seams::queueing::Lanes;
+use crate::fabric::seams::reservation::Role;
 use crate::fabric::seams::routing::{DISCARD, Head, RouterView, View, advance_leg};
 use crate::topology::{Hop, Leg};
 use std::hint::select_unpredictable;
@@ -81,7 +82,10 @@ impl Partition {
         } else {
             let mut view = view!(self, router);
             if K::EXTRAS && self.setup.settings.networks > 1 {
-                view.at.network = u32::from(Kind::of(&self.packets[packet]) == Kind::Reply);
+                view.at.network = match self.setup.settings.reserves {
+                    true => Role::of(&self.packets[packet]).network().into(),
+                    false => u32::from(Kind::of(&self.packets[packet]) == Kind::Reply),
+                };
             }
             match self.routing.route(&mut view, number, lane as u16, &mut self.packets[packet]) {
                 Some(hop) if hop.port != DISCARD => hop,

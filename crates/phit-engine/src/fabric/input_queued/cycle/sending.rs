@@ -8,6 +8,7 @@ use crate::fabric::input_queued::options::kernel::Kernel;
 use crate::fabric::input_queued::options::settings::Settings;
 use crate::fabric::input_queued::partition::Partition;
 use crate::fabric::input_queued::state::kind;
+use crate::fabric::seams::reservation::Role;
 use crate::fabric::seams::routing::Injection;
 use crate::fabric::sources::Sources;
 use crate::packet::Packet;
@@ -242,6 +243,9 @@ impl Partition {
             // Packets of one message draw their ways independently.
             self.packets[index].scratch = self.endpoints[e].phits as u32;
         }
+        if K::CONTROLS && self.setup.settings.reserves {
+            self.stamp(index);
+        }
         if K::SETTLED || self.setup.settings.wants.settled {
             return index;
         }
@@ -272,7 +276,10 @@ impl Partition {
 
     /// By what allocators that go by classes put the packet before others.
     pub(crate) fn rank(&self, packet: u32) -> Tick {
-        self.sending.streams().map_or(0, |streams| streams.rank(&self.packets[packet]))
+        match self.setup.settings.reserves {
+            true => Role::of(&self.packets[packet]).rank(),
+            false => self.sending.streams().map_or(0, |streams| streams.rank(&self.packets[packet])),
+        }
     }
 }
 

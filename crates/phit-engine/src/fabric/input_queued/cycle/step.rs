@@ -81,7 +81,10 @@ impl Partition {
             self.serve_outputs::<K>(requests);
         }
         if !self.discards.is_empty() {
-            self.discard_all::<K>();
+            match K::CONTROLS && self.setup.settings.reserves {
+                true => self.drop_expired::<K>(),
+                false => self.discard_all::<K>(),
+            }
         }
         self.allocate::<K>(requests, losers);
     }
@@ -376,12 +379,18 @@ impl Partition {
             _ if K::STAGED || K::HELD && self.vc_allocator.is_some() => {
                 let router = self.inputs[port].router;
                 let first = output.vc + u32::from(vc);
+                let expires = K::CONTROLS && self.setup.settings.reserves && self.is_speculative(queue);
+                if expires && self.is_expired(queue, first, output.class) {
+                    self.discards.push(queue);
+                    return Look::Done;
+                }
                 let free = match K::EXTRAS {
                     true => self.askable(first, vcs, (output.class, size), self.queues[queue].first),
                     false => self.free_channels(first, vcs),
                 };
                 if free == 0 {
-                    return sleep;
+                    // The time to live is looked at in every tick.
+                    return if expires { Look::Again } else { sleep };
                 }
                 let packet = self.queues[queue].first;
                 let (number, count, class) = (self.turn_of::<K>(port, queue), vcs as u8, output.class);
@@ -446,6 +455,9 @@ impl Partition {
             } else {
                 sleep
             };
+        }
+        if K::EXTRAS && K::HELD && self.tables.queues.is_some() && self.lacks_room(queue, index, size) {
+            return Look::Again;
         }
         if let Some(room) = self.full_until::<K>(index, size) {
             if self.waits_alone::<K>(index) {

@@ -48,6 +48,7 @@ impl Partition {
             }
         };
 
+        let queued = K::EXTRAS && K::HELD && self.tables.queues.is_some();
         let settings = &self.setup.settings;
         let input = &mut self.inputs[port];
         let &mut Input { class: came_by, upstream_partition, upstream, .. } = input;
@@ -66,13 +67,19 @@ impl Partition {
                 let granted = Granted { input, output, now, entry, input_free, output_free, link_free };
                 rates.pass(&self.setup.config, settings, granted, (size, class, !settings.several_paths))
             }
-            _ => Passage::new::<K>(settings, times, (came_by, class), (now, entry, output.free), size),
+            _ => {
+                // From buffers in which control packets go first, flits start when they are taken.
+                let free = if queued { 0 } else { output.free };
+                Passage::new::<K>(settings, times, (came_by, class), (now, entry, free), size)
+            }
         };
         (input.busy, output.busy) = match &mut self.paths {
             Some(paths) if K::EXTRAS => paths.take(grant, passage.occupied, passage.held),
             _ => (passage.occupied, passage.held),
         };
-        output.free = passage.free;
+        if !queued {
+            output.free = passage.free;
+        }
         let ejected = K::EXTRAS && class == 0 && settings.choices.ejects_when_idle;
         if ejected {
             output.busy = now + 1;
@@ -83,8 +90,10 @@ impl Partition {
             *ready = self.tables.buffers.room_from(output).max(output.busy);
         }
         output.phits += u64::from(size);
-        self.wires.note_between(grant.output, (passage.start, passage.early, passage.end), size, false);
-        if !K::ALIKE {
+        if !queued {
+            self.wires.note_between(grant.output, (passage.start, passage.early, passage.end), size, false);
+        }
+        if !K::ALIKE && !queued {
             self.tables.buffers.push(grant.output, passage.start, grant.size);
         }
         let (far, far_queue, channel) = (output.far_partition, output.far_queue, output.vc + u32::from(grant.vc));
@@ -104,17 +113,27 @@ impl Partition {
         let released = self.release::<K>(port, &passage);
         // The credit of this tick's grant counts no sooner than in the next one.
         let credit_at = later(released + self.setup.settings.credit_latency[came_by], now + 1);
-        let gone = if far >= BROKEN {
-            self.leave::<K>(grant, packet, &passage, channel, far, tail);
-            false
-        } else {
-            if !(K::EXTRAS && self.setup.settings.pauses) {
-                self.tables.channels[channel].credits -= size as i32;
+        if K::CONTROLS && self.setup.settings.reserves && head {
+            self.speculative_leaves(packet);
+        }
+        match far >= BROKEN {
+            true => self.charge_endpoint::<K>(grant, packet, channel, far),
+            false if K::EXTRAS && self.setup.settings.pauses => {}
+            false => self.tables.channels[channel].credits -= size as i32,
+        }
+        let gone = match far >= BROKEN {
+            _ if queued => {
+                self.enters_output(grant, packet, passage.start, (head, tail));
+                false
             }
-            self.go_on::<K>(grant, packet, &passage, far, far_queue, head)
+            true => {
+                self.leave::<K>(grant, packet, &passage, channel, far, tail);
+                false
+            }
+            false => self.go_on::<K>(grant, packet, &passage, far, far_queue, head),
         };
-        if K::CONTROLS && self.setup.settings.controls && head {
-            self.heads_for_link(grant, packet, far, (passage.start, passage.end), tail);
+        if K::CONTROLS && head && !queued {
+            self.head_starts::<K>(grant, packet, far, &passage, tail);
         }
         if self.setup.settings.wants::<K>().redecide
             && self.setup.settings.watches::<K>()
@@ -186,9 +205,21 @@ impl Partition {
         }
     }
 
+    /// The flit takes room at its endpoint, where endpoints fill.
+    #[inline(always)]
+    fn charge_endpoint<K: Kernel>(&mut self, grant: &Request, packet: u32, channel: u32, far: u32) {
+        let settings = &self.setup.settings;
+        let kept = K::EXTRAS && settings.endpoints_keep && Kind::of(&self.packets[packet]) == Kind::Request;
+        // What is kept is free again when the endpoint has sent the reply.
+        let times = i32::from(kept) + i32::from(settings.endpoints_fill::<K>());
+        if far == SINK {
+            self.tables.channels[channel].credits -= times * i32::from(grant.size);
+        }
+    }
+
     /// The flit goes where no router is: to an endpoint, or over a link that has broken.
     #[inline(always)]
-    fn leave<K: Kernel>(
+    pub(crate) fn leave<K: Kernel>(
         &mut self,
         grant: &Request,
         packet: u32,
@@ -199,13 +230,7 @@ impl Partition {
     ) {
         let (settings, size) = (&self.setup.settings, u32::from(grant.size));
         let at = passage.end + settings.latency[passage.class];
-        let kept = K::EXTRAS && settings.endpoints_keep && Kind::of(&self.packets[packet]) == Kind::Request;
-        if kept && far == SINK {
-            // Its room is free again when the endpoint has sent the reply.
-            self.tables.channels[channel].credits -= size as i32;
-        }
         if settings.endpoints_fill::<K>() && far == SINK {
-            self.tables.channels[channel].credits -= size as i32;
             let consumed = at + settings.ticks_per_cycle;
             let credit = pack_credit(grant.vc.into(), size);
             let returned = consumed + settings.ejection_credit_latency;
@@ -236,7 +261,7 @@ impl Partition {
     /// The flit goes to the next router, in partition `far`, whose input port has its first queue at `far_queue`; true
     /// if that is another partition.
     #[inline(always)]
-    fn go_on<K: Kernel>(
+    pub(crate) fn go_on<K: Kernel>(
         &mut self,
         grant: &Request,
         packet: u32,

@@ -13,6 +13,7 @@ use crate::fabric::input_queued::options::kernel::{General, Kernel};
 use crate::fabric::input_queued::options::settings::Settings;
 use crate::fabric::input_queued::state::kind::{self, pack_credit};
 use crate::fabric::input_queued::state::lost::{Again, Ending, Kind};
+use crate::fabric::seams::reservation::Role;
 use crate::fabric::sources::Sources;
 use crate::measure::Collector;
 use crate::packet::Packet;
@@ -368,10 +369,23 @@ pub(crate) fn injection_lanes(config: &Config, settings: &Settings, kind: Kind) 
     }
 }
 
+/// The injection queues of a virtual network.
+pub(crate) fn network_lanes(config: &Config, settings: &Settings, network: u16) -> Range<u16> {
+    let each = config.links[0].queues / u16::from(settings.networks);
+    network * each..(network + 1) * each
+}
+
 /// The first virtual channel over links of `class` for `packet`, which the routing mechanism counts as 0. Endpoints
 /// take replies in other ones than requests in any case.
 #[inline]
 pub(crate) fn first_channel(config: &Config, settings: &Settings, packet: &Packet, class: u8) -> u16 {
+    if settings.reserves {
+        let each = match class {
+            0 => config.links[0].queues / u16::from(settings.networks),
+            _ => u16::from(config.buffers.vcs[usize::from(class)]) * config.buffers.division.queues as u16,
+        };
+        return Role::of(packet).network() * each;
+    }
     match (Kind::of(packet), class, settings.networks) {
         (Kind::Request, ..) => 0,
         (Kind::Reply, 0, _) => config.links[0].queues / 2,

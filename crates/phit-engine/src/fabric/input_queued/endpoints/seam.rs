@@ -9,6 +9,7 @@ use super::endpoint::{Endpoint, InTurn};
 use super::exchange::Exchange;
 use super::hosted::Hosted;
 use super::repeats::{Repeats, lost_for_good};
+use super::reserving::Reserving;
 use super::room::Room;
 use super::streams::Streams;
 use super::throttle::Throttle;
@@ -283,6 +284,9 @@ senders! {
     /// From a queue for each destination, when the congestion control lets them.
     Throttled(Throttle) in "throttle";
 
+    /// From a queue for each destination, when the destination has granted it, or speculatively.
+    Reserved(Reserving) in "reserving";
+
     /// Packets of several classes.
     Classed(Streams) in "streams";
 
@@ -306,6 +310,16 @@ impl Sending {
     /// The congestion control, if there is one.
     pub(crate) fn throttle(&self) -> Option<&Throttle> {
         if let Self::Throttled(throttle) = self { Some(throttle) } else { None }
+    }
+
+    /// The reservation protocol, if there is one.
+    pub(crate) fn reserving(&self) -> Option<&Reserving> {
+        if let Self::Reserved(reserving) = self { Some(reserving) } else { None }
+    }
+
+    /// The reservation protocol, to note what becomes of packets.
+    pub(crate) fn reserving_mut(&mut self) -> Option<&mut Reserving> {
+        if let Self::Reserved(reserving) = self { Some(reserving) } else { None }
     }
 
     /// The admittance queues, if there are any.

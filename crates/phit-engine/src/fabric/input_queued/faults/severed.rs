@@ -230,7 +230,13 @@ impl Partition {
 
     /// Throws away some flits of a packet in `queue`. If the packet is the `latest` of the queue, its last flit may
     /// still be arriving. Returns the tick from which on the flits have left.
-    fn throw_away_flits(&mut self, queue: u32, packet: u32, flits: std::ops::Range<u16>, latest: bool) -> Tick {
+    pub(crate) fn throw_away_flits(
+        &mut self,
+        queue: u32,
+        packet: u32,
+        flits: std::ops::Range<u16>,
+        latest: bool,
+    ) -> Tick {
         let (size, last, mut left) = (self.packets[packet].size, flits.end, self.now + 1);
         for flit in flits {
             let phits = self.setup.config.flit_phits(size, flit);
@@ -248,7 +254,11 @@ impl Partition {
         let input = &self.inputs[port];
         let (class, partition, sender) =
             (usize::from(input.class) % MOST_CLASSES, input.upstream_partition, input.upstream);
-        let lane = queue - input.queues;
+        let mut lane = queue - input.queues;
+        if self.setup.settings.managed || self.setup.settings.sorts {
+            // The credits of all queues of a buffer are those of its first.
+            lane = self.setup.settings.channel_of(lane) * self.setup.settings.queues;
+        }
         // The flit leaves when its last phit has come.
         let arriving = self.arrival_time(port, phits);
         let left = (self.now + 1).max(came + arriving);

@@ -2,12 +2,12 @@
 
 use super::headroom::MOST_PRIORITIES;
 use super::params::{
-    Admittance, Clock, Connection, CreditChannel, CreditRelease, Ejection, HoldLimit, InjectionQueue, RouterParams,
-    Sharing, Speculation, Switching, VcAllocation, VcChoice, VcEligible, VcPreferred, VcReuse, VcTurns,
+    Admittance, Clock, Connection, CreditChannel, CreditRelease, Ejection, FlowControl, HoldLimit, InjectionQueue,
+    RouterParams, Sharing, Speculation, Switching, VcAllocation, VcChoice, VcEligible, VcPreferred, VcReuse, VcTurns,
 };
 use crate::error::ScenarioError;
 use crate::fabric::checks::{check, check_room, described, fits};
-use crate::fabric::links::Phits;
+use crate::fabric::links::{LinkParams, Phits};
 use crate::fabric::seams::allocator::AllocatorParams;
 use crate::fabric::seams::queueing::{Division, Fit};
 use crate::fabric::{Demands, FabricParams, RoutingProperty};
@@ -52,6 +52,7 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> RouterParams<A> {
         self.rounds()?;
         self.ejection()?;
         self.choice()?;
+        self.control_buffers()?;
         if self.connection == Connection::Packet && self.switching != Switching::Wormhole {
             let expected = "expected router.switching = \"wormhole\": elsewhere the packet is the flit";
             return Err(ScenarioError::new("router.connection", "\"packet\"", expected));
@@ -124,6 +125,28 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> RouterParams<A> {
         };
         let value = serde_json::to_string(&self.vc_choice).unwrap_or_default();
         Err(ScenarioError::new("router.vc_choice", value, expected))
+    }
+
+    /// Checks output buffers in which control packets go first: they need channels that are allocated in a stage, links
+    /// of a phit per cycle, and credits that do not wait for the link.
+    fn control_buffers(&self) -> Result<(), ScenarioError> {
+        let Some(phits) = self.control_buffer else { return Ok(()) };
+        let plain = LinkParams::default();
+        let alike = |link: &LinkParams| {
+            link.bandwidth == plain.bandwidth && link.injection_bandwidth == plain.injection_bandwidth
+        };
+        let expected = match () {
+            () if self.vc_allocation != VcAllocation::Stage => "expected none without router.vc_allocation = \"stage\"",
+            () if self.credit_release == CreditRelease::Output => {
+                "expected none with router.credit_release = \"output\""
+            }
+            () if self.flow_control == FlowControl::Pfc => "expected none with router.flow_control = \"pfc\"",
+            () if self.crossbar_bandwidth.is_some() => "expected none with router.crossbar_bandwidth",
+            () if self.sharing.is_some() => "expected none with router.sharing",
+            () if !self.links.values().all(alike) => "expected none with links of another bandwidth than 1",
+            () => return Ok(()),
+        };
+        Err(ScenarioError::new("router.control_buffer", phits, expected))
     }
 
     /// Checks several rounds of allocation in a cycle: they need packets that move as a whole, and one path between a

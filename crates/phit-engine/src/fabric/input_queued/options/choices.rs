@@ -37,6 +37,8 @@ pub(crate) struct Choices {
     pub pauses: bool,
     /// When credits are sent.
     pub credit_release: CreditRelease,
+    /// Phits of the output buffer of packets without data, if they have one of their own.
+    pub control_buffer: Option<u32>,
     /// Outputs to endpoints are granted while their endpoints are idle, see [`Ejection::EndpointIdle`].
     pub ejects_when_idle: bool,
     /// An input port sends back the credit of one flit at the end of each cycle.
@@ -74,6 +76,7 @@ impl Choices {
             turns_by_queue: params.vc_turns == VcTurns::Queues,
             pauses: params.flow_control == FlowControl::Pfc,
             credit_release: params.credit_release,
+            control_buffer: params.control_buffer,
             ejects_when_idle: params.ejection == Ejection::EndpointIdle,
             credits_take_turns: params.credit_channel == CreditChannel::OnePerCycle,
             cut_through_holds_output: params.cut_through == CutThrough::Both,
@@ -109,6 +112,7 @@ impl Choices {
             paths: _,
             redecide_every_cycle: _,
             // Only kernels with extras support these choices.
+            control_buffer,
             ejects_when_idle,
             vc_choice,
             inputs_at_link_rate,
@@ -119,7 +123,7 @@ impl Choices {
             full_is_taken,
         } = *self;
         let rules = inputs_at_link_rate || reuse_when_empty || ejects_when_idle || full_is_taken;
-        let rules = rules || vc_choice != VcChoice::Roomiest;
+        let rules = rules || vc_choice != VcChoice::Roomiest || control_buffer.is_some();
         rules || rounds > 1 || connects_packets || pace.is_some()
     }
 }

@@ -299,6 +299,7 @@ impl Network {
             exchanges,
             classes,
             controls,
+            reserves,
             pauses,
             ranked,
             repeats,
@@ -321,7 +322,7 @@ impl Network {
         let odder = choices.are_rare() || several_paths || turns > 0 || shares || unequal || ranked != (false, false);
         let odd = odder || speculates || credits_in_turn || endpoints_fill;
         let asked = wants.ejects || wants.sends || wants.after_grants || wants.alternatives;
-        let rare = ideal || exchanges || classes || controls || pauses || repeats || serial || asked;
+        let rare = ideal || exchanges || classes || controls || reserves || pauses || repeats || serial || asked;
         let extras = odd || rare;
         let usual = transparent && immediate && !managed && !admits && !rare;
         let bare = usual && !odd;

@@ -557,6 +557,13 @@ pub struct RouterParams<A> {
     #[schemars(extend("maximum" = LARGEST_OUTPUT_BUFFER))]
     #[schemars(extend("x-unit" = "phits"))]
     pub output_buffer: Phits,
+    /// Phits of a second output buffer of each port, for packets without data of a congestion control, with virtual
+    /// channels of their own. The link takes these packets before data. They interrupt packets that the crossbar
+    /// connects. Left out: they share the output buffer with data.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = LARGEST_OUTPUT_BUFFER))]
+    #[schemars(extend("x-unit" = "phits"))]
+    pub control_buffer: Option<u32>,
     /// When an output to an endpoint may be granted. Values other than the default need packets that move as a whole.
     #[serde(skip_serializing_if = "Ejection::is_when_output_free")]
     pub ejection: Ejection,
@@ -622,6 +629,7 @@ impl<A: Default> Default for RouterParams<A> {
             allocation_rounds: 1,
             connection: Connection::Flit,
             output_buffer: Phits::Infinite,
+            control_buffer: None,
             ejection: Ejection::OutputFree,
             flow_control: FlowControl::Credits,
             pfc: None,

@@ -123,6 +123,8 @@ pub(crate) struct Settings {
     pub pauses: bool,
     /// Packets are marked, endpoints notify one another, and sources are held back.
     pub controls: bool,
+    /// Sources reserve time at destinations, and speculative packets are dropped.
+    pub reserves: bool,
     /// Some packets take the second half of a port's virtual channels, in all links or in those to endpoints.
     pub parts_channels: bool,
     /// The crossbar's allocator, and that of channels, put requests in the order of their packets' classes.
@@ -272,6 +274,7 @@ impl Settings {
             requests,
             ranks,
             controls,
+            reserves,
             by_class: ranked,
             repeats,
             serial,
@@ -384,10 +387,11 @@ impl Settings {
             enough: if choices.reuse_when_empty { i32::MAX } else { sizes.1.into() },
             full,
             // Of a topology of Phit's own everything is at work: nothing is discarded beside what leaves.
-            credits_in_turn: choices.credits_take_turns && !(own_topology && config.credits_come_apart(ideal)),
+            credits_in_turn: choices.credits_take_turns
+                && !(own_topology && !reserves && config.credits_come_apart(ideal)),
             endpoints_fill: config.links[0].ejection_buffer.is_some_and(|room| {
                 // Whether all of them are back is asked for there.
-                let reads = choices.reuse_when_empty || choices.prefers_empty || config.sharing.is_some();
+                let reads = choices.reuse_when_empty || choices.prefers_empty || config.sharing.is_some() || reserves;
                 let known = own_topology && requests.is_none() && !reads;
                 !(known && config.endpoints_never_fill(room, sizes.1, ideal))
             }),
@@ -395,11 +399,15 @@ impl Settings {
             classes: ranks.is_some(),
             pauses: choices.pauses,
             controls,
+            reserves,
             parts_channels: requests.is_some() || config.networks > 1,
             ranked,
             repeats,
             serial,
-            in_turn: config.admittance.is_none() && requests.is_none() && ranks.is_none() && !repeats && !controls,
+            in_turn: config.admittance.is_none()
+                && requests.is_none()
+                && ranks.is_none()
+                && !(repeats || controls || reserves),
             networks: config.networks as u8,
             endpoints_keep: requests.is_some_and(|requests| requests.room.is_some()),
             several_paths,
@@ -458,8 +466,10 @@ pub(crate) struct Policies<'a> {
     pub requests: Option<&'a Requests>,
     /// The ranks of the classes of packets, if there are several.
     pub ranks: Option<&'a [u8]>,
-    /// There is congestion control.
+    /// There is congestion control with notifications.
     pub controls: bool,
+    /// There is a reservation protocol.
+    pub reserves: bool,
     /// The crossbar's allocator asks for the class of packets, and that of channels.
     pub by_class: (bool, bool),
     /// Endpoints send again what was lost.

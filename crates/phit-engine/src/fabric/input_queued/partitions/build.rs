@@ -34,7 +34,7 @@ use crate::fabric::input_queued::wiring::setup::{Frozen, Map, Setup};
 use crate::fabric::links::LinkClass;
 use crate::fabric::seams::allocator::{AllocatorContext, AllocatorParams, InTurn};
 use crate::fabric::seams::queueing::QueueingContext;
-use crate::fabric::seams::routing::{OutputBuffers, Routing, RoutingContext, Watches};
+use crate::fabric::seams::routing::{OutputBuffers, OutputQueues, Routing, RoutingContext, Watches};
 use crate::fabric::sources::cycles;
 use crate::fabric::wires::Wires;
 use crate::fabric::zero_load::Ways;
@@ -108,8 +108,11 @@ impl<'a> Plan<'a> {
             CreditRelease::Output => config.latency,
         };
         let marks = self.congestion.notifications().is_some();
-        let messages =
-            marks || config.choices.pauses || self.routing.sends_messages() || self.queueing.sends_messages();
+        let messages = marks
+            || config.choices.control_buffer.is_some()
+            || config.choices.pauses
+            || self.routing.sends_messages()
+            || self.queueing.sends_messages();
         let of_class = |link: &LinkClass| {
             // Control messages and marks take the link's latency alone.
             (config.latency + link.latency)
@@ -356,6 +359,7 @@ impl<'a> Plan<'a> {
                 sizes: self.packet_sizes(),
                 requests: self.traffic.requests(),
                 controls: self.congestion.notifications().is_some(),
+                reserves: self.congestion.reservations().is_some(),
                 ranks: self.traffic.classes().map(|classes| &*classes.ranks),
                 by_class: (allocator.by_class(), channels_by_class),
                 repeats: self.retransmit().is_some(),
@@ -397,6 +401,10 @@ impl<'a> Plan<'a> {
             owners: vec![NONE; if settings.single { 0 } else { channels.len() }].into(),
             ready: vec![0; if settings.wants.batch && buffers.by_time() { outputs.len() } else { 0 }].into(),
             buffers,
+            queues: config
+                .choices
+                .control_buffer
+                .map(|control| Box::new(OutputQueues::new(capacity, control, outputs.len()))),
             granted: rounds::grants(if settings.choices.rounds > 1 { outputs.len() } else { 0 }),
             round: 0,
             behind: config.buffers.clone(),

@@ -1,6 +1,7 @@
 //! The records of a partition's routers, and the events that change them.
 
 pub(crate) mod backlogs;
+pub(crate) mod expiring;
 pub(crate) mod kind;
 pub(crate) mod lost;
 pub(crate) mod outages;

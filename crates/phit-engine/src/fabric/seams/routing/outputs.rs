@@ -1,6 +1,6 @@
 //! A router's state of its outputs, which the views read.
 
-use super::OutputBuffers;
+use super::{OutputBuffers, OutputQueues};
 use crate::engine::{Bytes, Table, Tick, bytes_of};
 use crate::fabric::seams::queueing::Division;
 
@@ -70,6 +70,8 @@ pub(crate) struct OutputTables {
     pub owners: Table<u32>,
     /// Their buffers, between crossbar and link.
     pub buffers: OutputBuffers,
+    /// Their buffers, where packets without data have buffers of their own.
+    pub queues: Option<Box<OutputQueues>>,
     /// By port: the first tick in which a transfer to it can start, as far as its side of the crossbar and its buffer
     /// are concerned. Empty unless the mechanism decides for all heads of a router at once, and that time is known.
     pub ready: Table<Tick>,
@@ -83,10 +85,12 @@ pub(crate) struct OutputTables {
 
 impl Bytes for OutputTables {
     fn bytes(&self) -> usize {
-        bytes_of!(self, Self {
-            first_port, outputs, channels, charged, owners, buffers, ready, granted;
-            round, behind
-        })
+        let queues = self.queues.as_ref().map_or(0, |queues| queues.bytes());
+        queues
+            + bytes_of!(self, Self {
+                first_port, outputs, channels, charged, owners, buffers, ready, granted;
+                queues, round, behind
+            })
     }
 }
 

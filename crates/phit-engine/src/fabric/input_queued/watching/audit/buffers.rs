@@ -6,6 +6,7 @@ use crate::engine::NONE;
 use crate::fabric::input_queued::partition::Partition;
 use crate::fabric::input_queued::state::pauses::OPEN;
 use crate::fabric::input_queued::state::records::{BROKEN, Input, Queue, SINK, TAIL_PENDING};
+use crate::packet::Packet;
 use std::collections::HashSet;
 
 /// The first of the channels by which `sender` sends into `input`.
@@ -69,6 +70,12 @@ impl Load {
                 (last != NONE).then(|| (partition.packets[last], arrived))
             }
         };
+        let entered = partition.management.sorted(index).unwrap_or(index);
+        let dropped = partition.sending.reserving().and_then(|reserving| reserving.expiring().swallows(entered));
+        if let Some((size, flits, come)) = dropped {
+            // The rest of a dropped packet still comes.
+            last = Some((Packet { size, flits, ..Packet::new(0, 0) }, come));
+        }
         let mut coming = 0;
         let mut arrivals = pending.arrivals.get(&index).cloned().unwrap_or_default();
         arrivals.sort_by_key(|(at, coming)| (*at, matches!(coming, Coming::End)));
@@ -109,7 +116,8 @@ pub(super) fn buffers(partitions: &[Partition], pending: &[Pending], here: &Part
             let queue = &here.queues[index];
             let wrong = |what: String| format!("{}: {what}", name(here, index));
             let packets = members(here, queue).map_err(wrong)?;
-            if here.setup.settings.sorts && queue.first != NONE && queue.output != NONE {
+            let sorted = here.setup.settings.sorts && queue.first != NONE && queue.output != NONE;
+            if sorted && (!here.setup.settings.reserves || here.is_sorted(queue.first)) {
                 let first = here.tables.first_port[input.router];
                 if queue.output - first != lane % division.queues {
                     return Err(wrong(format!("was sorted for another output than {}", queue.output - first)));
@@ -196,6 +204,9 @@ pub(super) fn packets(partition: &Partition, pending: &Pending) -> Result<(), St
                 twice = Some("stands in two queues");
             }
         }
+    }
+    if let Some(reserving) = partition.sending.reserving() {
+        seen.extend(reserving.expiring().dropped());
     }
     if let Some(what) = twice {
         return Err(format!("a packet {what} at tick {}", partition.now));

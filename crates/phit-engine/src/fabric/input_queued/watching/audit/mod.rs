@@ -9,6 +9,7 @@ mod exchange;
 mod managed;
 mod pending;
 mod ports;
+mod waiting;
 
 use crate::fabric::input_queued::partition::Partition;
 
@@ -72,6 +73,9 @@ pub(crate) fn audit(partitions: &[Partition], inboxes: &Inboxes<Mail>, held_pack
     inboxes.for_each(|to, mail| mail.slices.iter().for_each(|slice| post(to, slice)));
     for (to, partition) in partitions.iter().enumerate() {
         partition.post.coming().for_each(|slice| post(to, slice));
+    }
+    for partition in partitions {
+        waiting::add(partition, &mut pending);
     }
     let (mut injected, mut delivered, mut held, mut discarded) = (0, 0, 0, 0);
     for partition in partitions {

@@ -8,7 +8,10 @@ use crate::fabric::input_queued::partition::Partition;
 pub(super) fn ejections(partition: &Partition, pending: &Pending) -> Result<(), String> {
     let Some(capacity) = partition.setup.config.links[0].ejection_buffer else { return Ok(()) };
     for output in partition.tables.outputs.iter().filter(|output| output.class == 0) {
-        for channel in output.vc..output.vc + u32::from(output.vcs) {
+        // Queues that share a buffer have the credits of the first.
+        let division = partition.setup.config.buffers.division;
+        let apart = if division.shared { division.queues as usize } else { 1 };
+        for channel in (output.vc..output.vc + u32::from(output.vcs)).step_by(apart) {
             let credits = i64::from(partition.tables.channels[channel].credits);
             let back = pending.credits.get(&channel).map_or(0, |&phits| phits as i64);
             if let Some(pools) = &partition.pools {

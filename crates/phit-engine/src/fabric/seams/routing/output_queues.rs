@@ -1,0 +1,121 @@
+//! The buffers between the crossbar and the links, where packets without data have a buffer of their own and go first.
+//!
+//! When a flit starts on the link is not known before it does: a control flit that comes later goes before it.
+
+use crate::engine::{Bytes, Tick};
+use std::collections::VecDeque;
+
+/// A flit that has been granted and has not started on the link.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Leaving {
+    /// First tick in which it can start.
+    pub ready: Tick,
+    /// Its packet.
+    pub packet: u32,
+    /// Phits.
+    pub size: u16,
+    /// Virtual channel behind the output.
+    pub vc: u16,
+    /// It is the first flit of the packet, the last one.
+    pub head: bool,
+    pub tail: bool,
+}
+
+/// The buffer of data (0) and of control packets (1) of one output.
+#[derive(Debug, Clone, Default)]
+struct Pair {
+    flits: [VecDeque<Leaving>; 2],
+    /// Phits whose room is taken. A flit returns its room in the tick after it has started.
+    held: [u32; 2],
+    /// The tick in which a flit started last, and its phits.
+    left: (Tick, [u32; 2]),
+    /// The link has been told to take a flit.
+    told: bool,
+}
+
+impl Pair {
+    /// Returns the room of flits that have started before tick `now`.
+    fn settle(&mut self, now: Tick) {
+        if self.left.0 < now {
+            let left = std::mem::take(&mut self.left.1);
+            self.held[0] -= left[0];
+            self.held[1] -= left[1];
+        }
+    }
+
+    /// The tick in which the next flit can start, if the link is free from tick `free` on.
+    fn next(&self, free: Tick) -> Option<Tick> {
+        let first = self.flits.iter().filter_map(|flits| flits.front()).map(|flit| flit.ready).min();
+        first.map(|ready| ready.max(free))
+    }
+}
+
+/// The buffers of all outputs of a partition.
+#[derive(Debug)]
+pub(crate) struct OutputQueues {
+    /// Phits of a buffer of data and of one of control packets.
+    capacity: [u32; 2],
+    outputs: Vec<Pair>,
+}
+
+impl Bytes for OutputQueues {
+    fn bytes(&self) -> usize {
+        let flits = |pair: &Pair| pair.flits.iter().map(VecDeque::capacity).sum::<usize>() * size_of::<Leaving>();
+        self.outputs.capacity() * size_of::<Pair>() + self.outputs.iter().map(flits).sum::<usize>()
+    }
+}
+
+impl OutputQueues {
+    /// Empty buffers of `data` phits (`None`: unlimited) and `control` phits for each of `ports` ports.
+    pub(crate) fn new(data: Option<u32>, control: u32, ports: usize) -> Self {
+        Self { capacity: [data.unwrap_or(u32::MAX), control], outputs: vec![Pair::default(); ports] }
+    }
+
+    /// True if there is room for `size` phits of data, or of a control packet, in the buffer of `output`.
+    pub(crate) fn has_room(&mut self, output: u32, control: bool, size: u32, now: Tick) -> bool {
+        let pair = &mut self.outputs[output as usize];
+        pair.settle(now);
+        pair.held[usize::from(control)] + size <= self.capacity[usize::from(control)]
+    }
+
+    /// A granted flit takes its room in the buffer of `output`, whose link is free from tick `free` on. Returns the
+    /// tick in which the link is to take a flit, if it has not been told.
+    pub(crate) fn push(&mut self, output: u32, control: bool, flit: Leaving, free: Tick, now: Tick) -> Option<Tick> {
+        let pair = &mut self.outputs[output as usize];
+        pair.settle(now);
+        pair.held[usize::from(control)] += u32::from(flit.size);
+        pair.flits[usize::from(control)].push_back(flit);
+        let next = pair.next(free).filter(|_| !pair.told);
+        pair.told = true;
+        next
+    }
+
+    /// The flit that the link behind `output` takes in tick `now`: the first control flit, or the first of data.
+    pub(crate) fn take(&mut self, output: u32, now: Tick) -> Option<Leaving> {
+        let pair = &mut self.outputs[output as usize];
+        pair.settle(now);
+        let kind = [1, 0].into_iter().find(|kind| pair.flits[*kind].front().is_some_and(|flit| flit.ready <= now))?;
+        let flit = pair.flits[kind].pop_front()?;
+        pair.left.0 = now;
+        pair.left.1[kind] += u32::from(flit.size);
+        Some(flit)
+    }
+
+    /// The tick in which the link behind `output`, free from tick `free` on, is to take the next flit, if there is one.
+    pub(crate) fn told(&mut self, output: u32, free: Tick) -> Option<Tick> {
+        let pair = &mut self.outputs[output as usize];
+        let next = pair.next(free);
+        pair.told = next.is_some();
+        next
+    }
+
+    /// Phits of data that wait for the link behind `output`.
+    pub(crate) fn waiting(&self, output: u32) -> u32 {
+        self.outputs[output as usize].flits[0].iter().map(|flit| u32::from(flit.size)).sum()
+    }
+
+    /// The flits that wait for the link behind `output`.
+    pub(crate) fn flits(&self, output: u32) -> impl Iterator<Item = &Leaving> {
+        self.outputs[output as usize].flits.iter().flatten()
+    }
+}
