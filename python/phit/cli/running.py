@@ -32,7 +32,6 @@ from phit.running.letters import FLAG
 from phit.running.reporters import run_progress
 from phit.running.workloads import contention, contention_by_phase, without_contention
 from phit.running.workloads import interference as jobs_alone_and_together
-from phit.store.folder import write_atomically
 from phit.store.result import Result
 
 if TYPE_CHECKING:
@@ -202,6 +201,7 @@ def _show_network(document: Document, result: Result) -> None:
 def _keep_fidelity(found: Fidelity, folder: Path) -> None:
     """Writes the error of the fluid network into a results folder, where its report finds it."""
     from phit.drawing.reporting.sections.fluid import FIDELITY
+    from phit.store.folder import write_atomically
 
     text = json.dumps(found.to_dict(), ensure_ascii=False)
     write_atomically(folder / FIDELITY, lambda file: file.write(text.encode()))
