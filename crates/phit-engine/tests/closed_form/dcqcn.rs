@@ -34,7 +34,8 @@ impl Flows {
         self.additive / self.packet
     }
 
-    /// The share of marked packets at which the fluid model keeps its rates: equations 5 to 7 without counters of bytes.
+    /// The share of marked packets at which the fluid model keeps its rates: equations 5 to 7, without counters of
+    /// bytes.
     fn fluid(self) -> f64 {
         root(|share| {
             let (rate, interval) = (self.rate(), f64::from(self.interval));
