@@ -125,7 +125,9 @@ def test_times_end_with_the_last_bin_below_the_rate_before() -> None:
     assert react is None
     assert recover is not None
     assert recover.nominal_value == 5 * width
-    assert settled(SMALL, responses({begin: 0.96}), "FBICM")[0].nominal_value == 0  # type: ignore[union-attr]
+    react, _ = settled(SMALL, responses({begin: 0.96}), "FBICM")
+    assert react is not None
+    assert react.nominal_value == 0
 
 
 def test_parameters_of_the_schemes_stand_on_their_maps() -> None:

@@ -1,6 +1,6 @@
 """Steady states: an incast beside victims, on every network, with fixed and with adaptive routes."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import polars as pl
 
@@ -34,9 +34,9 @@ from phit.studies.control.question import (
     study,
 )
 from phit.studies.control.setting import TREE, Setting
-from phit.studies.kit.claim import Judgement, NotRunError
+from phit.studies.kit.claim import Judgement, NotRunError, Revision
 from phit.studies.kit.evidence import Curves
-from phit.studies.kit.margin import Check, above, all_of, below
+from phit.studies.kit.margin import Check, above, all_of, below, between
 from phit.studies.kit.plan import Case, Done, seeds_of
 from phit.studies.kit.uncertain import Value, nominal
 
@@ -232,8 +232,19 @@ def _on_all(evidence: Evidence) -> dict[str, Curves]:
     return {on.name: incasts(evidence, "victims", on.name) for on in chosen(evidence.setting)}
 
 
-def _words(values: dict[str, Value], digits: int = 2) -> str:
+def _words(values: Mapping[str, Value], digits: int = 2) -> str:
     return ", ".join(f"{name} {nominal(value):.{digits}f}" for name, value in values.items())
+
+
+def _on_each(
+    evidence: Evidence, column: str, names: Sequence[str], checks: Callable[[Mapping[str, Value]], Iterable[Check]]
+) -> Judgement:
+    """A measure of some schemes under the smaller incast, which must pass the checks on every network."""
+    found = {
+        name: {of: curves.value(column, mechanism=of) for of in names} for name, curves in _on_all(evidence).items()
+    }
+    words = "; ".join(f"{name}: {_words(values)}" for name, values in found.items())
+    return Judgement(all_of(check for values in found.values() for check in checks(values)), words)
 
 
 @study.claim(
@@ -256,13 +267,12 @@ def victims_suffer(evidence: Evidence) -> Judgement:
 )
 def isolation_keeps_rates(evidence: Evidence) -> Judgement:
     """FBICM has queues for congested packets alone; DBBM shares each queue among destinations."""
-    checks: list[Check] = []
-    words = []
-    for name, curves in _on_all(evidence).items():
-        rates = {of: curves.value("rate", mechanism=of) for of in ("FBICM", "DBBM")}
-        checks += [above(rates["FBICM"], 0.97), below(rates["DBBM"], 0.97)]
-        words.append(f"{name}: {_words(rates)}")
-    return Judgement(all_of(checks), "; ".join(words))
+    return _on_each(
+        evidence,
+        "rate",
+        ("FBICM", "DBBM"),
+        lambda rates: (above(rates["FBICM"], 0.97), below(rates["DBBM"], 0.97)),
+    )
 
 
 @study.claim(
@@ -321,15 +331,13 @@ def fair_shares(evidence: Evidence) -> Judgement:
 )
 def price_at_the_hot_spot(evidence: Evidence) -> Judgement:
     """The use of the link to the target."""
-    checks: list[Check] = []
-    words = []
-    for name, curves in _on_all(evidence).items():
-        uses = {of: curves.value("hot", mechanism=of) for of in (*CONTROLS, "FBICM")}
-        checks.append(above(uses["FBICM"], 0.99))
+
+    def checks(uses: Mapping[str, Value]) -> Iterable[Check]:
+        yield above(uses["FBICM"], 0.99)
         for of in CONTROLS:
-            checks += [above(uses[of], 0.8), below(uses[of], 0.99)]
-        words.append(f"{name}: {_words(uses)}")
-    return Judgement(all_of(checks), "; ".join(words))
+            yield between(uses[of], 0.8, 0.99)
+
+    return _on_each(evidence, "hot", (*CONTROLS, "FBICM"), checks)
 
 
 @study.claim(
@@ -363,13 +371,12 @@ def fewer_notifications(evidence: Evidence) -> Judgement:
 )
 def shorter_tails(evidence: Evidence) -> Judgement:
     """The 99th percentile of victims' latencies."""
-    checks: list[Check] = []
-    words = []
-    for name, curves in _on_all(evidence).items():
-        tails = {of: curves.value("slowdown_p99", mechanism=of) for of in ("FBICM + DCQCN", "FBICM", "DCQCN")}
-        checks += [below(tails["FBICM + DCQCN"], tails[of], strict=True) for of in ("FBICM", "DCQCN")]
-        words.append(f"{name}: {_words(tails)}")
-    return Judgement(all_of(checks), "; ".join(words))
+    return _on_each(
+        evidence,
+        "slowdown_p99",
+        ("FBICM + DCQCN", "FBICM", "DCQCN"),
+        lambda tails: (below(tails["FBICM + DCQCN"], tails[of], strict=True) for of in ("FBICM", "DCQCN")),
+    )
 
 
 @study.claim(
@@ -386,32 +393,45 @@ def adaptivity_spreads(evidence: Evidence) -> Judgement:
     return Judgement(below(adaptive, fixed, strict=True), _words({FIXED: fixed, ADAPTIVE: adaptive}))
 
 
-@study.claim(
-    "G17",
-    figure="victims",
-    statement="Isolation that guides the control spares notifications and shortens tails (arXiv 2511.04639)",
-    paper="on some network and with some number of aggressors ICI sends at most a tenth of the notifications of FBICM "
-    "with DCQCN, or of DCQCN alone, and its 99th percentile of victims is at most 0.9 of theirs. The paper claims up "
-    "to 32 times fewer notifications, and tails up to 31 % shorter",
-)
-def guided_marks(evidence: Evidence) -> Judgement:
-    """The best case for notifications, and the best case for tails."""
+PAIRED = ("FBICM + DCQCN", "DCQCN")
+"""What ICI is compared with: both together without guidance, and the control alone."""
+
+
+def _guided(evidence: Evidence, *others: str) -> Judgement:
+    """The least ratio of notifications, and the least of tails, over networks and incasts, to one of these schemes."""
     columns = {"notifications": "notifications", "slowdown_p99": "tails"}
     best: dict[str, dict[str, tuple[Value, str]]] = {column: {} for column in columns}
     for on in chosen(evidence.setting):
         for count in evidence.setting.fan_ins:
             curves = evidence.curves("victims", network=on.name, incast=f"{count} to 1", background=True)
-            for other in ("DCQCN", "FBICM + DCQCN"):
+            for other in PAIRED:
                 for column, least in best.items():
                     own, theirs = (curves.value(column, mechanism=of) for of in (COORDINATED, other))
                     if nominal(theirs) > 0:
                         found = (own / theirs, f"{on.name}, {count} to 1")
                         least[other] = min(found, least.get(other, found), key=lambda one: nominal(one[0]))
-    if not all(best.values()):
+    if not all(other in found for other in others for found in best.values()):
         raise NotRunError("nobody is notified without ICI")
     words = []
     for column, name in columns.items():
         ratios = (f"{nominal(ratio):.3f} of {other} ({where})" for other, (ratio, where) in best[column].items())
         words.append(f"{name} {', '.join(ratios)}")
-    least = {column: min((ratio for ratio, _ in found.values()), key=nominal) for column, found in best.items()}
+    least = {column: min((found[other][0] for other in others), key=nominal) for column, found in best.items()}
     return Judgement(all_of([below(least["notifications"], 0.1), below(least["slowdown_p99"], 0.9)]), "; ".join(words))
+
+
+@study.claim(
+    "G17",
+    figure="victims",
+    statement="Isolation that guides the control spares notifications and shortens tails (arXiv 2511.04639)",
+    paper="on some network and with some number of aggressors ICI sends at most a tenth of the notifications of FBICM "
+    "with DCQCN, and its 99th percentile of victims is at most 0.9 of theirs. The paper claims up to 32 times fewer "
+    "notifications, and tails up to 31 % shorter",
+    first=Revision(
+        lambda evidence: _guided(evidence, *PAIRED),
+        "the same of FBICM with DCQCN, or of DCQCN alone",
+    ),
+)
+def guided_marks(evidence: Evidence) -> Judgement:
+    """Against both together without guidance: DCQCN alone has no isolation, which spares nearly all notifications."""
+    return _guided(evidence, PAIRED[0])

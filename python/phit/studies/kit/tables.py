@@ -152,30 +152,28 @@ CONTROL = "control_utilisation"
 
 def with_unfairness(table: pl.DataFrame, labels: pl.DataFrame, done: Done) -> pl.DataFrame:
     """The table of a figure with `unfairness`: the spread of the loads that routers inject."""
-    if table.is_empty():
-        return table
-    keys = [c for c in labels.columns if c not in ("seed", "point") and c in table.columns]
-    found = runs(labels, done)
-    if "unfairness" not in found.columns:
-        return table
-    spread = pl.col("unfairness").cast(pl.Float64)
-    means = found.group_by(keys).agg(pl.len().alias("seeds"), *_mean_and_deviation(spread, "unfairness"))
-    means = means.with_columns(half_widths("unfairness")).drop("seeds")
-    return table.join(means, on=keys, how="left", maintain_order="left")
+    there = "unfairness" in done.points.columns
+    spread = pl.col("unfairness") if there else pl.lit(None)
+    return _with_mean(table, labels, done, spread.cast(pl.Float64), "unfairness")
 
 
 def with_control(table: pl.DataFrame, labels: pl.DataFrame, done: Done) -> pl.DataFrame:
     """The table of a figure with `control`: the share of control messages in the link class that has most of them."""
+    shares = [c for c in done.points.columns if c.startswith(f"{CONTROL}.")]
+    most = pl.max_horizontal(pl.col(shares).fill_null(0.0)) if shares else pl.lit(0.0)
+    return _with_mean(table, labels, done, most, "control")
+
+
+def _with_mean(table: pl.DataFrame, labels: pl.DataFrame, done: Done, of: pl.Expr, name: str) -> pl.DataFrame:
+    """The table of a figure with the mean over seeds of a value of its runs, and half the width of its interval."""
     if table.is_empty():
         return table
     keys = [c for c in labels.columns if c not in ("seed", "point") and c in table.columns]
-    found = runs(labels, done)
-    shares = [c for c in found.columns if c.startswith(f"{CONTROL}.")]
-    most = pl.max_horizontal(pl.col(shares).fill_null(0.0)) if shares else pl.lit(0.0)
-    means = found.group_by(keys).agg(pl.len().alias("seeds"), *_mean_and_deviation(most, "control"))
-    means = means.with_columns(half_widths("control")).drop("seeds")
+    means = (
+        runs(labels, done)
+        .group_by(keys)
+        .agg(pl.len().alias("seeds"), of.mean().alias(name), of.std().alias(f"{name}{HALF}"))
+        .with_columns(half_widths(name))
+        .drop("seeds")
+    )
     return table.join(means, on=keys, how="left", maintain_order="left")
-
-
-def _mean_and_deviation(of: pl.Expr, name: str) -> tuple[pl.Expr, pl.Expr]:
-    return of.mean().alias(name), of.std().alias(f"{name}{HALF}")
