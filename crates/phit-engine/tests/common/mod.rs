@@ -47,6 +47,17 @@ pub fn simulation(value: &Value, options: Options) -> Simulation {
     Simulation::new(&scenario(value), options).unwrap_or_else(|error| panic!("{error}\n{value}"))
 }
 
+/// Runs a scenario in one part and in three, and checks every few cycles that the network's state is consistent.
+pub fn audit(value: &Value, cycles: u32) {
+    for options in [Options::default(), Options { threads: 1, partitions: Some(3) }] {
+        let mut simulation = simulation(value, options);
+        for end in (1..=cycles).step_by(7) {
+            simulation.advance_to(end);
+            simulation.fabric().audit().unwrap_or_else(|wrong| panic!("until {end}: {wrong}\n{value}"));
+        }
+    }
+}
+
 /// `(latency, packets)` of every latency that occurred.
 pub fn histogram(outcome: &Outcome) -> Vec<(u64, u64)> {
     outcome.collector().counters.latency.histogram.as_ref().expect("the histogram is on by default").iter().collect()

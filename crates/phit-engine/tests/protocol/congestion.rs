@@ -1,7 +1,7 @@
 //! Congestion control: nothing is lost, no source is faster than its limiter, results do not depend on execution, and
 //! combinations without a meaning are refused.
 
-use crate::common::{assert_close, number, run, run_with, simulation, with};
+use crate::common::{assert_close, audit, number, run, run_with, simulation, with};
 use phit_engine::run::{self, Options};
 use phit_engine::scenario::Scenario;
 use serde_json::{Value, json};
@@ -113,13 +113,7 @@ fn document(changes: &Value) -> Value {
 #[test]
 fn nothing_is_lost_and_backlogs_are_those_of_the_queues() {
     for changes in variants() {
-        for options in [Options::default(), Options { threads: 1, partitions: Some(3) }] {
-            let mut simulation = simulation(&document(&changes), options);
-            for end in (1..=700).step_by(7) {
-                simulation.advance_to(end);
-                simulation.fabric().audit().unwrap_or_else(|wrong| panic!("{changes}: {wrong}"));
-            }
-        }
+        audit(&document(&changes), 700);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Priority-based flow control: no buffer overflows, and results do not depend on execution. Pauses last as long as
 //! theory says. A cycle of pauses is found before the run and in it.
 
-use crate::common::{assert_close, number, run, run_with, scenario, simulation, with};
+use crate::common::{assert_close, audit, number, run, run_with, scenario, with};
 use phit_engine::run::{self, Options, RunError};
 use phit_engine::scenario::Scenario;
 use serde_json::{Value, json};
@@ -66,13 +66,7 @@ fn document(changes: &Value) -> Value {
 #[test]
 fn buffers_never_overflow_with_the_least_headroom() {
     for changes in variants() {
-        for options in [Options::default(), Options { threads: 1, partitions: Some(3) }] {
-            let mut simulation = simulation(&document(&changes), options);
-            for end in (1..=900).step_by(7) {
-                simulation.advance_to(end);
-                simulation.fabric().audit().unwrap_or_else(|wrong| panic!("{changes}: {wrong}"));
-            }
-        }
+        audit(&document(&changes), 900);
     }
 }
 

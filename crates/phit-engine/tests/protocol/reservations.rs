@@ -1,7 +1,7 @@
 //! Reservation protocols: nothing is lost, a dropped packet is sent again, results do not depend on execution, and
 //! combinations without a meaning are refused.
 
-use crate::common::{run, run_with, simulation, with};
+use crate::common::{audit, run, run_with, with};
 use phit_engine::run::{self, Options};
 use phit_engine::scenario::Scenario;
 use serde_json::{Value, json};
@@ -63,13 +63,7 @@ fn document(changes: &Value) -> Value {
 #[test]
 fn no_phit_is_lost_and_credits_add_up() {
     for changes in variants() {
-        for options in [Options::default(), Options { threads: 1, partitions: Some(3) }] {
-            let mut simulation = simulation(&document(&changes), options);
-            for end in (1..=700).step_by(7) {
-                simulation.advance_to(end);
-                simulation.fabric().audit().unwrap_or_else(|wrong| panic!("{changes} until {end}: {wrong}"));
-            }
-        }
+        audit(&document(&changes), 700);
     }
 }
 
