@@ -193,7 +193,7 @@ fn requests(scenario: &Scenario, topology: &dyn Topology) -> Result<(), Scenario
     for class in topology.classes().iter().take(if keeps { first } else { 0 }) {
         let (path, params) = described(router.links(), class);
         let expected = match (&**class, requests.virtual_networks) {
-            // Of an odd number of injection queues, replies have one more.
+            // If the number of injection queues is odd, replies have one more.
             ("endpoint", true) if params.vcs < 2 => "expected 2 or more: requests and replies have separate queues",
             ("endpoint", true) => continue,
             ("endpoint", false) if params.vcs % 2 != 0 => {

@@ -24,7 +24,7 @@ struct Flow {
     number: u32,
 }
 
-/// What a packet without data says.
+/// The content of a packet without data.
 #[derive(Debug, Clone, Copy)]
 struct Note {
     role: Role,
@@ -341,7 +341,7 @@ impl Reserving {
         }
     }
 
-    /// What has arrived before this cycle takes effect.
+    /// Handles the packets without data that have arrived before this cycle.
     fn listen(&mut self, e: u32, at: &mut Site<'_>) {
         let cycle = at.setup.settings.ticks_per_cycle;
         loop {
