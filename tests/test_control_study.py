@@ -1,5 +1,6 @@
 """`phit reproduce control`: equal networks, every scheme proved, and measures relative to the run without incast."""
 
+import dataclasses
 import json
 import math
 from pathlib import Path
@@ -7,11 +8,11 @@ from pathlib import Path
 import phit
 import polars as pl
 import pytest
-from phit.studies.control import study, tuning, victims
+from phit.studies.control import collective, study, tuning, victims
 from phit.studies.control.networks import CONTROLS, MAKERS, NONE, SCHEMES, TOGETHER, Network, Scheme, network, scheme
 from phit.studies.control.question import ALONE, VICTIMS, flows, incast, jain, scenario
 from phit.studies.control.reaction import settled
-from phit.studies.control.setting import NETWORKS, TREE, setting
+from phit.studies.control.setting import DRAGONFLY, NETWORKS, TREE, setting
 from phit.studies.control.spots import FAN_IN, small_spots
 from phit.studies.kit.evidence import Responses
 from phit.studies.kit.scale import Scale
@@ -96,6 +97,23 @@ def test_measures_are_those_of_the_flows() -> None:
     assert jain([0.25] * 4) == 1
     assert jain([1.0, 0, 0, 0]) == 0.25
     assert jain([0.0, 0.0]) is None
+
+
+def test_a_line_of_several_destinations_can_tie_a_victim_to_a_hot_spot() -> None:
+    """The second placement on the Dragonfly: docs/congestion.md tells why the list of destinations decides there."""
+    on, short = network(DRAGONFLY, SMALL), dataclasses.replace(SMALL, kilobytes=16)
+
+    def finish(of: str, *, alone: bool = False, **queueing: int) -> float:
+        document = collective.workload(on, scheme(of), short, 2, alone=alone)
+        document["queueing"] |= queueing
+        jobs = phit.run(document).tables["jobs"]
+        return float(jobs.filter(pl.col("job") == collective.TRAINING)["finish"][0])
+
+    alone = finish(NONE, alone=True)
+    shared, own = (finish("FBICM", destinations=destinations) / alone for destinations in (8, 1))
+    assert own < 1.02
+    assert shared == pytest.approx(finish(NONE) / alone, rel=0.02)
+    assert shared > 3
 
 
 def responses(rates: dict[int, float]) -> Responses:
