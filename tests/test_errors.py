@@ -191,6 +191,9 @@ def test_a_single_error_of_a_file_names_its_line(cli: Cli, tmp_path: Path) -> No
     assert err.startswith(f"phit: error: {bad}:4: traffic.load = 2: expected")
     err = cli("run", bad, "--set", "traffic.load=3")[2]
     assert err.startswith("phit: error: --set traffic.load=3: traffic.load = 3: expected")
+    # A table that a setting replaces no longer has the lines of the file.
+    err = cli("run", bad, "--set", 'traffic={load=4,pattern="uniform"}')[2]
+    assert err.startswith('phit: error: --set traffic={load=4,pattern="uniform"}: traffic.load = 4: expected')
     # A key that is missing stands where its table does, a section that is missing nowhere.
     bad.write_text('[topology]\nkind = "single"\n[traffic]\nload = 0.1\n')
     assert cli("run", bad)[2].startswith(f"phit: error: {bad}:1: topology.endpoints: this key is required")

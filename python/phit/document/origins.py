@@ -31,8 +31,15 @@ class Origin:
         return self
 
     def with_setting(self, key: str, setting: str) -> "Origin":
-        """The origin with one more setting."""
-        return replace(self, settings={**self.settings, _path(key): setting})
+        """The origin with one more setting, which takes the place of all that stood below its key."""
+        path = _path(key)
+
+        def stays(other: str) -> bool:
+            return not (other.startswith(path) and other[len(path) :].startswith((".", "[")))
+
+        lines = {other: line for other, line in self.lines.items() if stays(other)}
+        settings = {other: before for other, before in self.settings.items() if stays(other)}
+        return replace(self, lines=lines, settings={**settings, path: setting})
 
     def at_point(self, keys: Iterable[str]) -> "Origin":
         """The origin of one point of a sweep: its swept keys stand in the lines of the sweep."""
