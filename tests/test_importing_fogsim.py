@@ -187,6 +187,25 @@ LATER: dict[str, dict[str, Any]] = {
     "MIN_COND": {"GlobalMisroutingPolicy": "CRG", "CongestionManagement": "PAUSE"},
 }
 
+NOTIFYING: dict[str, str | float] = {
+    "routing": "MIN_COND",
+    "GlobalMisroutingPolicy": "CRG",
+    "CongestionManagement": "QCNSW",
+    "CosLevels": 2,
+    "LocalLinkChannels": 5,
+    "GlobalChannels": 3,
+    "QCNSW_IMPLEMENTATION": "QCNSWOUTFBCOMP",
+    "QCNSW_POLICY": "MIAD",
+    "QCN_Q_EQ": 20,
+    "QCNSamplingInterval": 50,
+    "QCN_BC_LIMIT": 800,
+    "QCN_R_AI": 1,
+    "QCN_MIN_RATE": 2,
+    "QCN_GD": 0.5,
+    "QCNCNMsPercent": 25,
+    "QCNThreshold2": 3,
+}
+
 
 @pytest.mark.parametrize("routing", LATER)
 def test_mechanisms_of_version_5_are_read(tmp_path: Path, routing: str) -> None:
@@ -206,10 +225,48 @@ def test_mechanisms_of_version_5_are_read(tmp_path: Path, routing: str) -> None:
     assert expected[routing].items() <= found["routing"].items()
 
 
+def test_notifications_of_version_5_are_read(tmp_path: Path) -> None:
+    found = imported(tmp_path, **{**NOTIFYING, "QCN_R_AI": 1.5}).document
+    expected = {
+        "kind": "qcn_switch", "point": "output", "own": False, "set_point": 20, "sample_base": 50, "recovery": 800,
+        "weight": 2.0, "notify": 0.25, "minimum": 0.02, "gain": 0.005, "decrease_by": "sum", "increase_by": "product",
+        "increase": 1.5, "whole_percent": True, "notification": 8,
+        "compare": {"keep": 0, "lower": 3, "below": "raise", "memory": 0},
+    }  # fmt: skip
+    assert found["routing"] == expected
+    # The others are the channels of notifications.
+    assert [found["router"]["links"][name]["vcs"] for name in ("local", "global")] == [3, 2]
+    complete(found)
+    own = imported(tmp_path, **{**NOTIFYING, "QCNSW_IMPLEMENTATION": "QCNSWSELF", "QCNSW_POLICY": "AIMD"}).document
+    assert {"point": "input_and_link", "own": True, "increase": 0.01, "gain": 0.5}.items() <= own["routing"].items()
+    assert "compare" not in own["routing"]
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("LocalLinkChannels", 4), ("GlobalChannels", 2), ("CosLevels", 1), ("QCNSW_POLICY", "AAAA"), ("QCN_Q_EQ", 0),
+     ("QCN_R_AI", 0.5), ("QCNThreshold1", 5), ("QCN_GD", 2)],
+)  # fmt: skip
+def test_notifications_that_cannot_be_are_refused_by_key(tmp_path: Path, key: str, value: str | float) -> None:
+    with pytest.raises(RefusedError) as refused:
+        imported(tmp_path, **{**NOTIFYING, key: value})
+    assert key.replace("Threshold1", "Threshold2") in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("detection", "queue"),
+    [("PER_VC", None), ("PER_PORT", "port"), ("PER_VC_MIN", "minimal_channel"), ("PER_PORT_MIN", "minimal_port")],
+)
+def test_what_flags_count_is_read(tmp_path: Path, detection: str, queue: str | None) -> None:
+    keys = {**LATER["SRC_ADP"], "CongestionDetection": detection}
+    found = imported(tmp_path, routing="SRC_ADP", LocalLinkChannels=4, **keys).document
+    assert found["routing"].get("flag_queue") == queue
+
+
 @pytest.mark.parametrize(
     ("key", "value"),
     [("VcUsage", "RLM"), ("routing", "RLM"), ("routing", "CAR"), ("Traffic", "HOTREGION"), ("Buffer", "SHARED"),
-     ("CongestionManagement", "QCNSW")],
+     ("CongestionManagement", "QCNSW"), ("CosLevels", "2")],
 )  # fmt: skip
 def test_what_version_5_has_beyond_phit_is_refused_by_key(tmp_path: Path, key: str, value: str) -> None:
     assert key in refused(tmp_path, **{"Version": 5, key: value})

@@ -350,6 +350,7 @@ impl RoutingParams for Around {
             isolating: context.isolating,
             packet_size: context.packet_size,
             ticks_per_cycle: context.ticks_per_cycle,
+            latency: context.latency.clone(),
             ahead: context.ahead,
             seed: context.seed,
             table: context.table.clone(),
@@ -556,9 +557,9 @@ impl Routing for Rule {
         self.mechanism.ejection(packet)
     }
 
-    fn arrives(&mut self, at: &RouterView<'_>, packet: &mut Packet) {
+    fn arrives(&mut self, at: &RouterView<'_>, port: u16, queue: u16, packet: &mut Packet) {
         if !is_on_detour(at, packet) {
-            self.mechanism.arrives(&seen(&self.plan, self.phase, self.aware, *at), packet);
+            self.mechanism.arrives(&seen(&self.plan, self.phase, self.aware, *at), port, queue, packet);
         }
     }
 

@@ -162,6 +162,7 @@ pub(super) mod tests {
             isolating: 1,
             packet_size: 8,
             ticks_per_cycle: 1,
+            latency: vec![1, 10, 100],
             ahead: false,
             seed: 1,
             table: None,

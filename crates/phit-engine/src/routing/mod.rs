@@ -34,6 +34,7 @@ mod pb_acor;
 mod piggyback;
 mod polarized;
 mod python;
+mod qcn_switch;
 mod source_adaptive;
 mod spray;
 mod src_adp;
@@ -65,6 +66,7 @@ crate::registry::registry! {
         "src_adp" => SrcAdp(src_adp::SrcAdp),
         "pb_acor" => PbAcor(pb_acor::PbAcor),
         "min_cond" => MinCond(min_cond::MinCond),
+        "qcn_switch" => QcnSwitch(qcn_switch::QcnSwitch),
         "olm" => Olm(olm::Olm),
         "contention_base" => ContentionBase(contention::Base),
         "contention_hybrid" => ContentionHybrid(contention::Hybrid),

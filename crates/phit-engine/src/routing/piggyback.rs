@@ -11,12 +11,13 @@ use super::{Injection, Payload, Routing, RoutingContext, RoutingParams, See, Sit
 use crate::engine::Tick;
 use crate::error::ScenarioError;
 use crate::fabric::seams::queueing::{Place, Widening};
-use crate::fabric::seams::routing::{Changes, Legs, Proof, advance_leg};
+use crate::fabric::seams::routing::{Changes, Legs, Proof, RouterView, advance_leg};
 use crate::measure::Observable;
-use crate::packet::{GROUP, Packet};
+use crate::packet::{GROUP, MISROUTED_GLOBALLY, Packet};
 use crate::topology::{Hop, RouteTable, Topology};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Source routing by the queues of the source router and by flags that all routers of a group share (Jiang, Kim and
@@ -152,6 +153,46 @@ pub enum FlagQueue {
     Channel,
     /// The mean over its virtual channels.
     Port,
+    /// That of its first virtual channel, of which packets count that have stayed on minimal routes up to and including
+    /// this link.
+    MinimalChannel,
+    /// The mean over its virtual channels, likewise.
+    MinimalPort,
+}
+
+impl FlagQueue {
+    fn counts_minimal(self) -> bool {
+        matches!(self, Self::MinimalChannel | Self::MinimalPort)
+    }
+}
+
+/// What is charged against a virtual channel: the packets in order, with their sizes, and whether their routes were
+/// minimal.
+#[derive(Debug, Clone, Default)]
+struct Charged {
+    packets: VecDeque<(u16, bool)>,
+    phits: u32,
+    minimal: u32,
+}
+
+impl Charged {
+    fn push(&mut self, phits: u16, minimal: bool) {
+        self.packets.push_back((phits, minimal));
+        self.phits += u32::from(phits);
+        self.minimal += if minimal { phits.into() } else { 0 };
+    }
+
+    /// Phits of minimal packets, if `occupancy` phits are charged in all. Credits come back in the order of packets.
+    fn minimal(&mut self, occupancy: u32) -> u32 {
+        while let Some(&(phits, minimal)) = self.packets.front()
+            && self.phits - u32::from(phits) >= occupancy
+        {
+            self.packets.pop_front();
+            self.phits -= u32::from(phits);
+            self.minimal -= if minimal { phits.into() } else { 0 };
+        }
+        self.minimal
+    }
 }
 
 /// The choice between the minimal route and a detour.
@@ -206,6 +247,8 @@ struct Flags {
     /// Phits.
     margin: f64,
     queue: FlagQueue,
+    /// By router, global port and virtual channel; without entries if all packets count.
+    charged: Vec<Charged>,
     /// The channel of global links on which flags depend.
     channel: u8,
     /// See [`GroupLinks::towards`].
@@ -215,6 +258,7 @@ struct Flags {
 impl Flags {
     fn new(params: &Choice, context: &RoutingContext) -> Self {
         let links = GroupLinks::new(context);
+        let global = links.global.len();
         Self {
             saturated: vec![false; context.routers.len() * links.count],
             towards: links.towards(context),
@@ -222,6 +266,13 @@ impl Flags {
             coefficient: params.coefficient,
             margin: f64::from(params.global_threshold) * f64::from(context.packet_size),
             queue: params.flag_queue,
+            charged: match params.flag_queue.counts_minimal() {
+                true => {
+                    let of_router = global * usize::from(context.vcs[usize::from(GLOBAL)]);
+                    vec![Charged::default(); context.routers.len() * of_router]
+                }
+                false => Vec::new(),
+            },
             channel: match context.widening {
                 None => 0,
                 Some(_) => context.vcs[usize::from(GLOBAL)].saturating_sub(1),
@@ -234,10 +285,19 @@ impl Flags {
         let (global, router) = (self.links.global.clone(), site.router);
         let at = site.at;
         let queues = at.lane(global.clone(), self.channel);
-        let vcs = u32::from(at.vcs()[usize::from(GLOBAL)]);
-        let length = |port| match self.queue {
+        let (vcs, first) = (at.vcs()[usize::from(GLOBAL)], global.start);
+        let Self { links, saturated, queue, charged, channel, towards, .. } = self;
+        let (queue, channel) = (*queue, *channel);
+        let of_router = at.local as usize * global.len();
+        let mut minimal = |port: u16, vc: u8| {
+            let place = (of_router + usize::from(port - first)) * usize::from(vcs) + usize::from(vc);
+            charged[place].minimal(at.occupancy(port, vc))
+        };
+        let mut length = |port: (u16, &_)| match queue {
             FlagQueue::Channel => queues.occupancy(port).0,
-            FlagQueue::Port => at.port_occupancy(port.0) / vcs,
+            FlagQueue::Port => at.port_occupancy(port.0) / u32::from(vcs),
+            FlagQueue::MinimalChannel => minimal(port.0, channel),
+            FlagQueue::MinimalPort => (0..vcs).map(|vc| minimal(port.0, vc)).sum::<u32>() / u32::from(vcs),
         };
         let mut sum = 0;
         for port in queues.ports() {
@@ -246,18 +306,29 @@ impl Flags {
         // Rounded down, as it is not negative.
         let limit = (self.coefficient * f64::from(sum) / global.len() as f64 + self.margin) as u32;
         let mut changed = false;
-        let own = self.links.owned(router, router);
+        let own = links.owned(router, router);
         for (place, port) in own.clone().zip(queues.ports()) {
-            let saturated = length(port) > limit;
-            if saturated != std::mem::replace(&mut self.saturated[place], saturated) {
+            let flag = length(port) > limit;
+            if flag != std::mem::replace(&mut saturated[place], flag) {
                 changed = true;
-                self.tell(site, place);
+                tell(towards, site, place);
             }
         }
         if changed {
-            let payload: Payload = self.saturated[own].iter().map(|flag| u16::from(*flag)).collect();
-            self.links.local.clone().for_each(|port| site.send(port, payload.clone(), 0));
+            let payload: Payload = saturated[own].iter().map(|flag| u16::from(*flag)).collect();
+            links.local.clone().for_each(|port| site.send(port, payload.clone(), 0));
         }
+    }
+
+    /// `packet` leaves over `hop`.
+    fn departs(&mut self, at: &RouterView<'_>, hop: Hop, packet: &Packet) {
+        let global = &self.links.global;
+        if self.charged.is_empty() || !global.contains(&hop.port) {
+            return;
+        }
+        let port = at.local as usize * global.len() + usize::from(hop.port - global.start);
+        let place = port * usize::from(at.vcs()[usize::from(GLOBAL)]) + usize::from(hop.vc);
+        self.charged[place].push(packet.size, packet.misrouted & MISROUTED_GLOBALLY == 0);
     }
 
     /// Takes in what the router at the far end of `port` says of its links.
@@ -268,18 +339,18 @@ impl Flags {
         for (place, said) in self.links.owned(site.router, owner).zip(payload.iter()) {
             let said = *said != 0;
             if said != std::mem::replace(&mut self.saturated[place], said) {
-                self.tell(site, place);
+                tell(&self.towards, site, place);
             }
         }
     }
+}
 
-    /// Another flag stands at a place of the table: packets that would leave the group over its link are decided about
-    /// again.
-    fn tell(&self, site: &mut Site<'_>, place: usize) {
-        match self.towards.get(place) {
-            Some(&port) => site.wake(port),
-            None => site.wake_all(),
-        }
+/// Another flag stands at a place of the table: packets that would leave the group over its link are decided about
+/// again.
+fn tell(towards: &[u16], site: &mut Site<'_>, place: usize) {
+    match towards.get(place) {
+        Some(&port) => site.wake(port),
+        None => site.wake_all(),
     }
 }
 
@@ -383,7 +454,8 @@ impl<D: Detours> Routing for Rule<D> {
     fn wants(&self) -> Wants {
         // A decision watches one channel of each route.
         let every_tick = self.detours.redraws() || self.widening.is_some();
-        Wants { redecide: true, every_tick, occupancy: true, occupancy_class: GLOBAL, ..Wants::default() }
+        let departures = self.params.flag_queue.counts_minimal();
+        Wants { redecide: true, every_tick, occupancy: true, occupancy_class: GLOBAL, departures, ..Wants::default() }
     }
 
     fn inject(&mut self, at: &mut Injection<'_>, packet: &mut Packet) {
@@ -427,6 +499,10 @@ impl<D: Detours> Routing for Rule<D> {
 
     fn occupancy_changed(&mut self, site: &mut Site<'_>) {
         self.flags.refresh(site);
+    }
+
+    fn departs(&mut self, at: &RouterView<'_>, _: u16, _: u16, hop: Hop, packet: &mut Packet) {
+        self.flags.departs(at, hop, packet);
     }
 
     fn hear(&mut self, site: &mut Site<'_>, port: u16, payload: &Payload) {

@@ -29,6 +29,12 @@ pub(crate) fn mechanisms() -> Vec<Value> {
     for updates in ["free", "full", "nonempty", "incremental", "asynchronous"] {
         all.push(json!({ "kind": "ectn", "threshold": 3, "combined_threshold": 3, "updates": updates }));
     }
+    all.extend([
+        json!({ "kind": "src_adp", "flag_queue": "minimal_port", "coefficient": 1, "global_threshold": 0 }),
+        json!({ "kind": "qcn_switch", "set_point": 20, "sample_base": 20, "own": true }),
+        json!({ "kind": "qcn_switch", "point": "input_and_link", "set_point": 30, "compare": { "below": "raise" } }),
+        json!({ "kind": "qcn_switch", "point": "output", "set_point": 12, "sample_base": 15 }),
+    ]);
     all
 }
 

@@ -196,6 +196,31 @@ fn updates_on_the_links_take_their_share() {
     assert_eq!(summary["control_utilisation"]["global"], 0.0);
 }
 
+/// Of minimal packets to the next group, one link of eight endpoints takes an eighth.
+#[test]
+fn notifications_lead_packets_around_congested_links() {
+    let summary = |routing: &Value, load, offset| {
+        let mut value = dragonfly(routing, 9, load, offset, 1);
+        value["measure"] = json!({ "warmup": 2000, "cycles": 1500 });
+        Value::Object(run(&value, 1, 2).summary())
+    };
+    let number = |summary: &Value, key: &str| summary[key].as_f64().unwrap();
+    let minimal = summary(&json!("minimal"), 0.3, Some(1));
+    assert!(number(&minimal, "accepted_load") < 0.126, "{minimal}");
+    for (point, set_point, own) in [("input", 10, true), ("input_and_link", 20, true), ("output", 16, false)] {
+        let routing = json!({ "kind": "qcn_switch", "point": point, "set_point": set_point, "own": own });
+        let adversarial = summary(&routing, 0.3, Some(1));
+        assert!(number(&adversarial, "accepted_load") > 0.25, "{point}: {adversarial}");
+        assert!(number(&adversarial, "misrouted") > 0.5, "{point}: {adversarial}");
+        let calm = summary(&routing, 0.02, None);
+        assert!(number(&calm, "misrouted") < 0.1, "{point}: {calm}");
+        assert!(number(&calm, "control_messages") < 10.0, "{point}: {calm}");
+    }
+    // A link in use has a queue, even if no packet waits.
+    let routing = json!({ "kind": "qcn_switch", "point": "input_and_link", "set_point": 4 });
+    assert!(number(&summary(&routing, 0.02, None), "control_messages") > 50.0);
+}
+
 #[test]
 fn probes_see_the_same_whatever_the_partitions() {
     let routing = json!({ "kind": "ectn", "threshold": 3, "combined_threshold": 3 });

@@ -139,6 +139,7 @@ fn how_a_mechanism_is_asked_does_not_change_what_it_answers() {
                         arrivals: told,
                         heads: mask & 4 != 0,
                         departures: told,
+                        ejections: false,
                         occupancy: told,
                         occupancy_class: 0,
                         after_grants: false,

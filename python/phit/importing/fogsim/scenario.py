@@ -67,9 +67,10 @@ def _router(given: Configuration) -> None:
         given.findings.refuse(given["FlitSize"], "cannot be expressed; expected the packet size")
     buffer = (given.whole("LocalQueueLength", 1), given.whole("GlobalQueueLength", 1))
     shared = _shared(given, buffer) if given.version > 2 else None
+    local, across = _link_channels(given)
     document = peer.router(
-        given.whole("LocalLinkChannels", 1, 64),
-        global_vcs=given.whole("GlobalChannels", 1, 64),
+        local,
+        global_vcs=across,
         injection=given.whole("InjectionChannels", 1, 64),
         injection_buffer=given.whole("InjectionQueueLength", 1),
         delay=given.whole("XbarDelay", 1),
@@ -99,6 +100,25 @@ def _router(given: Configuration) -> None:
     for name, keys in links.items():
         given.findings.put(f"router.links.{name}", document["links"][name])
         given.findings.comments[f"router.links.{name}"] = "; ".join(str(given[key]) for key in keys)
+
+
+def _notifies(given: Configuration) -> bool:
+    """True if routers send notifications."""
+    return given.version > 2 and given.text("CongestionManagement") == "QCNSW"
+
+
+def _link_channels(given: Configuration) -> tuple[int, int]:
+    """Channels of data of local and global links: notifications have the last of all channels."""
+    local, across = (given.whole(key, 1, 64) for key in ("LocalLinkChannels", "GlobalChannels"))
+    if not _notifies(given):
+        if given.version > 2:
+            given.one_of("CosLevels", "1")
+        return local, across
+    given.one_of("CosLevels", "2")
+    for key, found, least in (("LocalLinkChannels", local, 5), ("GlobalChannels", across, 3)):
+        if found < least:
+            given.findings.refuse(given[key], f"expected {least} or more with CongestionManagement=QCNSW")
+    return 3, 2
 
 
 @dataclass(frozen=True)
@@ -141,7 +161,7 @@ CHOICES = {
 def _channels(given: Configuration) -> Document:
     """The keys of the router for channels that a hop may choose among; puts the queue organisation in its place."""
     usage = given.one_of("VcUsage", "BASE", "FLEXIBLE", "TBFLEX")
-    if usage == "BASE":
+    if usage == "BASE" or given.text("routing") in UNSOUND:
         return {}
     if given.text("routing") not in BY_PLACES:
         given.findings.refuse(
@@ -155,6 +175,9 @@ def _channels(given: Configuration) -> Document:
 def _routing(given: Configuration) -> None:
     later = LATER if given.version > 2 else ()
     in_transit = ("OLM", "PAR") if given.version > 2 else ("OLM",)
+    if given.version > 2 and (why := UNSOUND.get(given.text("routing"))):
+        given.findings.refuse(given["routing"], why)
+        return
     name = given.one_of("routing", "MIN", "VAL", "VAL_ANY", "UGAL", "PB", "PB_ANY", *in_transit, *later)
     keys, read = {"routing": name}, ["routing"]
     if name in LATER:
@@ -162,6 +185,9 @@ def _routing(given: Configuration) -> None:
         return
     if given.version > 2 and name in ("PB", "PB_ANY"):
         given.one_of("CongestionDetection", "PER_VC")
+        if "GlobalMisroutingPolicy" in given.given and given.text("GlobalMisroutingPolicy") == "CRG":
+            expected = "cannot be expressed; expected MM_L, or routing=SRC_ADP"
+            given.findings.refuse(given["GlobalMisroutingPolicy"], expected)
     if name == "UGAL":
         read.append("ugal_local_threshold")
     if name.startswith("PB"):
@@ -189,11 +215,22 @@ def _routing(given: Configuration) -> None:
     given.findings.put("routing", peer.routing(keys, given.version), *(given[key] for key in read))
 
 
+UNSOUND = {
+    "CAR": "packets may go back after a nonminimal hop, and no order of channels keeps such routes free of deadlock",
+    "RLM": "FOGSim ends with it at the first nonminimal hop",
+}
+"""Why Phit has no equivalent of some values of `routing`."""
+
 LATER = ("OBL", "ACOR", "SRC_ADP", "PB_ACOR", "MIN_COND")
 """Values of `routing` that version 5 alone has and Phit can express."""
 
-MINIMAL = ("PER_VC_MIN", "PER_PORT_MIN")
-"""Values of `CongestionDetection` that count the packets on minimal routes alone."""
+DETECTION = {
+    "PER_VC": "channel",
+    "PER_PORT": "port",
+    "PER_VC_MIN": "minimal_channel",
+    "PER_PORT_MIN": "minimal_port",
+}
+"""`routing.flag_queue` by `CongestionDetection`."""
 
 POLICIES = ("CRG", "CRG_L", "RRG", "RRG_L")
 TYPES = ("SRCEXC", "SRCEXC_RECOMP", "FULL", "FULL_RECOMP")
@@ -235,22 +272,76 @@ def _later_routing(given: Configuration, name: str) -> None:
     if name in ("SRC_ADP", "PB_ACOR"):
         thresholds = ("piggybacking_coef", "ugal_global_threshold", "ugal_local_threshold")
         coefficient, flag, packets = (given.whole(key, 0, 1 << 16) for key in thresholds)
-        # The mean over h ports is at least a port's part of it: with such a coefficient no flag is ever set.
-        unset = coefficient >= 100 * given.whole("H", 1, 1 << 12)
-        detection = given.one_of("CongestionDetection", "PER_VC", "PER_PORT", *(MINIMAL if unset else ()))
+        detection = given.one_of("CongestionDetection", *DETECTION)
         document |= {
             "coefficient": coefficient / 100,
             "global_threshold": flag,
             "local_threshold": packets,
             "hop_count": "minimal_consecutive",
-            **({"flag_queue": "port"} if detection == "PER_PORT" else {}),
+            **({"flag_queue": DETECTION[detection]} if detection != "PER_VC" else {}),
         }
         read += [*thresholds, "CongestionDetection"]
     if name == "MIN_COND":
-        given.one_of("CongestionManagement", "PAUSE")
+        management = given.one_of("CongestionManagement", "PAUSE", "QCNSW")
         given.one_of("GlobalMisroutingPolicy", "CRG")
         read += ["CongestionManagement", "GlobalMisroutingPolicy"]
+        if management == "QCNSW":
+            document = _notifications(given)
+            read += NOTIFYING
     given.findings.put("routing", document, *(given[key] for key in read))
+
+
+NOTIFYING = (
+    "QCNSW_IMPLEMENTATION",
+    "QCNSW_POLICY",
+    "QCN_Q_EQ",
+    "QCNSamplingInterval",
+    "QCN_BC_LIMIT",
+    "QCN_R_AI",
+    "QCN_MIN_RATE",
+    "QCN_W",
+    "QCN_GD",
+    "QCNThreshold1",
+    "QCNThreshold2",
+    "QCNCNMsPercent",
+)
+"""Keys of `QCNSW`."""
+
+IMPLEMENTATIONS = ("BASE", "OUT", "SELF", "FBCOMP", "OUTFBCOMP", "COMPLETE")
+
+
+def _notifications(given: Configuration) -> Document:
+    """Minimal routing with probabilities that notifications change."""
+    name = given.one_of("QCNSW_IMPLEMENTATION", *(f"QCNSW{name}" for name in IMPLEMENTATIONS)).removeprefix("QCNSW")
+    policy = given.one_of("QCNSW_POLICY", "AIMD", "MIMD", "AIAD", "MIAD")
+    adds, subtracts = policy.startswith("A"), policy.endswith("AD")
+    step, gain = given.number("QCN_R_AI", 100), given.number("QCN_GD", 1)
+    document: Document = {
+        "kind": "qcn_switch",
+        "point": "output" if name.startswith("OUT") else "input_and_link",
+        "set_point": given.whole("QCN_Q_EQ", 1),
+        "weight": given.number("QCN_W", 1024),
+        "sample_base": given.whole("QCNSamplingInterval", 1),
+        "notify": given.number("QCNCNMsPercent", 100) / 100,
+        "own": name in ("SELF", "COMPLETE"),
+        "decrease_by": "sum" if subtracts else "product",
+        # Differences are in percent.
+        "gain": gain / 100 if subtracts else gain,
+        "increase_by": "sum" if adds else "product",
+        "increase": step / 100 if adds else step,
+        "recovery": given.whole("QCN_BC_LIMIT", 1),
+        "minimum": given.number("QCN_MIN_RATE", 100) / 100,
+        "whole_percent": True,
+        "notification": given.whole("PacketSize", 1, 1 << 16),
+    }
+    if not adds and step < 1:
+        given.findings.refuse(given["QCN_R_AI"], "expected 1 or more with this QCNSW_POLICY")
+    if name in ("FBCOMP", "OUTFBCOMP", "COMPLETE"):
+        keep, lower = (given.whole(f"QCNThreshold{which}", 0, 63) for which in (1, 2))
+        if lower < keep:
+            given.findings.refuse(given["QCNThreshold2"], "expected at least QCNThreshold1")
+        document["compare"] = {"keep": keep, "lower": lower, "below": "raise", "memory": 0}
+    return document
 
 
 def _states(given: Configuration) -> Document:

@@ -339,7 +339,7 @@ impl Routing for Rule {
     }
 
     /// Decides about a packet that keeps the decision, if it has to go further up.
-    fn arrives(&mut self, at: &RouterView<'_>, packet: &mut Packet) {
+    fn arrives(&mut self, at: &RouterView<'_>, _: u16, _: u16, packet: &mut Packet) {
         packet.scratch = match self.ascends(at, packet) {
             Some(_) => pack(self.decide(at, &mut at.rng_of(packet), self.then(at.now), packet, None)),
             None => 0,

@@ -73,8 +73,8 @@ impl<W: Watch> Routing for Spy<W> {
     fn inject(&mut self, at: &mut Injection<'_>, packet: &mut Packet) {
         self.rule.inject(at, packet);
     }
-    fn arrives(&mut self, at: &RouterView<'_>, packet: &mut Packet) {
-        self.rule.arrives(at, packet);
+    fn arrives(&mut self, at: &RouterView<'_>, port: u16, queue: u16, packet: &mut Packet) {
+        self.rule.arrives(at, port, queue, packet);
     }
     fn route(&mut self, view: &mut View<'_>, port: u16, queue: u16, packet: &mut Packet) -> Option<Hop> {
         self.rule.route(view, port, queue, packet)

@@ -99,8 +99,9 @@ impl Partition {
     /// The head of `packet` enters `queue`.
     #[inline(never)]
     pub(crate) fn announce_arrival(&mut self, queue: u32, packet: u32) {
-        let at = router_view!(self, self.inputs[self.queues[queue].port].router);
-        self.routing.arrives(&at, &mut self.packets[packet]);
+        let input = &self.inputs[self.queues[queue].port];
+        let at = router_view!(self, input.router);
+        self.routing.arrives(&at, input.number, (queue - input.queues) as u16, &mut self.packets[packet]);
     }
 
     /// The packet at the front of `queue` has come there.
@@ -132,7 +133,7 @@ impl Partition {
     /// The head of `queue` leaves over `output`, in virtual channel `vc`.
     #[inline(always)]
     pub(crate) fn announce_departure(&mut self, queue: u32, output: u32, vc: u16) {
-        if self.tables.outputs[output].class == 0 {
+        if self.tables.outputs[output].class == 0 && !self.setup.settings.wants.ejections {
             return;
         }
         let q = &self.queues[queue];
@@ -151,12 +152,15 @@ impl Partition {
     #[inline(never)]
     fn send_messages(&mut self, router: u32) {
         let mut outgoing = self.signals.take_outgoing();
-        for Outgoing { port, payload, phits } in outgoing.drain(..) {
+        for Outgoing { port, payload, phits, through } in outgoing.drain(..) {
             let index = self.tables.first_port[router] + u32::from(port);
-            let Peer::Router { router: to, port } =
-                self.map.topology.port(self.setup.routers.number(router), port).peer
-            else {
-                continue;
+            let (to, port) = match self.map.topology.port(self.setup.routers.number(router), port).peer {
+                Peer::Router { router, port } => (router, port),
+                Peer::Endpoint(_) if through => {
+                    self.put_on_link(index, phits);
+                    continue;
+                }
+                Peer::Endpoint(_) | Peer::None => continue,
             };
             if self.tables.outputs[index].far_partition == BROKEN {
                 continue;
@@ -165,6 +169,7 @@ impl Partition {
             let output = &self.tables.outputs[index];
             let at = leaves + self.setup.settings.latency[output.class as usize % MOST_CLASSES].max(1);
             let far = output.far_partition;
+            let at = if through { self.through_router(at) } else { at };
             self.dispatch(far, at, Message { party: Party::Routing, router: to, port, payload });
         }
         self.signals.sent(outgoing);

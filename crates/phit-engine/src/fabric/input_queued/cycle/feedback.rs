@@ -18,7 +18,7 @@ impl Partition {
     }
 
     /// The tick in which a notification that comes to a router in tick `at` can be on a link.
-    fn through_router(&self, at: Tick) -> Tick {
+    pub(crate) fn through_router(&self, at: Tick) -> Tick {
         let latency = self.setup.config.latency;
         let through = self.setup.config.choices.pace.map_or(at + latency, |pace| pace.after(at, latency));
         through.max(self.now + 1)

@@ -212,6 +212,7 @@ impl<'a> Plan<'a> {
             isolating: if division.shared { division.queues as u16 } else { 1 },
             packet_size: self.traffic.packet_sizes().1.into(),
             ticks_per_cycle: self.config.links.ticks_per_cycle,
+            latency: self.config.links.iter().map(|link| link.latency).collect(),
             ahead: self.queueing.looks_ahead() || self.queueing.sorts(),
             seed: self.seed,
             table: self.table.clone(),

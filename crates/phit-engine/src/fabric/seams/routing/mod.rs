@@ -93,10 +93,10 @@ pub trait Routing: Send {
         }
     }
 
-    /// The head of `packet` enters the router, even if other packets precede it in its queue. Heads of one tick, and
-    /// credits, have no particular order. So nothing of this tick may be read, and random numbers come from
+    /// The head of `packet` enters input (`port`, `queue`), even if other packets precede it in its queue. Heads of one
+    /// tick, and credits, have no particular order. So nothing of this tick may be read, and random numbers come from
     /// [`RouterView::rng_of`].
-    fn arrives(&mut self, _at: &RouterView<'_>, _packet: &mut Packet) {}
+    fn arrives(&mut self, _at: &RouterView<'_>, _port: u16, _queue: u16, _packet: &mut Packet) {}
 
     /// A packet has reached the front of input (`port`, `queue`).
     fn head_arrived(&mut self, _at: &mut Site<'_>, _port: u16, _queue: u16, _packet: &mut Packet) {}
@@ -104,8 +104,8 @@ pub trait Routing: Send {
     /// The tail of the packet announced by [`Self::head_arrived`] has left that queue.
     fn tail_left(&mut self, _at: &mut Site<'_>, _port: u16, _queue: u16) {}
 
-    /// The packet at the head of input (`port`, `queue`) has been granted its hop, which is not an ejection. `hop`
-    /// names the one virtual channel that it got.
+    /// The packet at the head of input (`port`, `queue`) has been granted its hop, which is not an ejection unless the
+    /// mechanism asks for these too ([`Wants::ejections`]). `hop` names the one virtual channel that it got.
     fn departs(&mut self, _at: &RouterView<'_>, _port: u16, _queue: u16, _hop: Hop, _packet: &mut Packet) {}
 
     /// Called for every router when [`Wants::period`] has passed, after all that arrives in the tick and before any
@@ -160,6 +160,8 @@ pub struct Wants {
     pub heads: bool,
     /// Call [`Routing::departs`].
     pub departures: bool,
+    /// Call it for packets that are ejected, too.
+    pub ejections: bool,
     /// Call [`Routing::occupancy_changed`].
     pub occupancy: bool,
     /// Call it for outputs of this link class only; 0: for all.
@@ -199,6 +201,8 @@ pub struct RoutingContext {
     pub packet_size: u32,
     /// Ticks per link cycle.
     pub ticks_per_cycle: Tick,
+    /// Ticks that the first phit takes over a link, per link class.
+    pub latency: Vec<Tick>,
     /// True if a queue organisation needs hops ahead of time ([`RoutingParams::told_ahead`]).
     pub ahead: bool,
     /// The seed of the run.

@@ -175,7 +175,12 @@ impl OutputBuffers {
     /// Phits of the flits in the ring of output `index` that start on the link after tick `now`; `None` if there is no
     /// ring.
     pub(crate) fn starting_after(&self, index: u32, now: Tick) -> Option<u32> {
-        let later = || self.flits(index).filter(|(start, _)| *start > now).map(|(_, phits)| phits).sum();
+        self.starting_from(index, now.saturating_add(1))
+    }
+
+    /// Phits of those that start in tick `now` or later; `None` if there is no ring.
+    pub(crate) fn starting_from(&self, index: u32, now: Tick) -> Option<u32> {
+        let later = || self.flits(index).filter(|(start, _)| *start >= now).map(|(_, phits)| phits).sum();
         (self.ring > 0).then(later)
     }
 

@@ -202,6 +202,14 @@ impl<'a> RouterView<'a> {
         f64::from(self.occupancy(port, vc)) / f64::from(self.tables.behind.capacity[self.output(port).class as usize])
     }
 
+    /// Phits of data in the output buffer of `port`, whose flits start on the link now or later; 0 if it is unlimited.
+    /// For mechanisms whose control messages take time on links
+    /// ([`RoutingParams::loads_links`](super::RoutingParams::loads_links)).
+    pub fn waiting(&self, port: u16) -> u32 {
+        let index = self.tables.first_port[self.local] + u32::from(port);
+        self.tables.buffers.starting_from(index, self.now).unwrap_or(0)
+    }
+
     /// True if the crossbar side of output `port` can start a transfer now.
     #[inline]
     pub fn idle(&self, port: u16) -> bool {
@@ -547,7 +555,13 @@ impl Site<'_> {
     /// latency. A message that has phits also waits for the link, behind flits that have been granted before. It
     /// occupies the link as data of its length would.
     pub fn send(&mut self, port: u16, payload: Payload, phits: u32) {
-        self.outgoing.push(Outgoing { port, payload, phits });
+        self.outgoing.push(Outgoing { port, payload, phits, through: false });
+    }
+
+    /// Sends on a control message of `phits` phits, as [`Self::send`] does. The router at the far end hears it once it
+    /// has also passed that router, so that it can be sent on at once. A message to an endpoint takes the link's time.
+    pub fn pass_on(&mut self, port: u16, payload: Payload, phits: u32) {
+        self.outgoing.push(Outgoing { port, payload, phits, through: true });
     }
 }
 
@@ -560,6 +574,8 @@ pub(crate) struct Outgoing {
     pub(crate) port: u16,
     pub(crate) payload: Payload,
     pub(crate) phits: u32,
+    /// It is heard when it has passed the next router.
+    pub(crate) through: bool,
 }
 
 /// The view of a mechanism when an endpoint injects a packet.
