@@ -149,7 +149,8 @@ def tolerances() -> str:
         f"* FOGSim 5: {listed(fogsim5.TOLERANCES)} (latencies of oblivious routing "
         f"{fogsim5.LATENCY_OBLIVIOUS:.0%}), or {fogsim5.ERRORS:g} standard errors of the difference of the means over "
         f"seeds. No latency is judged where a run accepts less than {fogsim5.CARRIED:.0%} of the offered load. "
-        f"Mechanisms that are not in a steady state after the warm-up are only shown, except under uniform traffic.\n"
+        f"Mechanisms that are not in a steady state after the warm-up are only shown, except under uniform traffic, "
+        f"and so are runs that accept more than {2 - fogsim5.CARRIED:.0%} of the offered load.\n"
         f"* BookSim: {listed(BOOKSIM)}; latencies at loads up to {BOOKSIM_CALM:.0%} of the most that the curve "
         f"accepts; accepted load beyond saturation {SATURATION_THROUGHPUT:.0%}; empty networks exactly.\n"
         f"* BookSim's branches for congestion control: {listed(CONTROL)}, or two standard errors of the difference of "
@@ -256,8 +257,8 @@ TRANSIENT_RULE_5 = f"""## {fogsim5.SIMULATOR}: answers to a change of traffic
 The traffic changes at cycle 0. The table compares the packets that were generated in each {fogsim5.WINDOW} cycles.
 FOGSim ran two seeds, Phit {fogsim5.SEEDS_OF_CHANGE}. A window agrees if the difference is at most {ERRORS:g} standard
 errors of it, or at most {LEAST:.0%} (latency: of FOGSim's; share: of all packets), whichever is larger. FOGSim's seeds
-are assumed to scatter like Phit's. Mechanisms that reach no steady state after the change are compared before it
-alone."""
+are assumed to scatter like Phit's. Packets that are still under way at the end of FOGSim's run, 2,500 cycles after the
+change, are in neither series."""
 
 
 def transient_row(phase: Phase) -> tuple[str, ...]:
@@ -339,6 +340,7 @@ def _every_run(
         f"*For users of {simulator}: every setting that was compared, with both numbers.*",
         f"[The summary]({summary}) explains the tolerances and the settings.",
         outflank_agreement.text(comparisons) if simulator == outflank_agreement.SIMULATOR else "",
+        fogsim5.ABOUT if simulator == fogsim5.SIMULATOR else "",
         *(section(name, of_it) for name, of_it in series.items()),
         *((_rule(simulator), transient_section(phases)) if phases else ()),
         not_compared(left_out),
@@ -353,7 +355,7 @@ def _rule(simulator: str) -> str:
 def _picture(image: Path, simulators: Sequence[str], folder: Path) -> str:
     """A picture, of a file such as `fogsim_transient_latency.svg`."""
     simulator, *rest = image.stem.split("_")
-    name = next((name for name in simulators if name.lower() == simulator), simulator)
+    name = next((name for name in simulators if name.lower().replace(" ", "") == simulator), simulator)
     words = f"Phit and {name}{' after a change' if len(rest) > 1 else ''}: {rest[-1]}"
     return f"![{words}]({image.relative_to(folder).as_posix()})"
 

@@ -48,8 +48,10 @@ LATENCY_OBLIVIOUS = 0.02
 ERRORS = 3.0
 """Differences of up to this many standard errors agree. Runs are short, and each setting has one or two."""
 
-NOT_STATIONARY = ("PB", "PB_ANY", "SRC_ADP", "UGAL", "PB_ACOR", "MIN_COND")
+NOT_STATIONARY = ("PB", "PB_ANY", "SRC_ADP", "UGAL", "PB_ACOR")
 """Values of `routing` that are not in a steady state after these warm-ups under adversarial traffic."""
+
+BACKLOG = "packets of the start are still carried: more is accepted than offered"
 
 UNSTEADY = "not in a steady state after this warm-up"
 
@@ -57,6 +59,31 @@ SATURATED = "beyond saturation: latency is the growth of the source queues"
 
 CARRIED = 0.98
 """A run accepts at least this share of the offered load, or is saturated."""
+
+REMARKS = {
+    ("RR VAL_ANY 8/4 BASE", "ADV+1_RR", 0.4): {
+        "accepted_load": "scatter of the offered load, which is 0.4018 in FOGSim's two runs and 0.398 in these: 20 "
+        "seeds accept 0.3991, which is 0.55 % less",
+    },
+    ("PAUSE", "ADV+1", 0.2): {
+        "accepted_load": "a single run of FOGSim after a short warm-up: a run after 2,000 cycles accepts "
+        "0.1669, within 0.4 % of Phit",
+    },
+}
+"""What accounts for differences, by mechanism, pattern and load."""
+
+ABOUT = """FOGSim's runs are short, and each setting has one or two. Differences beyond the tolerance have their reasons
+below the tables. Larger differences that are not judged have these:
+
+* FOGSim's endpoints drop a packet if its injection queue is full, and Phit's sources keep all packets. In FOGSim's
+  saturated runs of QCN at a load of 0.2, queues take 0.15 and 0.18. So latencies differ where queues from the start are
+  still being emptied: with QCN under ADV+1 at 0.35, packets take 26 and 60 % longer in Phit.
+* The latency of PAUSE at h=2 and a load of 0.4, beyond saturation, scatters by more than it differs.
+* Source-adaptive mechanisms (SRC_ADP, PB_ACOR) are far from a steady state after these warm-ups. Latencies differ by up
+  to 17 %, in both directions, and accepted loads by up to 2 %.
+* A notification of QCN is a packet in FOGSim, with channels of its own, and goes before data. In Phit it is a frame,
+  which waits for links alone."""
+"""What differs in this simulator, in Markdown."""
 
 SEEDS = 5
 SEEDS_FEWER = 3
@@ -185,10 +212,15 @@ def _case(runs: list[Run], scenario: Document) -> Case:
         if first.row.get(column, "") != ""
     }
     notes = {}
-    if statistics.fmean(theirs["accepted_load"]) < CARRIED * load:
+    accepted = statistics.fmean(theirs["accepted_load"])
+    if accepted < CARRIED * load:
         notes["latency_mean"] = SATURATED
+    if accepted > (2 - CARRIED) * load:
+        notes = dict.fromkeys(theirs, BACKLOG)
     if routing in NOT_STATIONARY and first.row["pattern"] != "UN":
         notes = dict.fromkeys(theirs, UNSTEADY)
+    tolerances = {measure: tolerances[measure] for measure in theirs if measure not in notes}
+    notes = {**REMARKS.get((first.row["mechanism"], first.row["pattern"], load), {}), **notes}
     measured = scenario["measure"]
     version = first.row.get("version", "")
     return Case(
@@ -197,7 +229,7 @@ def _case(runs: list[Run], scenario: Document) -> Case:
         load=load,
         scenario=scenario,
         theirs=theirs,
-        tolerances={measure: tolerances[measure] for measure in theirs if measure not in notes},
+        tolerances=tolerances,
         seeds=SEEDS if int(first.keys["H"]) < 4 else SEEDS_FEWER,
         setting=f"{load:g} in {measured['warmup']:,} + {measured['cycles']:,} cycles",
         notes=notes,
@@ -215,11 +247,7 @@ def transients(folder: Path) -> tuple[list[Transient], list[LeftOut]]:
     found, left_out = [], []
     for (table, mechanism, _), bins in grouped.items():
         try:
-            steady = [row for row in bins if _is_steady(row)]
-            found.append(_transient(bins, steady))
-            if len(steady) < len(bins):
-                words = f"{mechanism}, {len(bins) - len(steady)} bins after the change"
-                left_out.append(LeftOut(SIMULATOR, table, words, UNSTEADY))
+            found.append(_transient(bins))
         except InputError as error:
             left_out.append(LeftOut(SIMULATOR, table, f"{mechanism}, {len(bins)} bins", _reason(error)))
     return found, left_out
@@ -237,13 +265,7 @@ def _of_settings(row: Row) -> dict[str, str]:
     return {**fogsim.COMMON, **given}
 
 
-def _is_steady(row: Row) -> bool:
-    """Whether the mechanism is in a steady state, or answers a change from one to another, in this bin."""
-    unsteady = _of_settings(row)["routing"] in NOT_STATIONARY
-    return not unsteady or int(row["generation_cycle_bin_start"]) < 0
-
-
-def _transient(bins: list[Row], judged: list[Row]) -> Transient:
+def _transient(bins: list[Row]) -> Transient:
     first = bins[0]
     keys = {**_of_settings(first), "Probability": f"{100 * float(first['load']):g}"}
     found = of_settings({"Seed": "1", "Version": "5", **keys}).document
@@ -254,6 +276,8 @@ def _transient(bins: list[Row], judged: list[Row]) -> Transient:
         "warmup": change["cycle"] + begin,
         "cycles": end - begin,
         "count": "generated",
+        # Packets that are under way at the end of the run are missing in both series.
+        "max_drain": max(int(keys["WarmupCycles"]) + int(keys["MaxCycles"]) - change["cycle"] - end, 0),
         "series": {"by": "generation", "bin": WINDOW},
     }
     tables = ("topology", "router", "routing", "traffic")
@@ -263,7 +287,7 @@ def _transient(bins: list[Row], judged: list[Row]) -> Transient:
         change=f"{first['first_pattern']} to {first['second_pattern']} at a load of {first['load']}",
         scenario={key: found[key] for key in tables} | {"measure": measure},
         theirs={
-            ours: joined(judged, column, unit, WINDOW)
+            ours: joined(bins, column, unit, WINDOW)
             for ours, (column, unit) in SERIES.items()
             if column not in UNCOUNTED.get(keys["routing"], ())
         },
@@ -271,4 +295,5 @@ def _transient(bins: list[Row], judged: list[Row]) -> Transient:
         our_seeds=SEEDS_OF_CHANGE,
         simulator=SIMULATOR,
         changed_at=change["cycle"],
+        window=WINDOW,
     )

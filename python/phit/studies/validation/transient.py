@@ -59,6 +59,8 @@ class Transient:
     """0: as many as theirs."""
     changed_at: int = WARMUP
     """The cycle of the change."""
+    window: int = WINDOW
+    """Cycles of a window."""
 
     def scenarios(self, quick: bool) -> list[Document]:
         """The runs, one for each seed."""

@@ -11,7 +11,7 @@ from phit.drawing.plots import COLOURS, Chart, save, title_of
 from phit.peers.comparison import SHARES
 from phit.studies.validation.figures import MEASURES as SHOWN_AS
 from phit.studies.validation.figures import in_rows
-from phit.studies.validation.transient import WINDOW, Phase
+from phit.studies.validation.transient import Phase
 
 if TYPE_CHECKING:
     import altair as alt
@@ -25,8 +25,11 @@ SHOWN = (-100, 600)
 def write(phases: Sequence[Phase], folder: Path) -> list[Path]:
     """Writes a plot per measure as SVG; returns their paths."""
     written = []
-    for measure in dict.fromkeys(phase.measure for phase in phases):
-        written += save(figure(phases, measure), folder / f"fogsim_transient_{measure.split('_')[0]}", ("svg",))
+    for simulator in dict.fromkeys(phase.transient.simulator for phase in phases):
+        of_it = [phase for phase in phases if phase.transient.simulator == simulator]
+        for measure in dict.fromkeys(phase.measure for phase in of_it):
+            name = f"{simulator.lower().replace(' ', '')}_transient_{measure.split('_')[0]}"
+            written += save(figure(of_it, measure), folder / name, ("svg",))
     return written
 
 
@@ -34,7 +37,7 @@ def table(phases: Sequence[Phase], mechanism: str, measure: str) -> pl.DataFrame
     """The windows of one panel, by the middle of their time."""
     found: list[dict[str, Any]] = [
         {
-            "cycle": w.start + WINDOW / 2,
+            "cycle": w.start + phase.transient.window / 2,
             "theirs": w.theirs,
             "ours": w.ours,
             "low": w.ours - w.half,
@@ -56,8 +59,8 @@ def figure(phases: Sequence[Phase], measure: str) -> Chart:
     charts = [
         _panel(rows, name, measure, top, COLOURS[i % len(COLOURS)]) for i, (name, rows) in enumerate(tables.items())
     ]
-    change = phases[0].transient.change
-    note = f"{change}; lines: Phit, with 95 % confidence bands; rings: FOGSim; windows of {WINDOW} cycles"
+    change, window = phases[0].transient.change, phases[0].transient.window
+    note = f"{change}; lines: Phit, with 95 % confidence bands; rings: FOGSim; windows of {window} cycles"
     title = f"Phit and FOGSim: {SHOWN_AS[measure]} after a change of traffic"
     return in_rows(charts, title, note)
 
