@@ -321,6 +321,9 @@ impl RoutingParams for Around {
     fn compares_buffers(&self) -> bool {
         self.mechanism.compares_buffers()
     }
+    fn samples_output_buffers(&self) -> bool {
+        self.mechanism.samples_output_buffers()
+    }
     fn packets_per_buffer(&self) -> u32 {
         self.mechanism.packets_per_buffer()
     }

@@ -101,6 +101,9 @@ impl Default for Comparison {
 /// a = 4
 /// h = 2
 ///
+/// [router]
+/// output_buffer = 32
+///
 /// [routing]
 /// kind = "qcn_switch"
 /// point = "output"
@@ -210,6 +213,9 @@ impl RoutingParams for QcnSwitch {
     }
     fn sends_messages(&self) -> bool {
         true
+    }
+    fn samples_output_buffers(&self) -> bool {
+        self.point == Point::Output
     }
     fn observables(&self) -> &'static [Observable] {
         &[PROBABILITY]

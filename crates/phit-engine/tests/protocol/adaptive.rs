@@ -5,7 +5,8 @@ use crate::common::adaptive::{dragonfly, grid, grids, mechanisms};
 use crate::common::{run_with, scenario};
 use phit_engine::result::Outcome;
 use phit_engine::routing::RoutingKind;
-use phit_engine::run::{Options, Simulation, verify};
+use phit_engine::run::{Options, Simulation, prepare, verify};
+use phit_engine::scenario::Scenario;
 use phit_engine::topology::TopologyKind;
 use serde_json::{Value, json};
 
@@ -216,6 +217,10 @@ fn notifications_lead_packets_around_congested_links() {
         assert!(number(&calm, "misrouted") < 0.1, "{point}: {calm}");
         assert!(number(&calm, "control_messages") < 10.0, "{point}: {calm}");
     }
+    let mut unlimited = dragonfly(&json!({ "kind": "qcn_switch", "point": "output" }), 9, 0.3, None, 1);
+    unlimited["router"]["output_buffer"] = json!("infinite");
+    let refused = Scenario::from_value(&unlimited).and_then(|scenario| prepare(&scenario).map(|_| ())).unwrap_err();
+    assert!(refused.to_string().contains("router.output_buffer"), "{refused}");
     // A link in use has a queue, even if no packet waits.
     let routing = json!({ "kind": "qcn_switch", "point": "input_and_link", "set_point": 4 });
     assert!(number(&summary(&routing, 0.02, None), "control_messages") > 50.0);

@@ -641,6 +641,13 @@ impl<A> RouterParams<A> {
             );
             return Err(ScenarioError::new("router.switching", "\"wormhole\"", expected));
         }
+        if demands.routing.samples_output_buffers() && self.output_buffer.finite().is_none() {
+            let expected = format!(
+                "routing {:?} samples output buffers: expected a number of phits, or another routing.point",
+                demands.routing_kind
+            );
+            return Err(ScenarioError::new("router.output_buffer", "\"infinite\"", expected));
+        }
         if !demands.routing.compares_buffers() {
             return Ok(());
         }

@@ -280,6 +280,10 @@ pub trait RoutingParams {
     fn compares_buffers(&self) -> bool {
         false
     }
+    /// True if it samples output buffers ([`RouterView::waiting`]), which must then be limited.
+    fn samples_output_buffers(&self) -> bool {
+        false
+    }
     /// True if decisions know the channels that the queue organisation permits ([`RoutingContext::widening`]).
     fn knows_widening(&self) -> bool {
         !self.reads_buffers()
