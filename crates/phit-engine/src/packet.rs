@@ -235,14 +235,15 @@ impl Role {
         Self::of(&Packet { misrouted: mark, ..Packet::new(0, 0) })
     }
 
-    /// The virtual network of such packets.
+    /// The virtual network of such packets, of a protocol that has the last `networks` ones of [`Self::NAMES`].
     #[inline]
-    pub fn network(self) -> u16 {
-        match self {
+    pub fn network(self, networks: u16) -> u16 {
+        let network = match self {
             Self::Refusal => Self::Acknowledgement as u16,
             Self::Unwanted => Self::Speculative as u16,
             role => role as u16,
-        }
+        };
+        network - (Self::NETWORKS - networks)
     }
 
     /// True for packets that carry no data.

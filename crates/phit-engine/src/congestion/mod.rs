@@ -2,12 +2,16 @@
 //!
 //! One file per mechanism; a new one comes here. The questions to a mechanism are the seam `fabric::seams::congestion`.
 
+mod attempts;
 mod dcqcn;
 mod ecn;
 mod infiniband;
+mod lhrp;
 mod none;
 mod pace;
 mod qcn;
+mod reservations;
+mod smsrp;
 mod srp;
 
 pub use crate::fabric::seams::congestion::{
@@ -23,5 +27,7 @@ crate::registry::registry! {
         "dcqcn" => Dcqcn(dcqcn::Dcqcn),
         "qcn" => Qcn(qcn::Qcn),
         "srp" => Srp(srp::Srp),
+        "smsrp" => Smsrp(smsrp::Smsrp),
+        "lhrp" => Lhrp(lhrp::Lhrp),
     }
 }

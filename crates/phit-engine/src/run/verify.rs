@@ -64,7 +64,7 @@ pub fn verify(scenario: &Scenario) -> Result<Value, ScenarioError> {
             }
         }
     }
-    if congestion.reservations().is_some() {
+    if let Some(protocol) = congestion.reservations() {
         // The parts of the channels carry the same routes, nothing waits in one part for a packet in another that does
         // not move by itself, and endpoints accept every packet. Only refusals begin at any router.
         let refused = match routing.proof() {
@@ -74,8 +74,9 @@ pub fn verify(scenario: &Scenario) -> Result<Value, ScenarioError> {
         if let (Err(flaw), true) = (&refused, report["proved"] == true) {
             report = refuted(ORDER, flaw, topology.words());
         }
-        let names = Role::NAMES.map(|name| (name.to_owned(), report["proved"].clone()));
-        report["classes"] = names.into_iter().collect::<Map<String, Value>>().into();
+        let names = Role::NAMES.into_iter().skip(usize::from(Role::NETWORKS - protocol.networks()));
+        let classes = names.map(|name| (name.to_owned(), report["proved"].clone()));
+        report["classes"] = classes.collect::<Map<String, Value>>().into();
     } else if congestion.networks() > 1 {
         // The two halves of the channels carry the same routes, nothing leads from one half to the other, and endpoints
         // accept every packet.

@@ -341,8 +341,10 @@ fn congestion(scenario: &Scenario, topology: &dyn Topology, routing: &dyn Routin
         let (path, link) = described(router.links(), class);
         if link.vcs % networks != 0 {
             let expected = match params.reservations() {
-                None => "expected an even number: half of the virtual channels are for notifications",
-                Some(_) => "expected a multiple of 5: each kind of packets has a fifth of the virtual channels",
+                None => "expected an even number: half of the virtual channels are for notifications".into(),
+                Some(_) => {
+                    format!("expected a multiple of {networks}: each kind of packets has as many virtual channels")
+                }
             };
             return Err(ScenarioError::new(format!("{path}.vcs"), link.vcs, expected));
         }

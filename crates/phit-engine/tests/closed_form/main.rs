@@ -16,5 +16,6 @@ mod options;
 mod planes;
 mod queueing;
 mod requests;
+mod reservations;
 mod throughput;
 mod traffic;

@@ -7,7 +7,7 @@
 //! A notification is a packet: it has a size, takes a route, waits in queues, and takes the time of the links. Its
 //! virtual channels are those of data, or channels of its own.
 
-use super::reservation::{Reservations, Reserving, Role};
+use super::reservation::{Reservations, Reserving};
 use crate::engine::Tick;
 use crate::error::ScenarioError;
 use crate::packet::Packet;
@@ -148,8 +148,7 @@ pub trait CongestionParams {
     fn networks(&self) -> u16 {
         match self.notifications() {
             Some(Notifications { channels: NotificationChannels::Own, .. }) => 2,
-            None if self.reservations().is_some() => Role::NETWORKS,
-            _ => 1,
+            _ => self.reservations().map_or(1, |it| it.networks()),
         }
     }
 

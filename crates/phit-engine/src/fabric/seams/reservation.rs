@@ -1,9 +1,9 @@
 //! The seam of reservation protocols: what a source may send, and what a destination answers.
 //!
-//! A source asks for a time at which it may send a message, and meanwhile sends packets *speculatively*. Routers drop
-//! speculative packets that have waited for too long, and turn each of them into a *refusal* to its source. The
-//! destination answers a reservation with a *grant*: from its time on, the source sends packets that no router drops.
-//! The destination acknowledges speculative packets that arrive.
+//! A source asks for a time at which it may send a message, and sends packets *speculatively* before. Routers drop
+//! speculative packets, those that have waited for too long or those whose destination has too many packets, and turn
+//! each of them into a *refusal* to its source. The destination answers a reservation with a *grant*: from its time on,
+//! the source sends packets that no router drops. The destination acknowledges speculative packets that arrive.
 //!
 //! The kernel has a queue for each destination at every source, virtual channels for each kind of packets, and the time
 //! to live of speculative packets. A protocol decides what a source sends next and when a reservation begins. The
@@ -22,11 +22,40 @@ pub struct Reservations {
     pub beside: bool,
     /// Reservations are sent beside data of other messages, and need not wait for their turn.
     pub reservations_first: bool,
-    /// When routers drop speculative packets.
-    pub expiry: Expiry,
+    /// A source sends packets speculatively right after their reservation. The reservation waits for room for the head
+    /// of the first packet.
+    pub announces: bool,
+    /// Speculative packets are sorted into queues by output where granted packets are.
+    pub sorted: bool,
+    /// Which speculative packets routers drop.
+    pub dropping: Dropping,
 }
 
-/// When routers drop speculative packets.
+impl Reservations {
+    /// Virtual networks of the protocol, the last ones of all [`Role::NETWORKS`]. Reservations and grants have none if
+    /// the last router reserves.
+    pub fn networks(&self) -> u16 {
+        match self.dropping {
+            Dropping::Late(_) => Role::NETWORKS,
+            Dropping::AtLastHop { .. } => Role::NETWORKS - 2,
+        }
+    }
+}
+
+/// Which speculative packets routers drop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dropping {
+    /// Those that have waited for too long, at any router.
+    Late(Expiry),
+    /// At the router of their destination, while more phits than `threshold` of data wait there for the destination.
+    /// The router reserves time at the destination for each packet that it drops, and the refusal is the grant.
+    AtLastHop {
+        /// Most phits.
+        threshold: u32,
+    },
+}
+
+/// When routers drop speculative packets that wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Expiry {
     /// Cycles that a packet may wait, or travel, before it is dropped.
@@ -36,8 +65,6 @@ pub struct Expiry {
     /// Phits that the virtual channel may lack credits for before they count as a wait behind the output; `None`: such
     /// a wait does not count.
     pub in_flight: Option<u32>,
-    /// Speculative packets are sorted into queues by output where granted packets are.
-    pub sorted: bool,
 }
 
 /// What a source may send to one destination.
@@ -76,16 +103,18 @@ pub trait Reserving: Send {
     /// `flow` sends its reservation in tick `now`: its phits, and the number after the last packet that it is for.
     fn reserve(&mut self, flow: u32, now: Tick) -> (u32, u32);
 
-    /// The head of the packet that `flow` may send now, with its number.
-    fn head(&self, flow: u32) -> Option<(Generated, u32)>;
+    /// The packet that `flow` is sending or may send in tick `now`, with its number; the packet that follows a
+    /// reservation, if the flow may send one.
+    fn head(&self, flow: u32, now: Tick) -> Option<(Generated, u32)>;
 
     /// The head of this packet is sent.
-    fn begin(&mut self, flow: u32);
+    fn begin(&mut self, flow: u32, now: Tick);
 
     /// The tail of this packet has been sent.
     fn end(&mut self, flow: u32);
 
-    /// A grant has come to `flow` for its packets below number `end`: from tick `start` on.
+    /// A grant has come to `flow` for its packets below number `end`: from tick `start` on. It has taken `latency`
+    /// ticks. With [`Dropping::AtLastHop`] the refusal of packet number `end - 1` is the grant.
     fn granted(&mut self, flow: u32, end: u32, start: Tick, latency: Tick);
 
     /// An acknowledgement of packet `number` has come.
@@ -95,7 +124,7 @@ pub trait Reserving: Send {
     fn refused(&mut self, flow: u32, number: u32, now: Tick);
 
     /// A reservation of `phits` from `source` has come to `endpoint` of the partition in tick `now`, for packets below
-    /// number `end`. The tick in which they may come.
+    /// number `end`, or the last router has dropped packet number `end - 1`. The tick in which they may come.
     fn asked(&mut self, endpoint: u32, source: u32, phits: u32, end: u32, now: Tick) -> Tick;
 
     /// True if `endpoint` takes the speculative packet `number` of `source`: its reservation has come.

@@ -129,8 +129,12 @@ impl Partition {
     pub(crate) fn arrive<K: Kernel>(&mut self, queue: u32, packet: u32) {
         let now = self.now;
         let queue = if self.setup.settings.sorts::<K>() { self.sort(queue, packet) } else { queue };
-        if K::CONTROLS && self.setup.settings.reserves && packet == NONE && self.swallow_dropped(queue) {
-            return;
+        if K::CONTROLS && self.setup.settings.reserves {
+            if packet != NONE {
+                self.comes_to_last_router(queue, packet);
+            } else if self.swallow_dropped(queue) {
+                return;
+            }
         }
         if !K::WHOLE && !self.setup.settings.single {
             self.latest[queue] = now;

@@ -83,7 +83,7 @@ impl Partition {
             let mut view = view!(self, router);
             if K::EXTRAS && self.setup.settings.networks > 1 {
                 view.at.network = match self.setup.settings.reserves {
-                    true => Role::of(&self.packets[packet]).network().into(),
+                    true => Role::of(&self.packets[packet]).network(self.setup.settings.networks.into()).into(),
                     false => u32::from(Kind::of(&self.packets[packet]) == Kind::Reply),
                 };
             }

@@ -28,7 +28,7 @@ impl Partition {
     pub(crate) fn is_sorted(&self, packet: u32) -> bool {
         match Role::of(&self.packets[packet]) {
             Role::Granted => true,
-            Role::Speculative => self.sending.reserving().is_some_and(|reserving| reserving.expiring().sorts()),
+            Role::Speculative => self.sending.reserving().is_some_and(|reserving| reserving.sorts_speculative()),
             _ => false,
         }
     }
@@ -38,11 +38,19 @@ impl Partition {
         Role::of(&self.packets[self.queues[queue].first]) == Role::Speculative
     }
 
-    /// True if the time of the first packet of `queue`, a speculative one, is over. The packet asks for `channel`,
-    /// behind an output of `class`.
+    /// True if the first packet of `queue`, a speculative one, is to be dropped: its time is over, or its destination
+    /// behind this router has too many packets. The packet asks for `channel`, behind an output of `class`.
     #[inline(never)]
-    pub(crate) fn is_expired(&self, queue: u32, channel: u32, class: u8) -> bool {
+    pub(crate) fn is_to_drop(&mut self, queue: u32, channel: u32, class: u8) -> bool {
         let packet = self.queues[queue].first;
+        if self.sending.reserving().is_some_and(|reserving| reserving.reserves_at_last_hop()) {
+            let Packet { destination, size, .. } = self.packets[packet];
+            let Some(e) = self.place_of(destination).filter(|_| class == 0) else { return false };
+            let Some(reserving) = self.sending.reserving_mut().filter(|it| it.is_congested(e)) else { return false };
+            // Heads that are looked at later in this tick find less.
+            reserving.goes(e, size);
+            return true;
+        }
         let entry = self.packets[packet].entry;
         let full = self.setup.settings.full[usize::from(class) % MOST_CLASSES];
         let lacking = match class {
@@ -52,15 +60,31 @@ impl Partition {
         self.sending.reserving().is_some_and(|it| it.expiring().is_over(packet, entry, lacking, self.now))
     }
 
-    /// Drops the first packets of queues whose time has been found to be over in this tick.
-    pub(crate) fn drop_expired<K: Kernel>(&mut self) {
-        while let Some(queue) = self.discards.pop() {
+    /// The head of `packet` has come to `queue`. At the router of its destination, data count as waiting there.
+    #[inline(never)]
+    pub(crate) fn comes_to_last_router(&mut self, queue: u32, packet: u32) {
+        let Packet { destination, destination_router, size, .. } = self.packets[packet];
+        let router = self.setup.routers.number(self.inputs[self.queues[queue].port].router);
+        if destination_router != router || Role::of(&self.packets[packet]).is_control() {
+            return;
+        }
+        let Some(e) = self.place_of(destination) else { return };
+        if let Some(reserving) = self.sending.reserving_mut().filter(|it| it.reserves_at_last_hop()) {
+            reserving.comes(e, size);
+        }
+    }
+
+    /// Drops the first packets of queues that have been found to be dropped in this tick.
+    pub(crate) fn drop_found<K: Kernel>(&mut self) {
+        let mut found = std::mem::take(&mut self.discards);
+        for queue in found.drain(..) {
             let q = &self.queues[queue];
             let (packet, alone, port) = (q.first, q.first == q.last, q.port);
             self.drop_packet(queue, packet, alone, false);
             self.queues[queue].output = NONE;
             self.offer::<K>(port, queue);
         }
+        self.discards = found;
     }
 
     /// Drops speculative `packet` of `queue`, of which nothing has left: it becomes a refusal to its source, in the
@@ -79,12 +103,19 @@ impl Partition {
         }
         self.throw_away_flits(queue, packet, 1..arrived, last);
         let (destination_router, ejection_port) = self.map.known.attachment(&*self.map.topology, source);
+        let dropped = self.packets[packet];
+        let grant = match (self.place_of(destination), self.sending.reserving_mut()) {
+            (Some(e), Some(reserving)) if reserving.reserves_at_last_hop() => {
+                reserving.reserve_at_last_hop(e, &dropped, self.now)
+            }
+            _ => self.now,
+        };
         let refusal = Packet {
             source: destination,
             destination: source,
             destination_router,
             ejection_port,
-            birth: self.now,
+            birth: grant,
             injected: self.now,
             hops: Hops(0),
             leg_start: Hops(0),
@@ -162,7 +193,14 @@ impl Partition {
     /// looks at its head.
     #[inline(never)]
     pub(crate) fn speculative_starts(&mut self, grant: &Request, packet: u32, far: u32, passage: &Passage, tail: bool) {
-        if Role::of(&self.packets[packet]) != Role::Speculative {
+        let role = Role::of(&self.packets[packet]);
+        if far >= BROKEN && !role.is_control() {
+            let Packet { destination, size, .. } = self.packets[packet];
+            if let (Some(e), Some(reserving)) = (self.place_of(destination), self.sending.reserving_mut()) {
+                reserving.goes(e, size);
+            }
+        }
+        if role != Role::Speculative {
             return;
         }
         let latency = self.setup.settings.latency[passage.class];
@@ -172,7 +210,8 @@ impl Partition {
             }
             return;
         }
-        let Some(left) = self.sending.reserving().map(|it| it.expiring().left(packet)) else { return };
+        let late = self.sending.reserving().filter(|reserving| !reserving.reserves_at_last_hop());
+        let Some(left) = late.map(|reserving| reserving.expiring().left(packet)) else { return };
         let queue = self.tables.outputs[grant.output].far_queue + u32::from(grant.vc);
         self.send_event(far, passage.start + latency, kind::MARK, queue, left as u32);
     }

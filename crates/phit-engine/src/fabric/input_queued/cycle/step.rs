@@ -82,7 +82,7 @@ impl Partition {
         }
         if !self.discards.is_empty() {
             match K::CONTROLS && self.setup.settings.reserves {
-                true => self.drop_expired::<K>(),
+                true => self.drop_found::<K>(),
                 false => self.discard_all::<K>(),
             }
         }
@@ -378,22 +378,22 @@ impl Partition {
             }
             _ if K::STAGED || K::HELD && self.vc_allocator.is_some() => {
                 let router = self.inputs[port].router;
-                let first = output.vc + u32::from(vc);
+                let (first, class) = (output.vc + u32::from(vc), output.class);
                 let expires = K::CONTROLS && self.setup.settings.reserves && self.is_speculative(queue);
-                if expires && self.is_expired(queue, first, output.class) {
+                if expires && self.is_to_drop(queue, first, class) {
                     self.discards.push(queue);
                     return Look::Done;
                 }
                 let free = match K::EXTRAS {
-                    true => self.askable(first, vcs, (output.class, size), self.queues[queue].first),
+                    true => self.askable(first, vcs, (class, size), self.queues[queue].first),
                     false => self.free_channels(first, vcs),
                 };
                 if free == 0 {
-                    // The time to live is looked at in every tick.
+                    // Whether the packet is dropped is looked at in every tick.
                     return if expires { Look::Again } else { sleep };
                 }
                 let packet = self.queues[queue].first;
-                let (number, count, class) = (self.turn_of::<K>(port, queue), vcs as u8, output.class);
+                let (number, count) = (self.turn_of::<K>(port, queue), vcs as u8);
                 let output = ((index - self.tables.first_port[router]) % 64) as u8;
                 let request = match self.setup.settings.speculates::<K>() {
                     true => self.speculate::<K>(requests, queue, (first, free), (size, birth)),

@@ -384,7 +384,7 @@ pub(crate) fn first_channel(config: &Config, settings: &Settings, packet: &Packe
             0 => config.links[0].queues / u16::from(settings.networks),
             _ => u16::from(config.buffers.vcs[usize::from(class)]) * config.buffers.division.queues as u16,
         };
-        return Role::of(packet).network() * each;
+        return Role::of(packet).network(settings.networks.into()) * each;
     }
     match (Kind::of(packet), class, settings.networks) {
         (Kind::Request, ..) => 0,

@@ -11,7 +11,7 @@ use crate::engine::{Bytes, Tick};
 use crate::fabric::input_queued::options::kernel::{General, Kernel};
 use crate::fabric::input_queued::state::expiring::Expiring;
 use crate::fabric::seams::congestion::CongestionContext;
-use crate::fabric::seams::reservation::{Reservations, Reserving as Protocol, Role, Wish};
+use crate::fabric::seams::reservation::{Dropping, Reservations, Reserving as Protocol, Role, Wish};
 use crate::packet::Packet;
 use crate::traffic::Generated;
 use std::collections::VecDeque;
@@ -106,6 +106,9 @@ pub(crate) struct Reserving {
     /// The number and the content of the packet that is being sent.
     outgoing: (u32, u32),
     expiring: Expiring,
+    /// By endpoint: phits of data for it at its router. A packet counts from the arrival of its head until its head
+    /// starts on the link to the endpoint.
+    waiting: Vec<u32>,
 }
 
 impl Sender for Reserving {
@@ -121,8 +124,13 @@ impl Sender for Reserving {
             seed: context.seed,
         })?;
         let stations = context.endpoints.iter().map(|_| Station::default()).collect();
-        let expiring = Expiring::new(rule.expiry, cycle);
-        Some(Self { protocol, rule, stations, flows: 0, outgoing: (0, 0), expiring })
+        let expiry = match rule.dropping {
+            Dropping::Late(expiry) => Some(expiry),
+            Dropping::AtLastHop { .. } => None,
+        };
+        let expiring = Expiring::new(expiry, cycle);
+        let waiting = vec![0; context.endpoints.len()];
+        Some(Self { protocol, rule, stations, flows: 0, outgoing: (0, 0), expiring, waiting })
     }
 
     fn next<K: Kernel>(&mut self, e: u32, at: &mut Site<'_>) -> Next {
@@ -218,7 +226,9 @@ impl Sender for Reserving {
             Some(_) => (station.sent, Some(station.lane)),
             None => (0, None),
         };
-        let Some((packet, of_packet)) = self.protocol.head(number) else { return Next::Wait { at: wake, blocked } };
+        let Some((packet, of_packet)) = self.protocol.head(number, now) else {
+            return Next::Wait { at: wake, blocked };
+        };
         debug_assert_eq!(packet.destination, destination);
         let size = at.setup.config.flit_phits(packet.size, before);
         let lane = match lane {
@@ -227,7 +237,7 @@ impl Sender for Reserving {
         };
         let Some(lane) = lane else { return Next::Wait { at: wake, blocked: true } };
         if before == 0 {
-            self.protocol.begin(number);
+            self.protocol.begin(number, now);
             self.stations[e as usize].sending = Some((place, role));
             self.outgoing = (of_packet, packet.cycle * at.setup.settings.ticks_per_cycle);
         }
@@ -274,7 +284,7 @@ impl Sender for Reserving {
 
     fn bytes(&self) -> usize {
         let stations = self.stations.iter().map(|station| size_of::<Station>() + station.bytes()).sum::<usize>();
-        self.protocol.bytes() + stations + self.expiring.bytes()
+        self.protocol.bytes() + stations + self.expiring.bytes() + 4 * self.waiting.capacity()
     }
 }
 
@@ -356,6 +366,9 @@ impl Reserving {
             match role {
                 Role::Grant => self.protocol.granted(flow, number, content, heard.latency),
                 Role::Acknowledgement => self.protocol.acknowledged(flow, number),
+                _ if self.reserves_at_last_hop() => {
+                    self.protocol.granted(flow, number + 1, content, heard.latency);
+                }
                 _ => self.protocol.refused(flow, number, heard.at),
             }
             self.tidy(e, place as u32);
@@ -375,6 +388,7 @@ impl Reserving {
             let flow = station.flows[place as usize].number;
             let wish = self.protocol.wish(flow, at.now);
             let role = match wish {
+                Wish::Reservation if !self.rule.announces => Role::Reservation,
                 Wish::Nothing => continue,
                 Wish::Wait(tick) => {
                     wake = wake.into_iter().chain([tick]).min();
@@ -383,7 +397,11 @@ impl Reserving {
                 Wish::Granted => Role::Granted,
                 Wish::Reservation | Wish::Speculative => Role::Speculative,
             };
-            let Some((packet, _)) = self.protocol.head(flow) else { continue };
+            let Some((packet, _)) = self.protocol.head(flow, at.now) else { continue };
+            let packet = match role {
+                Role::Reservation => Generated { size: self.rule.control, ..packet },
+                _ => packet,
+            };
             let size = at.setup.config.flit_phits(packet.size, 0);
             if self.room(role, packet, size, at).is_none() {
                 lacks = true;
@@ -403,7 +421,8 @@ impl Reserving {
     /// The injection queue for the head of `packet`, of `size` phits, in this role, if there is room.
     fn room(&self, role: Role, packet: Generated, size: u32, at: &Site<'_>) -> Option<u16> {
         let needed = at.room.phits_to_begin::<General>(packet, size) as i32;
-        let lanes = network_lanes(&at.setup.config, &at.setup.settings, role.network());
+        let lanes =
+            network_lanes(&at.setup.config, &at.setup.settings, role.network(at.setup.settings.networks.into()));
         let credits = |lane: &u16| at.room.credits(at.endpoint.channel, *lane);
         lanes.step_by(at.setup.settings.queues as usize).filter(|lane| credits(lane) >= needed).max_by_key(credits)
     }
@@ -490,6 +509,40 @@ impl Reserving {
     /// To note what becomes of speculative packets.
     pub(crate) fn expiring_mut(&mut self) -> &mut Expiring {
         &mut self.expiring
+    }
+
+    /// True if speculative packets are sorted into queues by output where granted packets are.
+    pub(crate) fn sorts_speculative(&self) -> bool {
+        self.rule.sorted
+    }
+
+    /// True if routers drop packets to their own endpoints only, and reserve for them.
+    pub(crate) fn reserves_at_last_hop(&self) -> bool {
+        matches!(self.rule.dropping, Dropping::AtLastHop { .. })
+    }
+
+    /// The head of a packet of data of `phits` has come to the router of endpoint `e`, its destination.
+    pub(crate) fn comes(&mut self, e: u32, phits: u16) {
+        self.waiting[e as usize] += u32::from(phits);
+    }
+
+    /// The packet starts on the link to the endpoint, or is to be dropped.
+    pub(crate) fn goes(&mut self, e: u32, phits: u16) {
+        let waiting = &mut self.waiting[e as usize];
+        *waiting = waiting.saturating_sub(phits.into());
+    }
+
+    /// True if more data wait at the router of endpoint `e` than speculative packets may find there.
+    pub(crate) fn is_congested(&self, e: u32) -> bool {
+        match self.rule.dropping {
+            Dropping::AtLastHop { threshold } => self.waiting[e as usize] > threshold,
+            Dropping::Late(_) => false,
+        }
+    }
+
+    /// Reserves time at endpoint `e` for `packet`, which its router drops in tick `now`: the first tick.
+    pub(crate) fn reserve_at_last_hop(&mut self, e: u32, packet: &Packet, now: Tick) -> Tick {
+        self.protocol.asked(e, packet.source, packet.size.into(), packet.scratch + 1, now)
     }
 
     /// Phits of a packet without data.

@@ -20,7 +20,8 @@ struct Coming {
 /// The speculative packets of a partition.
 #[derive(Debug)]
 pub(crate) struct Expiring {
-    rule: Expiry,
+    /// `None`: no packet's time is over.
+    rule: Option<Expiry>,
     /// Ticks of a cycle.
     cycle: Tick,
     /// By packet: cycles that it may still wait, or the last cycle of its life.
@@ -36,14 +37,15 @@ impl Bytes for Expiring {
 }
 
 impl Expiring {
-    pub(crate) fn new(rule: Expiry, cycle: Tick) -> Self {
+    pub(crate) fn new(rule: Option<Expiry>, cycle: Tick) -> Self {
         Self { rule, cycle, left: Table::default(), coming: Vec::new() }
     }
 
     /// The time of a packet that is sent in tick `now`.
     pub(crate) fn given(&self, now: Tick) -> i32 {
-        let sent = if self.rule.since_sending { now / self.cycle } else { 0 };
-        sent.saturating_add(self.rule.time_to_live) as i32
+        let Some(rule) = &self.rule else { return 0 };
+        let sent = if rule.since_sending { now / self.cycle } else { 0 };
+        sent.saturating_add(rule.time_to_live) as i32
     }
 
     /// `packet` has this time left.
@@ -56,9 +58,10 @@ impl Expiring {
 
     /// The time that is left for `packet`, which came in tick `entry` and leaves its input queue in tick `now`.
     pub(crate) fn after(&self, packet: u32, entry: Tick, now: Tick) -> i32 {
-        match self.rule.since_sending {
-            true => self.left[packet],
-            false => self.left[packet] - self.waited(entry, now),
+        match &self.rule {
+            None => 0,
+            Some(rule) if rule.since_sending => self.left[packet],
+            Some(_) => self.left[packet] - self.waited(entry, now),
         }
     }
 
@@ -74,17 +77,13 @@ impl Expiring {
     /// True if the time of `packet`, which came in tick `entry`, is over in tick `now`. `lacking` are the phits for
     /// which the virtual channel lacks credits; 0 for a packet that is not asking for an output.
     pub(crate) fn is_over(&self, packet: u32, entry: Tick, lacking: u32, now: Tick) -> bool {
-        let behind = self.rule.in_flight.map_or(0, |in_flight| lacking.saturating_sub(in_flight)) as i32;
+        let Some(rule) = &self.rule else { return false };
+        let behind = rule.in_flight.map_or(0, |in_flight| lacking.saturating_sub(in_flight)) as i32;
         let left = self.left[packet] - behind;
-        match self.rule.since_sending {
+        match rule.since_sending {
             true => left < (now / self.cycle) as i32,
             false => left < self.waited(entry, now),
         }
-    }
-
-    /// True if speculative packets are sorted into queues by output where granted packets are.
-    pub(crate) fn sorts(&self) -> bool {
-        self.rule.sorted
     }
 
     /// Of dropped `packet` of `size` phits, `come` of `flits` flits have come to `queue`. The packet is `NONE` if no
