@@ -47,3 +47,19 @@ def test_settings_differ(settings: Mapping[str, Any]) -> None:
         name for name, each in settings.items() if written[json.dumps([each.short, each.long], sort_keys=True)] > 1
     ]
     assert not twice
+
+
+def test_rows_of_victims_are_those_of_the_guide(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "benches"))
+    victim = importlib.import_module("victim")
+    page = (ROOT / "docs" / "congestion.md").read_text()
+    table = page.split("| `[congestion]`, `[queueing]` | load of a victim")[1].split("\n\n")[0]
+    assert [line.split(" | ")[0][2:] for line in table.splitlines()[2:]] == [words for words, *_ in victim.ROWS]
+    for _, *settings in victim.ROWS:
+        json.loads(_phit.complete(to_json(victim.scenario(*settings))))
+    short = victim.scenario({"kind": "none"}, {}) | {"measure": {"warmup": 500, "cycles": 2000, "endpoints": True}}
+    mean, smallest, hot, jain, notifications = victim.measured(short)
+    assert 0 < smallest < mean < 0.6
+    assert 0.5 < hot <= 1.01
+    assert 0.1 < jain <= 1
+    assert notifications == 0
