@@ -21,6 +21,7 @@ mod network;
 mod pace;
 mod prepare;
 mod program;
+mod repeat;
 mod verify;
 mod watchdog;
 
@@ -80,6 +81,10 @@ impl Simulation {
         scenario.registered()?;
         if memory.is_some() {
             needs::of_run(scenario, &blueprint, graph).within(scenario, memory, count)?;
+        }
+        if team.is_some() && blueprint.workload.as_ref().is_some_and(|workload| workload.repeat.is_some()) {
+            let expected = format!("cannot be run by {count} processes; expected one process, or no repeat");
+            return Err(ScenarioError::missing("workload.repeat", expected));
         }
         let mut fabric = match &team {
             None if blueprint.planes.is_empty() => scenario.router.params().build(&blueprint, options),

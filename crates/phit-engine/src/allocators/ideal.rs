@@ -1,7 +1,7 @@
 //! No contention inside the router: an output-queued switch.
 
 use super::{Allocator, AllocatorContext, AllocatorParams, Request, Round};
-use crate::engine::Tick;
+use crate::engine::{Memory, Tick};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +34,8 @@ impl Allocator for Rule {
     }
 
     fn grant_alone(&mut self, _: u32, _: Tick, _: &Request) {}
+
+    fn remember(&self, _memory: &mut Memory) {}
 
     fn ideal(&self) -> bool {
         true

@@ -4,7 +4,7 @@ use super::pairs::{Pairs, after};
 use super::priority::{Equal, HighestFirst, OldestFirst, Order, Priority};
 use super::{Allocator, AllocatorContext, AllocatorParams, Best, InTurn, Request, Round};
 use crate::engine::bits::{first_from, turn};
-use crate::engine::{NONE, Tick};
+use crate::engine::{Memory, NONE, Tick};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -274,6 +274,11 @@ impl<O: Order> Allocator for Rule<O> {
 
     fn by_class(&self) -> bool {
         O::BY_CLASS
+    }
+
+    fn remember(&self, memory: &mut Memory) {
+        memory.add_all(self.grant.iter().chain(&self.accept).copied());
+        self.pairs.remember(memory);
     }
 
     fn bytes(&self) -> usize {

@@ -2,8 +2,8 @@
 
 use super::partners::Partners;
 use super::{Allocator, AllocatorContext, AllocatorParams, Best, Request, Round};
-use crate::engine::Tick;
 use crate::engine::bits::turn;
+use crate::engine::{Memory, Tick};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -85,6 +85,11 @@ impl Allocator for Rule {
     fn grant_alone(&mut self, first_port: u32, _: Tick, request: &Request) {
         self.partners.serve(first_port, request);
         advance(&mut self.ask, &mut self.grant, first_port, request, self.radix);
+    }
+
+    fn remember(&self, memory: &mut Memory) {
+        memory.add_all(self.ask.iter().chain(&self.grant).copied());
+        self.partners.remember(memory);
     }
 
     fn bytes(&self) -> usize {

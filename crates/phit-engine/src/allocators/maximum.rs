@@ -2,7 +2,7 @@
 
 use super::partners::Partners;
 use super::{Allocator, AllocatorContext, AllocatorParams, Request, Round};
-use crate::engine::{NONE, Tick};
+use crate::engine::{Memory, NONE, Tick};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -142,6 +142,11 @@ impl Allocator for Rule {
     /// A round moves the search on once, however many requests it has.
     fn grants_apart(&self) -> bool {
         false
+    }
+
+    fn remember(&self, memory: &mut Memory) {
+        memory.add_all(self.first.iter().copied());
+        self.partners.remember(memory);
     }
 
     fn bytes(&self) -> usize {

@@ -2,6 +2,7 @@
 
 use super::priority::Order;
 use super::{Best, Request, Round};
+use crate::engine::Memory;
 use crate::engine::bits::turn;
 
 /// The client after `client`. After the last it is a number without client, so the turn goes to the first.
@@ -23,6 +24,11 @@ impl Pairs {
     /// The turns of `ports` inputs with at most `queues` queues.
     pub(super) fn new(ports: u32, queues: u32) -> Self {
         Self { queues, lane: vec![0; ports as usize], asking: Vec::new() }
+    }
+
+    /// Adds the turns to `memory`.
+    pub(super) fn remember(&self, memory: &mut Memory) {
+        memory.add_all(self.lane.iter().copied());
     }
 
     /// Distance of the turn from the queue of `request`, at the input with number `at`.

@@ -3,7 +3,7 @@
 use super::pairs::Pairs;
 use super::priority::{Equal, Order};
 use super::{Best, Request, Round};
-use crate::engine::NONE;
+use crate::engine::{Memory, NONE};
 
 /// At most one request for each pair of an input and an output, and the partners found so far.
 pub(super) struct Partners<O: Order = Equal> {
@@ -66,6 +66,11 @@ impl<O: Order> Partners<O> {
     }
 
     /// Bytes held.
+    /// Adds the turns to `memory`.
+    pub(super) fn remember(&self, memory: &mut Memory) {
+        self.pairs.remember(memory);
+    }
+
     pub(super) fn bytes(&self) -> usize {
         4 * (self.inputs.capacity() + self.outputs.capacity()) + self.pairs.bytes() + self.best.bytes()
     }

@@ -2,7 +2,7 @@
 
 use super::partners::Partners;
 use super::{Allocator, AllocatorContext, AllocatorParams, Best, Request, Round};
-use crate::engine::{NONE, Rng, Tick};
+use crate::engine::{Memory, NONE, Rng, Tick};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -153,6 +153,10 @@ impl Allocator for Rule {
     /// A round draws lots for all requests.
     fn grants_apart(&self) -> bool {
         false
+    }
+
+    fn remember(&self, memory: &mut Memory) {
+        self.partners.remember(memory);
     }
 
     fn bytes(&self) -> usize {

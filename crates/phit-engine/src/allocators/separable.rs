@@ -2,7 +2,7 @@
 
 use super::priority::{Equal, HighestFirst, OldestFirst, Order, Priority};
 use super::{Allocator, AllocatorContext, AllocatorParams, Best, InTurn, Request, Round};
-use crate::engine::{Table, Tick};
+use crate::engine::{Memory, Table, Tick};
 use crate::error::ScenarioError;
 use crate::fabric::seams::allocator::Key;
 use schemars::JsonSchema;
@@ -178,6 +178,16 @@ impl Turns {
         match self.arbiter {
             Arbiter::RoundRobin => self.serve::<true>(at, client, now),
             _ => self.serve::<false>(at, client, now),
+        }
+    }
+
+    /// Adds the turns, or the order in which clients were served, to `memory`.
+    pub(super) fn remember(&self, memory: &mut Memory) {
+        memory.add_all(self.pointer.iter().copied());
+        for served in self.served.chunks(self.clients.max(1) as usize) {
+            let mut order: Vec<(Tick, u32)> = served.iter().copied().zip(0..).collect();
+            order.sort_unstable();
+            memory.add_all(order.into_iter().map(|(_, client)| client));
         }
     }
 
@@ -413,6 +423,13 @@ impl<O: Order, const IN_TURN: bool> Allocator for Rule<O, IN_TURN> {
 
     fn by_class(&self) -> bool {
         O::BY_CLASS
+    }
+
+    fn remember(&self, memory: &mut Memory) {
+        [Some(&self.inputs), Some(&self.outputs), self.lanes.as_ref()]
+            .iter()
+            .flatten()
+            .for_each(|t| t.remember(memory));
     }
 
     fn fetch(&self) {

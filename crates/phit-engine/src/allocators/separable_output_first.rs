@@ -4,7 +4,7 @@ use super::pairs::Pairs;
 use super::priority::{Equal, HighestFirst, OldestFirst, Order, Priority};
 use super::separable::{Arbiter, Turns, check_arbiter};
 use super::{Allocator, AllocatorContext, AllocatorParams, Best, InTurn, Request, Round};
-use crate::engine::Tick;
+use crate::engine::{Memory, Tick};
 use crate::error::ScenarioError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -118,6 +118,12 @@ impl<O: Order> Allocator for Rule<O> {
     fn fetch(&self) {
         self.inputs.fetch();
         self.outputs.fetch();
+    }
+
+    fn remember(&self, memory: &mut Memory) {
+        self.inputs.remember(memory);
+        self.outputs.remember(memory);
+        self.pairs.remember(memory);
     }
 
     fn bytes(&self) -> usize {

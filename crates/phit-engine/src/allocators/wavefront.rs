@@ -3,7 +3,7 @@
 use super::partners::Partners;
 use super::priority::{Equal, HighestFirst, OldestFirst, Order, Priority};
 use super::{Allocator, AllocatorContext, AllocatorParams, Request, Round};
-use crate::engine::{NONE, Tick};
+use crate::engine::{Memory, NONE, Tick};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -124,6 +124,11 @@ impl<O: Order> Allocator for Rule<O> {
 
     fn by_class(&self) -> bool {
         O::BY_CLASS
+    }
+
+    fn remember(&self, memory: &mut Memory) {
+        memory.add_all(self.first.iter().copied());
+        self.partners.remember(memory);
     }
 
     fn bytes(&self) -> usize {

@@ -5,6 +5,7 @@
 
 pub(crate) mod bits;
 mod bytes;
+mod memory;
 mod pages;
 pub(crate) mod parallel;
 pub(crate) mod peers;
@@ -13,6 +14,7 @@ mod table;
 mod wheel;
 
 pub(crate) use bytes::{Bytes, bytes_of, tables_of};
+pub use memory::Memory;
 pub(crate) use pages::{Pages, Spare};
 pub(crate) use peers::named;
 pub use peers::{Letters, Parted, Peers, Team};

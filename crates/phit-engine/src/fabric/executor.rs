@@ -13,7 +13,7 @@
 use super::caller::Sent;
 use super::incoming::{Announced, Come, Incoming, Times};
 use super::reordering::{Came, Reordering};
-use crate::engine::{Tick, fetch, poll};
+use crate::engine::{Memory, Tick, fetch, poll};
 use crate::measure::{MessageRow, OperationRow, PhaseRow, Programs, RankRow, Receivers, TrackRow};
 use crate::packet::Packet;
 use crate::traffic::Generated;
@@ -239,6 +239,32 @@ impl Executor {
             self.events.add(now, Event::Taken { taken, told: word.told });
         }
         self.handle(now);
+    }
+
+    /// The program has begun.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.begun
+    }
+
+    /// The program, which has ended, begins again when tick `now` is executed.
+    pub(crate) fn begin_again(&mut self, now: Tick) {
+        let ranks = self.hosts.ranks().clone();
+        self.hosts.begin_again(self.workload.program.clone().plan(ranks), now.into());
+        self.begun = false;
+    }
+
+    /// Adds the state of hosts that have ended their program to `memory`, when nothing is on its way.
+    pub(crate) fn remember(&self, memory: &mut Memory) {
+        let now = memory.now();
+        self.hosts.remember(now.into(), |word| memory.add(word));
+        for outgoing in &self.outgoing {
+            let cycle = u64::from(outgoing.next_cycle) * self.ticks_per_cycle;
+            memory.add(cycle.saturating_sub(now.into()));
+            memory.add_all([outgoing.phits, outgoing.in_hand.into()]);
+        }
+        if self.reordering.is_some() {
+            memory.cannot("receivers that deliver in order");
+        }
     }
 
     /// A caller sends messages. Those that are due in the present tick go when the tick is executed, or executed again.

@@ -7,9 +7,9 @@
 //!
 //! Modules stand in order here, too.
 
-use crate::engine::{Team, Tick};
+use crate::engine::{Memory, Team, Tick};
 use crate::error::ScenarioError;
-use crate::measure::{Collector, Share, Snapshot, Window};
+use crate::measure::{Collector, RankRow, Share, Snapshot, Window};
 use crate::topology::{RouteTable, Topology};
 use crate::traffic::{Plane, Traffic};
 use crate::workload::Workload;
@@ -213,6 +213,39 @@ pub trait Fabric: Send {
         false
     }
 
+    /// True if it is [at rest](Self::at_rest) and empty: no packet, credit, message or wake-up is on its way.
+    fn is_empty(&self) -> bool {
+        self.at_rest()
+    }
+
+    /// The program, which has ended, begins again in tick `at`, which is [`Self::next_start`]. The network is
+    /// [empty](Self::is_empty). Only for a kernel that repeats programs ([`FabricParams::repeats`]).
+    fn begin_again(&mut self, _at: u64) {}
+
+    /// The tick in which the program begins again, after an iteration that began in tick `start`: `now`, unless the
+    /// kernel has a clock of its own. There are `look` ticks between two looks whether an iteration has ended.
+    fn next_start(&self, now: Tick, _start: u64, _look: u64) -> u64 {
+        now.into()
+    }
+
+    /// Adds the state of the empty network to `memory`.
+    fn remember(&self, memory: &mut Memory) {
+        memory.cannot("the state of this kind of router");
+    }
+
+    /// Returns the counts so far, and counts on from `blanks`: one for each of [`Self::collectors`].
+    fn take_counts(&mut self, _blanks: &[Collector]) -> Option<Collector> {
+        None
+    }
+
+    /// Adds counts to the counts so far.
+    fn add_counts(&mut self, _counts: &Collector) {}
+
+    /// The records of the program's ranks so far, by rank.
+    fn rank_rows(&self) -> Vec<RankRow> {
+        Vec::new()
+    }
+
     /// If the network is empty: the first tick from now on in which something happens, at most `end`. Otherwise now or
     /// earlier.
     fn idle_until(&self, _end: Tick) -> Tick {
@@ -390,6 +423,11 @@ pub trait FabricParams {
 
     /// True if several of its networks can run in parallel planes.
     fn parallel(&self) -> bool {
+        false
+    }
+
+    /// True if programs can be repeated, see [`Fabric::begin_again`].
+    fn repeats(&self) -> bool {
         false
     }
 

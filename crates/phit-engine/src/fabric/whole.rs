@@ -1,13 +1,13 @@
 //! Shared by kernels that carry whole messages: what endpoints have sent and received, and the results of a program.
 
-use crate::engine::{Tick, poll};
+use crate::engine::{Memory, Tick, poll};
 use crate::error::ScenarioError;
 use crate::fabric::{Blueprint, Caller, Demands, Fabric, Progress, SAMPLED, spread};
 use crate::measure::{Collector, MessageRow, OperationRow, PhaseRow, Programs, RankRow, Rate, Snapshot, TrackRow};
 use crate::topology::Topology;
 use crate::workload::{Packets, Workload};
 use phit_workload::Ranks;
-use phit_workload::host::{Hosts, Left, Message};
+use phit_workload::host::{Hosts, Left, Message, Usage};
 use phit_workload::network::{Hop, Network};
 use phit_workload::run::{Carried, Finish, Running};
 use std::any::Any;
@@ -118,9 +118,27 @@ pub(super) struct WholeNetwork<C> {
     make: Make<C>,
     /// The program at its end, and what carried its messages.
     finished: Option<(Finish, Counted<C>)>,
+    /// What came before this iteration of a program that is repeated.
+    earlier: Earlier,
     /// The messages of a caller, if there is one.
     called: Option<Box<Running<Counted<C>>>>,
     collector: Collector,
+}
+
+/// What the earlier iterations of a program have left. An iteration has a clock of its own, and finds an empty network.
+#[derive(Default)]
+struct Earlier {
+    /// When this iteration has begun.
+    start: u64,
+    /// By rank.
+    usage: Vec<Usage>,
+    /// By port.
+    carried: Vec<u64>,
+    /// Phits that each endpoint has sent, and has received.
+    counts: Option<(Vec<u64>, Vec<u64>)>,
+    events: u64,
+    /// Phits that have been received and counted.
+    counted: u64,
 }
 
 impl<C: Carries> WholeNetwork<C> {
@@ -134,7 +152,7 @@ impl<C: Carries> WholeNetwork<C> {
         };
         let collector = Collector::new(blueprint.window.clone());
         let (blueprint, make) = (blueprint.clone(), Box::new(make));
-        Self { blueprint, workload, links, make, finished: None, called: None, collector }
+        Self { blueprint, workload, links, make, finished: None, earlier: Earlier::default(), called: None, collector }
     }
 
     /// The program before it starts.
@@ -157,7 +175,41 @@ impl<C: Carries> WholeNetwork<C> {
     /// Phits that each endpoint has sent, and has received.
     fn counts(&self) -> (Vec<u64>, Vec<u64>) {
         let none = || vec![0; self.blueprint.topology.endpoints() as usize];
-        self.finished.as_ref().map_or_else(|| (none(), none()), |(_, network)| network.count.clone())
+        let earlier = || self.earlier.counts.clone().unwrap_or_else(|| (none(), none()));
+        self.finished.as_ref().map_or_else(earlier, |(_, network)| network.count.clone())
+    }
+
+    /// Counts the phits that have been received since the last call.
+    fn count_delivered(&mut self) {
+        let all = sum(&self.counts().1);
+        let counted = std::mem::replace(&mut self.earlier.counted, all);
+        self.collector.counters.load.delivered_phits += all - counted;
+    }
+
+    /// All ports, as router and port.
+    fn ports(&self) -> impl Iterator<Item = (u32, u16)> {
+        let topology = &*self.blueprint.topology;
+        let routers = if self.links { topology.routers() } else { 0 };
+        (0..routers).flat_map(|router| (0..topology.ports(router)).map(move |port| (router, port)))
+    }
+
+    /// Phits that the link behind a port has carried: port `port` of `router`, the `number`th of all ports.
+    fn carried(&self, number: usize, router: u32, port: u16) -> u64 {
+        let now = self.carrier().map_or(0, |carrier| carrier.carried(number, router, port));
+        now.saturating_add(self.earlier.carried.get(number).copied().unwrap_or(0))
+    }
+
+    /// The rows of the program's results, of all iterations so far.
+    fn rows(&self) -> Programs {
+        let Some((finish, _)) = &self.finished else { return Programs::default() };
+        let mut rows = rows(finish, &self.workload);
+        for row in &mut rows.ranks {
+            row.finish = row.finish.saturating_add(self.earlier.start);
+            if let Some(earlier) = self.earlier.usage.get(row.rank as usize) {
+                row.usage.add(earlier, 1);
+            }
+        }
+        rows
     }
 }
 
@@ -175,25 +227,22 @@ impl<C: Carries> Fabric for WholeNetwork<C> {
     }
 
     fn close_window(&mut self) -> u64 {
-        self.collector.counters.load.delivered_phits = sum(&self.counts().1);
+        self.count_delivered();
         0
     }
 
     fn snapshot(&self) -> Snapshot {
         let Blueprint { topology, links, .. } = &self.blueprint;
         let topology = &**topology;
-        let routers = if self.links { topology.routers() } else { 0 };
-        let ports = (0..routers).flat_map(|router| (0..topology.ports(router)).map(move |port| (router, port)));
         let carried = |(number, (router, port)): (usize, (u32, u16))| {
-            let phits = self.carrier().map_or(0, |carrier| carrier.carried(number, router, port));
-            links.rate_of_port(topology, router, port).parts(phits)
+            links.rate_of_port(topology, router, port).parts(self.carried(number, router, port))
         };
         let parts = |rate: &dyn Fn(u32) -> Rate, phits: &[u64]| -> Vec<u64> {
             (0..).zip(phits).map(|(endpoint, &phits)| rate(endpoint).parts(phits)).collect()
         };
         let (sent, received) = self.counts();
         Snapshot {
-            ports: ports.enumerate().map(carried).collect(),
+            ports: self.ports().enumerate().map(carried).collect(),
             injected: parts(&|endpoint| links.injection_rate(endpoint), &sent),
             ejected: Some(parts(&|endpoint| links.rate_of_endpoint(endpoint), &received)),
             offered: sum(&sent),
@@ -238,9 +287,49 @@ impl<C: Carries> Fabric for WholeNetwork<C> {
         self.finished.is_some()
     }
 
+    fn finish(&self) -> u64 {
+        WholeNetwork::finish(self).map_or(0, |finish| self.earlier.start.saturating_add(finish.completion()))
+    }
+
+    fn begin_again(&mut self, at: u64) {
+        let rows = self.rows();
+        let carried = self.ports().enumerate().map(|(number, (router, port))| self.carried(number, router, port));
+        let earlier = Earlier {
+            start: at,
+            usage: rows.ranks.iter().map(|row| row.usage).collect(),
+            carried: carried.collect(),
+            counts: Some(self.counts()),
+            events: self.performed(),
+            counted: self.earlier.counted,
+        };
+        (self.earlier, self.finished) = (earlier, None);
+    }
+
+    fn next_start(&self, _now: Tick, start: u64, look: u64) -> u64 {
+        let took = Fabric::finish(self).saturating_sub(start);
+        start.saturating_add(took.max(1).next_multiple_of(look))
+    }
+
+    fn remember(&self, _memory: &mut Memory) {
+        // Every iteration finds the network as the first one did.
+    }
+
+    fn take_counts(&mut self, blanks: &[Collector]) -> Option<Collector> {
+        self.count_delivered();
+        Some(std::mem::replace(&mut self.collector, blanks.first()?.clone()))
+    }
+
+    fn add_counts(&mut self, counts: &Collector) {
+        self.collector.merge(counts);
+    }
+
+    fn rank_rows(&self) -> Vec<RankRow> {
+        self.rows().ranks
+    }
+
     fn beyond(&self) -> bool {
         // Times that are too large are replaced by the largest time.
-        self.finish().is_some_and(|finish| finish.ranks.contains(&self.last()))
+        WholeNetwork::finish(self).is_some_and(|finish| finish.ranks.contains(&self.last()))
     }
 
     fn last(&self) -> u64 {
@@ -248,11 +337,11 @@ impl<C: Carries> Fabric for WholeNetwork<C> {
     }
 
     fn performed(&self) -> u64 {
-        self.finish().map_or(0, |finish| finish.events)
+        self.earlier.events + WholeNetwork::finish(self).map_or(0, |finish| finish.events)
     }
 
     fn left(&self) -> (Left, Vec<Message>) {
-        let left = self.finish().map(|finish| {
+        let left = WholeNetwork::finish(self).map(|finish| {
             let Left { receives, messages, never } = &finish.left;
             Left { receives: receives.clone(), messages: messages.clone(), never: never.clone() }
         });
@@ -260,8 +349,8 @@ impl<C: Carries> Fabric for WholeNetwork<C> {
     }
 
     fn close_program(&mut self) {
-        let Some((finish, _)) = &self.finished else { return };
-        self.collector.counters.programs.add(rows(finish, &self.workload));
+        let rows = self.rows();
+        self.collector.counters.programs.add(rows);
     }
 
     fn audit(&self) -> Result<(), String> {

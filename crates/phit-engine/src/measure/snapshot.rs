@@ -63,6 +63,28 @@ impl Snapshot {
         Written { ports, injected, offered, control, queueing }
     }
 
+    /// Adds the counts between the snapshots `before` and `after`, `times` times.
+    pub(crate) fn add_difference(&mut self, before: &Self, after: &Self, times: u64) {
+        let add = |own: &mut [u64], before: &[u64], after: &[u64]| {
+            for ((own, before), after) in own.iter_mut().zip(before).zip(after) {
+                *own = own.saturating_add((after - before).saturating_mul(times));
+            }
+        };
+        let Self { ports, injected, ejected, offered, control, queueing } = self;
+        add(ports, &before.ports, &after.ports);
+        add(injected, &before.injected, &after.injected);
+        if let (Some(own), Some(before), Some(after)) = (ejected, &before.ejected, &after.ejected) {
+            add(own, before, after);
+        }
+        add(&mut control.0, &before.control.0, &after.control.0);
+        *offered += (after.offered - before.offered).saturating_mul(times);
+        control.1 += (after.control.1 - before.control.1) * times;
+        for (name, (_, count)) in queueing {
+            let of = |snapshot: &Self| snapshot.queueing.get(name).map_or(0, |(_, count)| *count);
+            *count += (of(after) - of(before)) * times;
+        }
+    }
+
     /// Adds the snapshot of another network with these endpoints. Its ports follow the present ones.
     pub(crate) fn beside(&mut self, other: Self) {
         let Self { ports, injected, ejected: _, offered, control, queueing } = other;

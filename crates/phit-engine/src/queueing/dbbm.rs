@@ -59,6 +59,10 @@ struct Rule {
 }
 
 impl Queueing for Rule {
+    fn timeless(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn select(&self, _: &dyn Topology, _: u32, packet: &Packet, hop: Hop) -> Lanes {
         Lanes::one((u32::from(hop.vc) * self.queues + packet.destination % self.queues) as u16)

@@ -242,6 +242,10 @@ struct AtPorts {
 }
 
 impl Queueing for AtPorts {
+    fn timeless(&self) -> bool {
+        true
+    }
+
     fn select(&self, topology: &dyn Topology, next: u32, packet: &Packet, hop: Hop) -> Lanes {
         // A local hop ends in the group where it begins. For a global hop the group does not matter.
         let here = topology.group_of(next);

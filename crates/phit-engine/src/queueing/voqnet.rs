@@ -48,6 +48,10 @@ struct Rule {
 }
 
 impl Queueing for Rule {
+    fn timeless(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn select(&self, _: &dyn Topology, _: u32, packet: &Packet, hop: Hop) -> Lanes {
         Lanes::one((u32::from(hop.vc) * self.queues + packet.destination) as u16)

@@ -1,7 +1,7 @@
 //! Dimension-order routing on grids.
 
 use super::{Routing, RoutingContext, RoutingParams, View, minimal::Minimal, minimal_hop};
-use crate::engine::Rng;
+use crate::engine::{Memory, Rng};
 use crate::error::ScenarioError;
 use crate::fabric::seams::routing::{Adaptive, Legs, Proof, Standing, Step, Wants};
 use crate::packet::{HopState, Packet};
@@ -218,6 +218,8 @@ impl Balanced {
 }
 
 impl Routing for Balanced {
+    fn remember(&self, _memory: &mut Memory) {}
+
     fn route(&mut self, view: &mut View<'_>, _: u16, _: u16, packet: &mut Packet) -> Option<Hop> {
         let hop = minimal_hop(view.topology, view.router, packet, view.vcs(), view.rng);
         let ends = (view.router, packet.destination_router);
@@ -245,6 +247,8 @@ impl Overlapping {
 }
 
 impl Routing for Overlapping {
+    fn remember(&self, _memory: &mut Memory) {}
+
     fn route(&mut self, view: &mut View<'_>, _: u16, _: u16, packet: &mut Packet) -> Option<Hop> {
         let hop = minimal_hop(view.topology, view.router, packet, view.vcs(), view.rng);
         let class = view.class(hop.port);

@@ -2,7 +2,7 @@
 //! the links.
 
 use super::{Injection, Proof, Routing, RoutingContext, RoutingParams, View};
-use crate::engine::{NONE, Tick, poll};
+use crate::engine::{Memory, NONE, Tick, poll};
 use crate::error::ScenarioError;
 use crate::packet::Packet;
 use crate::topology::{Crossing, Hop, MOST_ENTRIES, NO_PORT, Peer, RouteTable, Topology, Wire, Wires};
@@ -65,6 +65,8 @@ impl Rule {
 }
 
 impl Routing for Rule {
+    fn remember(&self, _memory: &mut Memory) {}
+
     fn inject(&mut self, at: &mut Injection<'_>, packet: &mut Packet) {
         packet.flags = self.table.layer(at.router, packet.source, packet.destination);
     }

@@ -1,6 +1,7 @@
 //! Minimal routing: every packet takes a shortest path.
 
 use super::{Routing, RoutingContext, RoutingParams, View, Wants, minimal_hop};
+use crate::engine::Memory;
 use crate::error::ScenarioError;
 use crate::fabric::seams::routing::{Legs, Proof};
 use crate::packet::Packet;
@@ -76,6 +77,8 @@ impl Routing for Ahead {
 struct Rule;
 
 impl Routing for Rule {
+    fn remember(&self, _memory: &mut Memory) {}
+
     fn wants(&self) -> Wants {
         Wants { settled: true, ..Wants::default() }
     }

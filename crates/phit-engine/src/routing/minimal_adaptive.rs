@@ -1,6 +1,7 @@
 //! Fully adaptive minimal routing with an escape channel.
 
 use super::{Routing, RoutingContext, RoutingParams, View};
+use crate::engine::Memory;
 use crate::error::ScenarioError;
 use crate::fabric::seams::routing::{Adaptive, Alternative, Proof, RouterView, Standing, Step, Wants};
 use crate::packet::{HopState, Hops, Packet};
@@ -170,6 +171,8 @@ impl Rule {
 }
 
 impl Routing for Rule {
+    fn remember(&self, _memory: &mut Memory) {}
+
     fn wants(&self) -> Wants {
         Wants { alternatives: true, ..Wants::default() }
     }

@@ -2,7 +2,7 @@
 
 use super::distances::Distances;
 use super::{Injection, RouterView, Routing, RoutingContext, RoutingParams, View, Wants, ladder};
-use crate::engine::{Rng, Tick};
+use crate::engine::{Memory, Rng, Tick};
 use crate::error::ScenarioError;
 use crate::fabric::seams::routing::{Adaptive, Ladder, Legs, Proof, Standing, Step};
 use crate::packet::Packet;
@@ -431,6 +431,17 @@ impl Sprayed {
 }
 
 impl Routing for Sprayed {
+    fn remember(&self, memory: &mut Memory) {
+        let mut flows: Vec<_> = self.flows.iter().collect();
+        flows.sort_unstable_by_key(|(flow, _)| **flow);
+        for (&(from, to), &Flow { label, latest }) in flows {
+            // Only a pause tells when the packet before was sent.
+            let since = self.pause.map_or(0, |pause| (memory.now() - latest).min(pause));
+            memory.add_all([from, to, label, since]);
+        }
+        memory.add_all(self.turns.iter().chain(&self.waiting).copied());
+    }
+
     /// A hash table needs one byte more for each place.
     fn bytes(&self) -> usize {
         let flow = size_of::<((u32, u32), Flow)>() + 1;

@@ -2,7 +2,7 @@
 
 use super::layered::{self, MOST_LAYERS, Made, channels_needed, too_large};
 use super::{Routing, RoutingContext, RoutingParams, View, Wants};
-use crate::engine::{Tick, poll};
+use crate::engine::{Memory, Tick, poll};
 use crate::error::ScenarioError;
 use crate::fabric::seams::routing::{Changes, Legs, Proof, one_channel};
 use crate::packet::Packet;
@@ -350,6 +350,8 @@ impl Rule {
 }
 
 impl Routing for Rule {
+    fn remember(&self, _memory: &mut Memory) {}
+
     fn wants(&self) -> Wants {
         Wants { redecide: self.table.adaptive, ..Wants::default() }
     }

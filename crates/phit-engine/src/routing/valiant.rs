@@ -1,7 +1,7 @@
 //! Valiant's randomised routing: minimally to a random intermediate, then minimally to the destination.
 
 use super::{Injection, RouterView, Routing, RoutingContext, RoutingParams, View};
-use crate::engine::Rng;
+use crate::engine::{Memory, Rng};
 use crate::error::ScenarioError;
 use crate::fabric::seams::routing::{Channels, Legs, Proof, Routes, Wants};
 use crate::packet::{GROUP, MISROUTED_GLOBALLY, Packet};
@@ -208,6 +208,8 @@ pub(super) fn check(kind: &str, topology: &dyn Topology) -> Result<(), ScenarioE
 struct Rule(Valiant);
 
 impl Routing for Rule {
+    fn remember(&self, _memory: &mut Memory) {}
+
     fn wants(&self) -> Wants {
         Wants { ends_passing: self.0.passing == Passing::Ends, ..Wants::default() }
     }

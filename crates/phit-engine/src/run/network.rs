@@ -108,8 +108,12 @@ fn scenario_of(document: &Value) -> Result<Scenario, ScenarioError> {
             return Err(ScenarioError::new(format!("workload.host.{key}"), value, expected));
         }
     }
+    if let Some(value) = workload.get("repeat") {
+        let expected = "the caller of a network sends again by itself; expected no such key";
+        return Err(ScenarioError::new("workload.repeat", value, expected));
+    }
     if let Some(key) = workload.keys().find(|key| !AROUND.contains(&key.as_str())) {
-        let known = AROUND.into_iter().filter(|key| *key != "time_unit");
+        let known = AROUND.into_iter().filter(|key| !["time_unit", "repeat"].contains(key));
         let error = ScenarioError::unknown(format!("workload.{key}"), key, "key", known);
         return Err(ScenarioError { value: None, ..error });
     }

@@ -21,6 +21,9 @@ impl Simulation {
         workload: &Workload,
         progress: Progress<'_>,
     ) -> Result<Option<Outcome>, RunError> {
+        if let Some(repeat) = workload.repeat {
+            return self.run_iterations(workload, repeat, progress);
+        }
         let cycle = self.blueprint.links.ticks_per_cycle;
         let all = workload.program.operations();
         let beside = !workload.traffic.is_empty();
@@ -28,14 +31,7 @@ impl Simulation {
         self.fabric.open_window(0..Tick::MAX);
         self.watchdog = super::Watchdog::new(0, self.fabric.longest_wait());
         loop {
-            if self.fabric.beyond() || self.now >= LAST {
-                let reason = format!(
-                    "the program goes on beyond cycle {}, the last that can be simulated: choose a longer cycle in \
-                     [units], or fewer operations",
-                    self.fabric.last() / u64::from(cycle)
-                );
-                return Err(RunError::Unfinished(reason));
-            }
+            self.refuse_beyond()?;
             // The program can end before the time of an operation that nothing waits for has passed.
             if self.fabric.at_rest() && (!beside || u64::from(self.now) >= self.fabric.finish()) {
                 break;
@@ -60,10 +56,7 @@ impl Simulation {
                 self.watchdog.look(&*self.fabric).map_err(RunError::Deadlock)?;
             }
         }
-        let (left, lost) = self.fabric.left();
-        if !left.is_empty() || !lost.is_empty() {
-            return Err(RunError::Unfinished(explain(workload, &left, &lost)));
-        }
+        self.refuse_left(workload)?;
         if beside {
             // Traffic beside the program goes on until the end of the program is noticed.
             self.fabric.open_window(0..self.now);
@@ -78,8 +71,29 @@ impl Simulation {
         Ok(Some(outcome))
     }
 
+    /// Refuses to go on beyond the last tick.
+    pub(super) fn refuse_beyond(&self) -> Result<(), RunError> {
+        if !self.fabric.beyond() && self.now < LAST {
+            return Ok(());
+        }
+        Err(RunError::Unfinished(format!(
+            "the program goes on beyond cycle {}, the last that can be simulated: choose a longer cycle in [units], or \
+             fewer operations",
+            self.fabric.last() / u64::from(self.blueprint.links.ticks_per_cycle)
+        )))
+    }
+
+    /// Refuses a program that cannot go on and has not ended.
+    pub(super) fn refuse_left(&self, workload: &Workload) -> Result<(), RunError> {
+        let (left, lost) = self.fabric.left();
+        match left.is_empty() && lost.is_empty() {
+            true => Ok(()),
+            false => Err(RunError::Unfinished(explain(workload, &left, &lost))),
+        }
+    }
+
     /// The results of a program that was stopped. `None` before the first cycle is over.
-    fn partial_program(&mut self, before: Snapshot) -> Option<Outcome> {
+    pub(super) fn partial_program(&mut self, before: Snapshot) -> Option<Outcome> {
         let cycle = self.blueprint.links.ticks_per_cycle;
         self.advance_to(self.now.next_multiple_of(cycle));
         let cycles = self.now / cycle;
@@ -94,7 +108,7 @@ impl Simulation {
     }
 
     /// Ends the measurement of a program after `cycles` cycles, and gathers its records in the first process.
-    fn close_program(&mut self, before: Snapshot, cycles: u32) -> Option<Outcome> {
+    pub(super) fn close_program(&mut self, before: Snapshot, cycles: u32) -> Option<Outcome> {
         self.fabric.close_window();
         self.fabric.close_program();
         let measured = Measured { cycles, drained: 0, converged: Some(false), after: self.fabric.snapshot() };

@@ -51,6 +51,7 @@ pub(crate) fn check(
     }
     Sorting::new(&scenario.measure.flows, topology).map_err(|e| e.under("measure"))?;
     workload(scenario)?;
+    repeat(scenario)?;
     steady(scenario, topology)?;
     duration(scenario)
 }
@@ -144,6 +145,36 @@ fn workload(scenario: &Scenario) -> Result<(), ScenarioError> {
         return Err(ScenarioError::missing("units.phit", reason));
     }
     Ok(())
+}
+
+/// Refuses iterations of a program that cannot be told apart, or never end.
+fn repeat(scenario: &Scenario) -> Result<(), ScenarioError> {
+    let Some(repeat) = scenario.workload.as_ref().and_then(|workload| workload.around.repeat) else { return Ok(()) };
+    let refuse = |key: &str, value: &str, expected: &str| Err(ScenarioError::new(key, value, expected));
+    if !scenario.router.params().repeats() {
+        let kind = format!("{:?}", scenario.router.kind());
+        return refuse("router.kind", &kind, "expected \"input_queued\", \"fluid\" or \"ideal\" with workload.repeat");
+    }
+    if let Some(key) = beside(scenario).first() {
+        let expected = "traffic never ends, so an iteration of the programs beside it leaves packets in the network; \
+                        expected none with workload.repeat";
+        return Err(ScenarioError::missing(key.clone(), expected));
+    }
+    let MeasureParams { messages, operations, tracks, phases, .. } = scenario.measure;
+    let asked = [("messages", messages), ("operations", operations), ("tracks", tracks), ("phases", phases)];
+    if let Some((key, _)) = asked.iter().find(|(_, asked)| *asked) {
+        let expected = "has a row for everything that happens in one run of a program; expected false with \
+                        workload.repeat";
+        return refuse(&format!("measure.{key}"), "true", expected);
+    }
+    let probes = scenario.measure.probes.first();
+    match probes.filter(|_| repeat.iterations > 1) {
+        Some(probe) => {
+            let expected = "looks at one run of a program; expected no probes with workload.repeat";
+            refuse("measure.probes", &format!("{:?}", probe.kind()), expected)
+        }
+        None => Ok(()),
+    }
 }
 
 /// Number of virtual networks that share the virtual channels of every link.

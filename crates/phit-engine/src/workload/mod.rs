@@ -22,12 +22,14 @@ mod host;
 mod placement;
 mod programs;
 mod reorder;
+mod repeat;
 
 pub use beside::Beside;
 pub use host::{HostTable, RailsTable};
 pub use placement::{Free, PlacementKind, PlacementParams};
 pub use programs::{Called, Made, MadeJob, ProgramKind, ProgramParams, Site};
 pub use reorder::{Memory, ReorderTable, Sharing};
+pub use repeat::RepeatTable;
 
 /// The slot of an endpoint that has no rank.
 pub(crate) const NO_SLOT: u32 = u32::MAX;
@@ -55,6 +57,9 @@ pub struct Around {
     /// Receivers that deliver packets in order. If left out, they count bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reorder: Option<ReorderTable>,
+    /// Iterations of the program. If left out, there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repeat: Option<RepeatTable>,
 }
 
 impl Default for Around {
@@ -66,12 +71,13 @@ impl Default for Around {
             host: HostTable::default(),
             placement: PlacementKind::Linear(Default::default()),
             reorder: None,
+            repeat: None,
         }
     }
 }
 
 /// Keys of [`Around`].
-pub(crate) const AROUND: [&str; 6] = ["packet_size", "header", "time_unit", "host", "placement", "reorder"];
+pub(crate) const AROUND: [&str; 7] = ["packet_size", "header", "time_unit", "host", "placement", "reorder", "repeat"];
 
 /// `[workload]`: a program that the endpoints execute, instead of `[traffic]`.
 ///
@@ -110,6 +116,9 @@ impl WorkloadParams {
         for (key, traffic) in program.iter().flat_map(|program| program.params().traffic()) {
             found.take(traffic.check().map_err(|error| error.under(&format!("{path}.{key}"))));
         }
+        if let Some(repeat) = around.as_ref().and_then(|around| around.repeat) {
+            found.take(repeat.check().map_err(|error| error.under(&format!("{path}.repeat"))));
+        }
         found.into_result()?;
         match (program, around) {
             (Some(program), Some(around)) => Ok(Self { program, around }),
@@ -140,7 +149,7 @@ impl WorkloadParams {
         (rates, bisection): (&Rates, Option<f64>),
         units: Units,
     ) -> Result<Workload, ScenarioError> {
-        let Around { packet_size, header, time_unit, ref host, ref placement, ref reorder } = self.around;
+        let Around { packet_size, header, time_unit, ref host, ref placement, ref reorder, repeat } = self.around;
         let free: Vec<u32> = (0..topology.endpoints()).collect();
         let Units { phit, nanosecond } = units;
         let nanosecond = nanosecond.map(|(over, under)| (over, under.saturating_mul(time_unit.into())));
@@ -180,6 +189,7 @@ impl WorkloadParams {
             packets: Packets { payload: packet_size - header, header, phit },
             reorder: reorder.as_ref().map(ReorderTable::memory),
             timeout: reorder.as_ref().and_then(|reorder| reorder.timeout),
+            repeat,
         })
     }
 }
@@ -260,6 +270,8 @@ pub struct Workload {
     pub reorder: Option<Memory>,
     /// Cycles from the refusal of a packet by such a receiver until its source sends it again.
     pub timeout: Option<u32>,
+    /// The iterations of the program.
+    pub repeat: Option<RepeatTable>,
 }
 
 impl Workload {

@@ -11,6 +11,7 @@ mod jobs;
 mod patience;
 mod rails;
 mod random;
+mod repeat;
 mod spray;
 mod traces;
 

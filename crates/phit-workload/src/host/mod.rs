@@ -80,6 +80,8 @@ pub struct Hosts {
     plain: bool,
     /// Operations performed.
     performed: u64,
+    /// When the program has begun.
+    origin: u64,
     /// True if the plan must learn of starts.
     starts: bool,
     /// True if messages are received without receives of the program.
@@ -132,6 +134,7 @@ impl Hosts {
                 && !plan.receives_all()
                 && params == HostParams { gap: params.gap, eager: params.eager, ..HostParams::default() },
             performed: 0,
+            origin: 0,
             starts: plan.hears_of_starts(),
             receives_all: plan.receives_all(),
             log: None,
@@ -177,7 +180,31 @@ impl Hosts {
 
     /// Starts the program of a rank.
     pub fn begin(&mut self, rank: u32, effects: &mut Effects) {
+        let before = effects.released.len();
         self.plan.begin(rank, &mut effects.released);
+        if self.origin > 0 {
+            let own = &mut effects.released[before..];
+            own.iter_mut().for_each(|released| released.earliest = released.earliest.saturating_add(self.origin));
+        }
+    }
+
+    /// The program has ended, and `plan`, another run of it, begins at time `now`: [`Self::begin`] must be called for
+    /// each rank. CPUs and interfaces stay as they are. Messages take rails as in the first run.
+    pub fn begin_again(&mut self, plan: Box<dyn Plan>, now: u64) {
+        self.plan = plan;
+        self.origin = now;
+        self.hosts.iter_mut().for_each(|host| host.turns = 0);
+    }
+
+    /// Adds the state that can affect another run of the program, when this run has ended and no message is under way.
+    /// Times are relative to `now`.
+    pub fn remember(&self, now: u64, mut add: impl FnMut(u64)) {
+        for free in self.free.chunks(self.cpus + 2 * self.nics) {
+            let (cpus, interfaces) = free.split_at(self.cpus);
+            // The time of idle CPUs is counted when they get work. A CPU that has never worked stays so.
+            cpus.iter().for_each(|&free| add(if free == 0 { u64::MAX } else { now.wrapping_sub(free) }));
+            interfaces.iter().for_each(|&free| add(free.saturating_sub(now)));
+        }
     }
 
     /// Performs an operation of a rank at time `now`, or returns the time until which its CPU or interface is busy.

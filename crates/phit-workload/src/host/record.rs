@@ -18,6 +18,27 @@ pub struct Usage {
     pub blocked: u64,
 }
 
+impl Usage {
+    /// Adds the times of `other`, `count` times.
+    pub fn add(&mut self, other: &Self, count: u64) {
+        let Self { calc, overhead, waiting, blocked } = other;
+        let own = [&mut self.calc, &mut self.overhead, &mut self.waiting, &mut self.blocked];
+        for (own, time) in own.into_iter().zip([calc, overhead, waiting, blocked]) {
+            *own = own.saturating_add(time.saturating_mul(count));
+        }
+    }
+
+    /// The times since `earlier`.
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            calc: self.calc.saturating_sub(earlier.calc),
+            overhead: self.overhead.saturating_sub(earlier.overhead),
+            waiting: self.waiting.saturating_sub(earlier.waiting),
+            blocked: self.blocked.saturating_sub(earlier.blocked),
+        }
+    }
+}
+
 /// An operation that has been performed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Span {

@@ -90,6 +90,10 @@ pub enum Sources {
 }
 
 impl FabricParams for Fluid {
+    fn repeats(&self) -> bool {
+        true
+    }
+
     fn links(&self) -> &LinkTable {
         &self.links
     }

@@ -73,6 +73,10 @@ pub enum Model {
 }
 
 impl FabricParams for Ideal {
+    fn repeats(&self) -> bool {
+        true
+    }
+
     fn links(&self) -> &LinkTable {
         &self.links
     }

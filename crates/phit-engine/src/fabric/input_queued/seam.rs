@@ -15,6 +15,10 @@ use crate::topology::Topology;
 use std::collections::BTreeMap;
 
 impl<A: Chosen<dyn AllocatorParams + Send + Sync>> FabricParams for RouterParams<A> {
+    fn repeats(&self) -> bool {
+        true
+    }
+
     fn links(&self) -> &LinkTable {
         &self.links
     }

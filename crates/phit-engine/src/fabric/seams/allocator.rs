@@ -1,7 +1,7 @@
 //! The seam `allocator`: the choice of the requests that win the crossbar in a tick.
 
 use crate::engine::bits::bit;
-use crate::engine::{Bytes, Rng, Table, Tick, bytes_of};
+use crate::engine::{Bytes, Memory, Rng, Table, Tick, bytes_of};
 use crate::error::ScenarioError;
 
 /// A request: a flit that could be transferred in this tick, because its output is idle and has room for it.
@@ -245,6 +245,11 @@ pub trait Allocator: Send {
     /// True if transfers take no time in the crossbar, so that no port is ever busy.
     fn ideal(&self) -> bool {
         false
+    }
+
+    /// Adds the state of its arbiters to `memory`. An allocator whose state cannot be compared need not define this.
+    fn remember(&self, memory: &mut Memory) {
+        memory.cannot("the allocator's state");
     }
 
     /// Brings the state of its arbiters into the cache, before many rounds.

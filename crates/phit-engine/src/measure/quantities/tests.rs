@@ -261,7 +261,22 @@ fn everything() -> Vec<Outcome> {
             },
             "measure": { "order": true },
         })),
+        // Iterations that come again, and others whose states cannot be compared.
+        outcome(repeated(30, false)),
+        outcome(repeated(2, true)),
     ]
+}
+
+/// A program that is repeated.
+fn repeated(iterations: u32, order: bool) -> Value {
+    json!({
+        "units": { "phit": "1 B" },
+        "topology": { "kind": "single", "endpoints": 4 },
+        "workload": {
+            "kind": "collective", "collective": "broadcast", "bytes": 9, "repeat": { "iterations": iterations },
+        },
+        "measure": { "order": order },
+    })
 }
 
 fn is_of(shape: Shape, value: &Value) -> bool {

@@ -3,7 +3,7 @@
 //! move on accepted grants only (Dally and Towles, chapter 16).
 
 use crate::engine::bits::{first_from, for_each_member, turn};
-use crate::engine::{Rng, Tick};
+use crate::engine::{Memory, Rng, Tick};
 use crate::fabric::seams::allocator::{Allocator, Best, InTurn, Request, Round};
 
 /// A head without a channel.
@@ -105,6 +105,17 @@ pub(crate) enum VcAllocator {
 }
 
 impl VcAllocator {
+    /// Adds the turns of channels and queues to `memory`.
+    pub(crate) fn remember(&self, memory: &mut Memory) {
+        match self {
+            Self::Arbiters(arbiters) => {
+                memory.add_all(arbiters.grant.iter().copied());
+                memory.add_all(arbiters.accept.iter().copied());
+            }
+            Self::Asked(asked) => asked.allocator.remember(memory),
+        }
+    }
+
     /// True if it puts heads in the order of their packets' classes.
     pub(crate) fn by_class(&self) -> bool {
         matches!(self, Self::Asked(asked) if asked.allocator.by_class())

@@ -91,14 +91,25 @@ impl Partition {
         }
     }
 
-    /// The first tick from now on in which something happens here, `end` at the latest.
-    pub(crate) fn next_busy(&self, end: Tick) -> Tick {
-        let pending = self.has_candidates::<General>()
+    /// True if something is to be looked at that no event announces.
+    pub(crate) fn is_pending(&self) -> bool {
+        self.has_candidates::<General>()
             || self.signals.has_changes()
             || self.management.has_reviews()
             || self.severed.is_due()
-            || self.agenda.has_senders();
-        match pending || self.now == 0 {
+            || self.agenda.has_senders()
+    }
+
+    /// The program of the hosts begins again in the present tick.
+    pub(crate) fn begin_again(&mut self) {
+        let now = self.now;
+        self.hosted.iter_mut().for_each(|hosted| hosted.begin_again(now));
+    }
+
+    /// The first tick from now on in which something happens here, `end` at the latest.
+    pub(crate) fn next_busy(&self, end: Tick) -> Tick {
+        let begins = self.hosted.as_ref().is_some_and(|hosted| !hosted.executor().has_begun());
+        match self.is_pending() || begins || self.now == 0 {
             true => self.now,
             false => self
                 .post

@@ -61,6 +61,11 @@ impl Hosted {
         &mut self.executor
     }
 
+    /// The program begins again in tick `now`.
+    pub(crate) fn begin_again(&mut self, now: Tick) {
+        self.executor.begin_again(now);
+    }
+
     /// Says whether the run is to stop as soon as a caller's message has arrived.
     pub(crate) fn stop_at_arrivals(&mut self, stop: bool) {
         self.stops = stop;

@@ -4,14 +4,14 @@ use super::build::Plan;
 use super::carriage::Carriage;
 use super::cut::Cut;
 use crate::engine::parallel::{Here, Inboxes, Runs, Schedule, Threads, advance};
-use crate::engine::{Team, Tick};
+use crate::engine::{Memory, Team, Tick};
 use crate::fabric::executor::Executor;
 use crate::fabric::input_queued::partition::Partition;
 use crate::fabric::input_queued::post::mail::Mail;
 use crate::fabric::input_queued::watching::audit::audit;
 use crate::fabric::input_queued::watching::stuck::{Waiting, find_cycle};
 use crate::fabric::{Caller, Fabric, LAST, News, Options, Progress, Sent, gathered};
-use crate::measure::{Collector, Share, Snapshot};
+use crate::measure::{Collector, RankRow, Share, Snapshot};
 use crate::topology::Words;
 use phit_workload::host::{Left, Message};
 use std::any::Any;
@@ -252,6 +252,37 @@ impl Fabric for InputQueued {
             false => mail = self.has_mail(),
         }
         !mail && self.partitions.iter().all(Partition::at_rest)
+    }
+
+    fn is_empty(&self) -> bool {
+        let over = Fabric::finish(self) <= self.now.into();
+        over && !self.has_mail() && self.partitions.iter().all(Partition::is_empty)
+    }
+
+    fn begin_again(&mut self, _at: u64) {
+        self.partitions.iter_mut().for_each(Partition::begin_again);
+    }
+
+    fn remember(&self, memory: &mut Memory) {
+        self.partitions.iter().for_each(|partition| partition.remember(memory));
+    }
+
+    fn take_counts(&mut self, blanks: &[Collector]) -> Option<Collector> {
+        let mut all = blanks.first()?.clone();
+        for (partition, blank) in self.partitions.iter_mut().zip(blanks) {
+            all.merge(&std::mem::replace(&mut partition.collector, blank.clone()));
+        }
+        Some(all)
+    }
+
+    fn add_counts(&mut self, counts: &Collector) {
+        self.partitions.first_mut().into_iter().for_each(|partition| partition.collector.merge(counts));
+    }
+
+    fn rank_rows(&self) -> Vec<RankRow> {
+        let mut rows: Vec<RankRow> = self.executors().flat_map(|executor| executor.rows().ranks).collect();
+        rows.sort_unstable_by_key(|row| row.rank);
+        rows
     }
 
     fn idle_until(&self, end: Tick) -> Tick {

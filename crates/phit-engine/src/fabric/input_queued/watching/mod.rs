@@ -3,5 +3,6 @@
 pub(crate) mod audit;
 pub(crate) mod follow;
 pub(crate) mod observe;
+pub(crate) mod remember;
 pub(crate) mod snapshot;
 pub(crate) mod stuck;

@@ -71,6 +71,12 @@ pub trait Queueing: Send {
         0
     }
 
+    /// True if its choices depend on nothing but the packet's destination, the routers and the hop: they are the same
+    /// at any time. Defaults to organisations that leave the routing mechanism's range unchanged.
+    fn timeless(&self) -> bool {
+        self.transparent()
+    }
+
     /// True if all packets of a queue have one destination.
     fn by_destination(&self) -> bool {
         false

@@ -5,7 +5,7 @@
 
 use super::bubble::Bubble;
 use super::queueing::Widening;
-use crate::engine::Tick;
+use crate::engine::{Memory, Tick};
 use crate::error::ScenarioError;
 use crate::measure::Observable;
 use crate::packet::{Arena, Packet};
@@ -136,6 +136,12 @@ pub trait Routing: Send {
     /// The virtual channel in which `packet` is ejected ([`Wants::ejects`]).
     fn ejection(&self, _packet: &Packet) -> u8 {
         0
+    }
+
+    /// Adds the mechanism's state to `memory`, when no packet is in the network. The engine adds the routers' random
+    /// streams. A mechanism whose memory cannot be compared need not define this.
+    fn remember(&self, memory: &mut Memory) {
+        memory.cannot("the routing mechanism's state");
     }
 
     /// For probes: calls `see` with the quantities that the mechanism keeps for `router`, as a decision in tick `now`

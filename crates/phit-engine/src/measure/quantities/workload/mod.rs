@@ -1,5 +1,6 @@
 //! Programs: their end, and the activity, messages and operations of their ranks.
 
+mod iterations;
 mod jobs;
 mod messages;
 mod operations;
@@ -7,6 +8,7 @@ mod phases;
 mod ranks;
 mod tracks;
 
+pub use iterations::Iterations;
 use jobs::JobRow;
 pub use messages::MessageRow;
 pub use operations::OperationRow;
@@ -39,6 +41,8 @@ pub struct Programs {
     pub tracks: Vec<TrackRow>,
     /// Phases that ranks have ended.
     pub phases: Vec<PhaseRow>,
+    /// Iterations of the program, if it is repeated.
+    pub iterations: Option<Iterations>,
     /// The run was stopped before the program had ended.
     pub stopped: bool,
 }
@@ -65,8 +69,9 @@ impl Programs {
 
     /// Adds the record of another part of the network.
     pub fn add(&mut self, part: Self) {
-        let Self { ranks, messages, operations, jobs, tracks, phases, stopped } = part;
+        let Self { ranks, messages, operations, jobs, tracks, phases, iterations, stopped } = part;
         self.stopped |= stopped;
+        self.iterations = self.iterations.take().or(iterations);
         self.ranks.extend(ranks);
         self.messages.extend(messages);
         self.operations.extend(operations);
@@ -168,17 +173,34 @@ impl Counts for Programs {
             value: |at| at.share(|usage| usage.blocked),
             ..NUMBER
         },
+        iterations::QUANTITIES[0],
+        iterations::QUANTITIES[1],
+        iterations::QUANTITIES[2],
+        iterations::QUANTITIES[3],
+        iterations::QUANTITIES[4],
+        iterations::QUANTITIES[5],
+        iterations::QUANTITIES[6],
+        iterations::QUANTITIES[7],
+        iterations::QUANTITIES[8],
+        iterations::QUANTITIES[9],
     ];
 
-    const TABLES: &'static [Table] =
-        &[ranks::TABLE, jobs::TABLE, messages::TABLE, operations::TABLE, tracks::TABLE, phases::TABLE];
+    const TABLES: &'static [Table] = &[
+        ranks::TABLE,
+        iterations::TABLE,
+        jobs::TABLE,
+        messages::TABLE,
+        operations::TABLE,
+        tracks::TABLE,
+        phases::TABLE,
+    ];
 
     fn merge(&mut self, other: &Self) {
         self.add(other.clone());
     }
 
     fn bytes(&self) -> usize {
-        let Self { ranks, messages, operations, jobs, tracks, phases, stopped: _ } = self;
+        let Self { ranks, messages, operations, jobs, tracks, phases, iterations, stopped: _ } = self;
         ranks.capacity() * size_of::<RankRow>()
             + messages.capacity() * size_of::<MessageRow>()
             + operations.capacity() * size_of::<OperationRow>()
@@ -186,5 +208,6 @@ impl Counts for Programs {
             + jobs.iter().map(JobRow::bytes).sum::<usize>()
             + tracks.capacity() * size_of::<TrackRow>()
             + phases.capacity() * size_of::<PhaseRow>()
+            + iterations.as_ref().map_or(0, Iterations::bytes)
     }
 }
