@@ -39,6 +39,22 @@ def program() -> phit.Result:
 
 
 @pytest.fixture(scope="module")
+def served() -> phit.Result:
+    """A run of requests to a language model."""
+    workload = {"kind": "inference", "cache_bytes": 8, "times": {"pass": 100}, "trace": [[0.0, 10, 3], [5.0, 10, 1]]}
+    document = tiny(units={"phit": "8 B", "cycle": "1 ns"}, workload=workload)
+    return phit.run({key: table for key, table in document.items() if key not in ("traffic", "measure")})
+
+
+@pytest.fixture(scope="module")
+def repeated() -> phit.Result:
+    """A run of several iterations of a program."""
+    workload = {"kind": "collective", "collective": "barrier", "repeat": {"iterations": 2}}
+    document = tiny(units={"phit": "8 B"}, workload=workload)
+    return phit.run({key: table for key, table in document.items() if key not in ("traffic", "measure")})
+
+
+@pytest.fixture(scope="module")
 def controlled() -> phit.Result:
     """A run with a congestion control, which has no classes."""
     pattern = {"kind": "hotspot", "targets": [0], "share": 1.0}
@@ -54,7 +70,11 @@ def test_a_summary_has_the_declared_quantities_in_order(result: phit.Result) -> 
 
 
 def test_tables_have_the_declared_columns_and_types(
-    result: phit.Result, program: phit.Result, controlled: phit.Result
+    result: phit.Result,
+    program: phit.Result,
+    served: phit.Result,
+    repeated: phit.Result,
+    controlled: phit.Result,
 ) -> None:
     types = {
         "number": pl.Float64,
@@ -65,7 +85,7 @@ def test_tables_have_the_declared_columns_and_types(
         "texts": pl.List(pl.String),
     }
     # Tables of a program and tables of a measurement without a program never occur together.
-    tables = program.tables | result.tables | controlled.tables
+    tables = program.tables | served.tables | repeated.tables | result.tables | controlled.tables
     assert tables.keys() == TABLES.keys()
     for name, table in tables.items():
         # Columns of names exist for networks with names.

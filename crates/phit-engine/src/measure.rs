@@ -28,7 +28,8 @@ pub(crate) use flows::Sorting;
 pub use histogram::Histogram;
 pub(crate) use quantities::{Counters, Flow, Line, Precisions, Records, SATURATED_BELOW};
 pub use quantities::{
-    Iterations, MessageRow, OperationRow, PhaseRow, Place, Precision, Programs, RankRow, Receivers, Record, TrackRow,
+    Iterations, MessageRow, OperationRow, PhaseRow, Place, Precision, Programs, RankRow, Receivers, Record, RequestRow,
+    TrackRow,
 };
 pub use reading::{Cost, Machine, Reading};
 pub(crate) use snapshot::Written;

@@ -10,6 +10,7 @@ use crate::needs::{self};
 use crate::result::Outcome;
 use crate::scenario::{Count, Scenario, Until, Warmup};
 use crate::topology::Breakdown;
+use crate::workload::WorkloadParams;
 use pace::Pace;
 use prepare::blueprint;
 use std::collections::BTreeMap;
@@ -85,6 +86,11 @@ impl Simulation {
         if team.is_some() && blueprint.workload.as_ref().is_some_and(|workload| workload.repeat.is_some()) {
             let expected = format!("cannot be run by {count} processes; expected one process, or no repeat");
             return Err(ScenarioError::missing("workload.repeat", expected));
+        }
+        let together = |workload: &WorkloadParams| workload.program.decides_together();
+        if team.is_some() && scenario.workload.as_ref().is_some_and(together) {
+            let expected = format!("cannot be run by {count} processes; expected one process");
+            return Err(ScenarioError::new("workload.kind", "\"inference\"", expected));
         }
         let mut fabric = match &team {
             None if blueprint.planes.is_empty() => scenario.router.params().build(&blueprint, options),

@@ -64,6 +64,7 @@ pub mod file;
 pub mod generated;
 pub mod goal;
 pub mod host;
+pub mod inference;
 pub mod lists;
 pub mod model;
 pub mod network;

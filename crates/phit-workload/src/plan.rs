@@ -1,5 +1,6 @@
 //! The order of a program while it runs: the operations that may be performed next.
 
+use crate::inference::Served;
 use crate::patience::poll;
 use crate::program::{Action, Operation, Program, Transfer, Until};
 use crate::ranks::Ranks;
@@ -100,6 +101,12 @@ pub trait Plan: Debug + Send {
     /// The phases that a rank has ended, in order. A phase is a part of a program that begins when the rank has ended
     /// the part before. Empty for a program without phases, or if they are not recorded.
     fn phases(&self, _rank: u32) -> Vec<Phase> {
+        vec![]
+    }
+
+    /// The requests to a language model that its ranks know about, in no particular order. Empty for a program without
+    /// requests.
+    fn served(&self) -> Vec<Served> {
         vec![]
     }
 

@@ -1,6 +1,7 @@
 //! Programs on networks that carry whole messages, event by event.
 
 use crate::host::{Effects, HostParams, Hosts, Left, Message, Ready, Span, Stretch, Usage};
+use crate::inference::Served;
 use crate::network::{Hop, Network};
 use crate::plan::{Phase, Plan, Which};
 use crate::program::Operation;
@@ -37,6 +38,8 @@ pub struct Finish {
     pub stretches: Vec<Stretch>,
     /// The phases that each rank has ended, if they are asked for.
     pub phases: Vec<Vec<Phase>>,
+    /// Requests to a language model.
+    pub served: Vec<Served>,
     /// Number of events.
     pub events: u64,
 }
@@ -258,6 +261,7 @@ impl<N: Network> Running<N> {
             operations: hosts.spans().to_vec(),
             stretches: hosts.stretches().to_vec(),
             phases: ranks.iter().map(|rank| hosts.plan().phases(rank)).collect(),
+            served: hosts.plan().served(),
             events,
         };
         (finish, network)

@@ -1,5 +1,6 @@
 //! Parallel programs, each with its own ranks.
 
+use crate::inference::Served;
 use crate::plan::{Exchange, Executable, Phase, Plan, Released};
 use crate::program::{ANY, Action, Operation};
 use crate::ranks::Ranks;
@@ -177,6 +178,13 @@ impl Plan for TogetherPlan {
         let Running { plan, first, start } = &self.parts[self.of(rank)];
         let begun = |phase: Phase| Phase { start: phase.start.max(*start), end: phase.end.max(*start), ..phase };
         plan.phases(rank - first).into_iter().map(begun).collect()
+    }
+
+    fn served(&self) -> Vec<Served> {
+        let of = |part: &Running| -> Vec<Served> {
+            part.plan.served().into_iter().map(|one| Served { rank: one.rank + part.first, ..one }).collect()
+        };
+        self.parts.iter().flat_map(of).collect()
     }
 
     fn bytes(&self) -> usize {

@@ -32,8 +32,9 @@ def inlined(document: Document) -> Document:
     if not tables and not isinstance(trace, str | dict) and named is None:
         return document
     found = copy.deepcopy(document)
-    for key, program in list(shares(found)):
-        program["expert_shares"] = _numbers(Path(program["expert_shares"]), f"{key}.expert_shares")
+    for where, program, key in list(shares(found)):
+        read = _requests if key == "trace" else _numbers
+        program[key] = read(Path(program[key]), f"{where}.{key}")
     for key, program in programs(found):
         # The engine reads the file itself. The digest distinguishes points whose files have the same name but not the
         # same contents.
@@ -174,7 +175,7 @@ def _rows(path: Path, columns: tuple[str, str, str]) -> list[list[int | str]]:
     return rows
 
 
-def _numbers(path: Path, key: str) -> list[list[float]]:
+def _numbers(path: Path, key: str, each: str = "layer") -> list[list[float]]:
     """The rows of a CSV file of numbers without a heading."""
     try:
         with opened(path) as file:
@@ -193,7 +194,18 @@ def _numbers(path: Path, key: str) -> list[list[float]]:
             raise InputError(f"{key}: {path}: line {number}: {quoted(line)}; {what}", key)
         rows.append(row)
     if not rows:
-        raise InputError(f"{key}: {path}: expected a line of numbers for each layer, found none", key)
+        raise InputError(f"{key}: {path}: expected a line of numbers for each {each}, found none", key)
+    return rows
+
+
+def _requests(path: Path, key: str) -> list[list[float | int]]:
+    """The rows of a CSV file of requests without a heading: arrival in nanoseconds, prompt and output in tokens."""
+    rows: list[list[float | int]] = []
+    for number, row in enumerate(_numbers(path, key, "request"), 1):
+        if len(row) != 3 or any(value != int(value) for value in row[1:]):
+            what = "expected a time of arrival, the tokens of the prompt and the tokens to be generated"
+            raise InputError(f"{key}: {path}: line {number}: {quoted(','.join(map(str, row)))}; {what}", key)
+        rows.append([row[0], int(row[1]), int(row[2])])
     return rows
 
 

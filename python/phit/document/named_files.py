@@ -32,11 +32,12 @@ def _with_data(document: Document, folder: Path) -> Document:
     """The document with the paths of data files relative to `folder`.
 
     These are `topology.file` and a fabric's other files, `routing.file`, `routing.layers`, `traffic.trace`, the `file`
-    of programs and placements in `workload` and its jobs, and the `expert_shares` of training steps.
+    of programs and placements in `workload` and its jobs, the `expert_shares` of training steps, and the `trace` of
+    inference.
     """
     traffic = document.get("traffic")
-    for _, named in shares(document):
-        named["expert_shares"] = str(folder / named["expert_shares"])
+    for _, named, key in shares(document):
+        named[key] = str(folder / named[key])
     for _, named in [*programs(document), *_placements(document)]:
         named["file"] = str(folder / named["file"])
     for section, keys in _FILES.items():
@@ -90,11 +91,15 @@ def programs(document: Document) -> Iterator[tuple[str, Document]]:
     yield from _with_file((f"{path}.program", job.get("program")) for path, job in _jobs(document))
 
 
-def shares(document: Document) -> Iterator[tuple[str, Document]]:
-    """The training steps whose `expert_shares` are read from a file, each with its dotted path."""
+def shares(document: Document) -> Iterator[tuple[str, Document, str]]:
+    """The programs with a table of numbers that is read from a file, each with its dotted path and the table's key."""
     jobs = ((f"{path}.program", job.get("program")) for path, job in _jobs(document))
     tables = (("workload", document.get("workload")), *jobs)
-    return ((path, table) for path, table in _steps(tables) if isinstance(table.get("expert_shares"), str))
+    keys = {"training": "expert_shares", "inference": "trace"}
+    for path, table in _steps(tables):
+        key = keys.get(str(table.get("kind")))
+        if key is not None and isinstance(table.get(key), str):
+            yield path, table, key
 
 
 def _steps(tables: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Document]]:

@@ -200,11 +200,13 @@ def _add_files(properties: Schema, definitions: Schema) -> None:
         roots = _kind(properties["routing"], name)["properties"]["roots"]
         listed = {word: roots.pop(word) for word in list(roots) if word not in ("description", "default")}
         roots["anyOf"] = [listed, {"type": "string"}]
-    # A path of a CSV file may replace the shares of experts.
+    # A path of a CSV file may replace the shares of experts, and the requests of inference.
+    files = {"training": "expert_shares", "inference": "trace"}
     for section in (*properties.values(), *definitions.values()):
         for kind in section.get("oneOf", ()):
-            if kind.get("properties", {}).get("kind", {}).get("const") == "training":
-                given = kind["properties"]["expert_shares"]
+            key = files.get(kind.get("properties", {}).get("kind", {}).get("const"))
+            if key is not None:
+                given = kind["properties"][key]
                 listed = {word: given.pop(word) for word in list(given) if word not in ("description", "default")}
                 given["anyOf"] = [listed, {"type": "string"}]
     for section in (*properties.values(), *definitions.values()):

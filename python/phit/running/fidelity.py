@@ -38,6 +38,9 @@ WITHOUT = ("queueing", "measure.probes")
 RANKS = 64
 """Ranks of a sample, at most, where the program can have fewer."""
 
+REQUESTS = 16
+"""Requests of a sample of inference, at most."""
+
 TIMES = 2
 """Repetitions of a sample, at most."""
 
@@ -233,12 +236,19 @@ def both(full: Document) -> tuple[Document, Document]:
         exact["router"] = {key: value for key, value in full["router"].items() if key not in (*FLUID, "kind")}
     for document in (exact, fluid):
         document["measure"] = {"messages": True, "phases": True}
+        document["workload"].pop("repeat", None)
     return exact, fluid
 
 
 def _reduce(document: Document, folder: Path) -> list[str]:
     """Makes a scenario small: its ranks, its repetitions, then the bytes of its messages. Returns the changes."""
     workload, words = document["workload"], []
+    repeat = workload.pop("repeat", None)
+    if repeat is not None and repeat["iterations"] > 1:
+        words.append(f"1 of {repeat['iterations']:,} iterations")
+    if workload.get("kind") == "inference" and (workload.get("requests") or 0) > REQUESTS:
+        words.append(f"{REQUESTS} of {workload['requests']:,} requests")
+        workload["requests"] = REQUESTS
     if "file" in workload:
         return _reduce_file(document, folder)
     for table in _tables(workload):

@@ -43,6 +43,204 @@ class Quantities:
         return value
 
     @property
+    def iterations(self) -> int | None:
+        """Iterations.
+
+        `None` if not there; it is there of runs with `workload.repeat`.
+        """
+        value: int | None = self._value("iterations")
+        return value
+
+    @property
+    def iterations_run(self) -> int | None:
+        """Iterations run.
+
+        `None` if not there; it is there of runs with `workload.repeat`.
+        """
+        value: int | None = self._value("iterations_run")
+        return value
+
+    @property
+    def iterations_skipped(self) -> int | None:
+        """Iterations skipped.
+
+        `None` if not there; it is there of runs with `workload.repeat`.
+        """
+        value: int | None = self._value("iterations_skipped")
+        return value
+
+    @property
+    def iterations_period(self) -> int | None:
+        """Iterations that come again.
+
+        `None` if not there; it is there with `workload.repeat`, if the network came back to an earlier state.
+        """
+        value: int | None = self._value("iterations_period")
+        return value
+
+    @property
+    def iterations_reason(self) -> str | None:
+        """Why no iterations are skipped.
+
+        `None` if not there; it is there with `workload.repeat`, if states of the network cannot be compared.
+        """
+        value: str | None = self._value("iterations_reason")
+        return value
+
+    @property
+    def iteration_time(self) -> float | None:
+        """Mean time of an iteration (cycles).
+
+        `None` if not there; it is there of runs with `workload.repeat`.
+        """
+        value: float | None = self._value("iteration_time")
+        return value
+
+    @property
+    def iteration_time_ci(self) -> float | None:
+        """Half width of the interval of an iteration's mean time (cycles).
+
+        `None` if not there; it is there with `workload.repeat`, if enough iterations are independent.
+        """
+        value: float | None = self._value("iteration_time_ci")
+        return value
+
+    @property
+    def iteration_time_ci_batches(self) -> int | None:
+        """Batches of the interval of an iteration's mean time.
+
+        `None` if not there; it is there with `iteration_time_ci`.
+        """
+        value: int | None = self._value("iteration_time_ci_batches")
+        return value
+
+    @property
+    def iteration_time_ci_reason(self) -> str | None:
+        """Why the mean time of an iteration has no interval.
+
+        `None` if not there; it is there with `workload.repeat`, without `iteration_time_ci`.
+        """
+        value: str | None = self._value("iteration_time_ci_reason")
+        return value
+
+    @property
+    def completion_estimated(self) -> float | None:
+        """Completion of all iterations (cycles).
+
+        `None` if not there; it is there of runs with `workload.repeat`.
+        """
+        value: float | None = self._value("completion_estimated")
+        return value
+
+    @property
+    def requests_done(self) -> int | None:
+        """Requests done.
+
+        `None` if not there; it is there of workloads with `kind = "inference"`.
+        """
+        value: int | None = self._value("requests_done")
+        return value
+
+    @property
+    def tokens_generated(self) -> int | None:
+        """Tokens generated.
+
+        `None` if not there; it is there of workloads with `kind = "inference"`.
+        """
+        value: int | None = self._value("tokens_generated")
+        return value
+
+    @property
+    def tokens_per_second(self) -> float | None:
+        """Tokens per second (tokens/s).
+
+        `None` if not there; it is there of workloads with `kind = "inference"`.
+        """
+        value: float | None = self._value("tokens_per_second")
+        return value
+
+    @property
+    def time_to_first_token_mean(self) -> float | None:
+        """Mean time to the first token (cycles).
+
+        `None` if not there; it is there of workloads with `kind = "inference"`.
+        """
+        value: float | None = self._value("time_to_first_token_mean")
+        return value
+
+    @property
+    def time_to_first_token_p50(self) -> float | None:
+        """Median time to the first token (cycles).
+
+        `None` if not there; it is there of workloads with `kind = "inference"`.
+        """
+        value: float | None = self._value("time_to_first_token_p50")
+        return value
+
+    @property
+    def time_to_first_token_p99(self) -> float | None:
+        """Time to the first token, 99 % (cycles).
+
+        `None` if not there; it is there of workloads with `kind = "inference"`.
+        """
+        value: float | None = self._value("time_to_first_token_p99")
+        return value
+
+    @property
+    def time_between_tokens_mean(self) -> float | None:
+        """Mean time between tokens (cycles).
+
+        `None` if not there; it is there of workloads with `kind = "inference"`.
+        """
+        value: float | None = self._value("time_between_tokens_mean")
+        return value
+
+    @property
+    def time_between_tokens_p50(self) -> float | None:
+        """Median time between tokens (cycles).
+
+        `None` if not there; it is there of workloads with `kind = "inference"`, if some requests have several tokens.
+        """
+        value: float | None = self._value("time_between_tokens_p50")
+        return value
+
+    @property
+    def time_between_tokens_p99(self) -> float | None:
+        """Time between tokens, 99 % (cycles).
+
+        `None` if not there; it is there of workloads with `kind = "inference"`, if some requests have several tokens.
+        """
+        value: float | None = self._value("time_between_tokens_p99")
+        return value
+
+    @property
+    def request_time_mean(self) -> float | None:
+        """Mean time of a request (cycles).
+
+        `None` if not there; it is there of workloads with `kind = "inference"`.
+        """
+        value: float | None = self._value("request_time_mean")
+        return value
+
+    @property
+    def request_time_p50(self) -> float | None:
+        """Median time of a request (cycles).
+
+        `None` if not there; it is there of workloads with `kind = "inference"`.
+        """
+        value: float | None = self._value("request_time_p50")
+        return value
+
+    @property
+    def request_time_p99(self) -> float | None:
+        """Time of a request, 99 % (cycles).
+
+        `None` if not there; it is there of workloads with `kind = "inference"`.
+        """
+        value: float | None = self._value("request_time_p99")
+        return value
+
+    @property
     def offered_load(self) -> float:
         """Offered load (phits/(endpoint·cycle))."""
         value: float = self._value("offered_load")

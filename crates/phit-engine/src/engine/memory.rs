@@ -112,7 +112,7 @@ mod tests {
         drawn.bits();
         assert_ne!(words(0, |memory| memory.stream(&fresh)), words(0, |memory| memory.stream(&drawn)));
         let mut memory = Memory::new(0);
-        ["b", "a", "b"].map(|part| memory.cannot(part));
+        ["b", "a", "b"].into_iter().for_each(|part| memory.cannot(part));
         assert_eq!(memory.words(), Err("a, b".to_owned()));
     }
 }

@@ -14,7 +14,7 @@ use super::caller::Sent;
 use super::incoming::{Announced, Come, Incoming, Times};
 use super::reordering::{Came, Reordering};
 use crate::engine::{Memory, Tick, fetch, poll};
-use crate::measure::{MessageRow, OperationRow, PhaseRow, Programs, RankRow, Receivers, TrackRow};
+use crate::measure::{MessageRow, OperationRow, PhaseRow, Programs, RankRow, Receivers, RequestRow, TrackRow};
 use crate::packet::Packet;
 use crate::traffic::Generated;
 use crate::workload::Workload;
@@ -691,6 +691,7 @@ impl Executor {
                 .iter()
                 .flat_map(|rank| PhaseRow::of(rank, self.hosts.plan().phases(rank)))
                 .collect(),
+            requests: self.hosts.plan().served().into_iter().map(|one| RequestRow::new(one, &self.workload)).collect(),
             ..Programs::default()
         }
     }

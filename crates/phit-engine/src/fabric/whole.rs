@@ -3,7 +3,9 @@
 use crate::engine::{Memory, Tick, poll};
 use crate::error::ScenarioError;
 use crate::fabric::{Blueprint, Caller, Demands, Fabric, Progress, SAMPLED, spread};
-use crate::measure::{Collector, MessageRow, OperationRow, PhaseRow, Programs, RankRow, Rate, Snapshot, TrackRow};
+use crate::measure::{
+    Collector, MessageRow, OperationRow, PhaseRow, Programs, RankRow, Rate, RequestRow, Snapshot, TrackRow,
+};
 use crate::topology::Topology;
 use crate::workload::{Packets, Workload};
 use phit_workload::Ranks;
@@ -86,6 +88,7 @@ pub(super) fn rows(finish: &Finish, workload: &Workload) -> Programs {
         messages: finish.messages.iter().map(message).collect(),
         operations: finish.operations.iter().map(|span| OperationRow(*span)).collect(),
         tracks: finish.stretches.iter().map(|stretch| TrackRow(*stretch)).collect(),
+        requests: finish.served.iter().map(|one| RequestRow::new(one.clone(), workload)).collect(),
         phases: (0..).zip(&finish.phases).flat_map(|(rank, phases)| PhaseRow::of(rank, phases.clone())).collect(),
         ..Programs::default()
     }

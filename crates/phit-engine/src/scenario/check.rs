@@ -160,6 +160,10 @@ fn repeat(scenario: &Scenario) -> Result<(), ScenarioError> {
                         expected none with workload.repeat";
         return Err(ScenarioError::missing(key.clone(), expected));
     }
+    if scenario.workload.as_ref().is_some_and(|workload| workload.program.decides_together()) {
+        let expected = "the requests of kind = \"inference\" are one long run; expected no repeat, and more requests";
+        return Err(ScenarioError::missing("workload.repeat", expected));
+    }
     let MeasureParams { messages, operations, tracks, phases, .. } = scenario.measure;
     let asked = [("messages", messages), ("operations", operations), ("tracks", tracks), ("phases", phases)];
     if let Some((key, _)) = asked.iter().find(|(_, asked)| *asked) {

@@ -156,7 +156,9 @@ impl WorkloadParams {
         let (job, free) = (0, &free[..]);
         let chosen = host.rails();
         let rails = chosen.map_or(1, |rails| rails.count.into());
-        let site = Site { topology, seed, ticks_per_cycle, rates, bisection, nanosecond, free, job, placement, rails };
+        let unit = u64::from(time_unit) * u64::from(ticks_per_cycle);
+        let site =
+            Site { topology, seed, ticks_per_cycle, rates, bisection, nanosecond, unit, free, job, placement, rails };
         let Made { program, endpoints, jobs, traffic } = self.program.make(&site).map_err(|e| e.under("workload"))?;
         fits(chosen, &program)?;
         let mut slots = vec![NO_SLOT; topology.endpoints() as usize];
@@ -182,7 +184,7 @@ impl WorkloadParams {
             places: places.into(),
             program,
             hosts: host.in_ticks(tick),
-            unit: u64::from(time_unit) * tick,
+            unit,
             rails: chosen,
             endpoints: endpoints.into(),
             slots: slots.into(),

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 /// The program is run several times, one iteration after another, in one network.
 ///
 /// Cycles of an iteration are counted from its beginning. When it has ended, the network is looked at every 100 cycles.
-/// The next iteration begins at the first look that finds all ranks at their end and the network empty: no packet and no
-/// credit is on its way. The network keeps the state of its arbiters, its routing mechanism and its random streams.
+/// The next iteration begins at the first look that finds all ranks at their end and the network empty: no packet and
+/// no credit is on its way. The network keeps the state of its arbiters, its routing mechanism and its random streams.
 ///
 /// **Iterations that repeat.** If an iteration ends in the state in which an earlier one ended, all later iterations
 /// are known. Phit does not run them, and the result is the result of running them, to the last bit. That takes a

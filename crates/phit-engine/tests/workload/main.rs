@@ -7,6 +7,7 @@ mod collectives;
 mod errors;
 mod fluid;
 mod ideal;
+mod inference;
 mod jobs;
 mod patience;
 mod rails;

@@ -45,7 +45,7 @@ pub(crate) use probes::{Line, Records};
 pub use probes::{Place, Record};
 pub use receivers::Receivers;
 pub(crate) use saturation::SATURATED_BELOW;
-pub use workload::{Iterations, MessageRow, OperationRow, PhaseRow, Programs, RankRow, TrackRow};
+pub use workload::{Iterations, MessageRow, OperationRow, PhaseRow, Programs, RankRow, RequestRow, TrackRow};
 
 /// The tail of a packet reaches its endpoint.
 #[derive(Debug, Clone, Copy)]

@@ -264,6 +264,14 @@ fn everything() -> Vec<Outcome> {
         // Iterations that come again, and others whose states cannot be compared.
         outcome(repeated(30, false)),
         outcome(repeated(2, true)),
+        outcome(json!({
+            "units": { "phit": "1 B", "cycle": "1 ns" },
+            "topology": { "kind": "single", "endpoints": 4 },
+            "workload": {
+                "kind": "inference", "cache_bytes": 8, "times": { "pass": 100 },
+                "trace": [[0.0, 10, 3], [50.0, 10, 1]],
+            },
+        })),
     ]
 }
 

@@ -184,6 +184,10 @@ impl ProgramParams for Jobs {
         Some(self.make(site))
     }
 
+    fn programs(&self) -> Vec<&ProgramKind> {
+        self.job.iter().filter_map(|job| job.program.as_ref()).collect()
+    }
+
     fn traffic(&self) -> Vec<(String, &TrafficParams)> {
         let jobs = self.job.iter().enumerate();
         jobs.filter_map(|(number, job)| Some((format!("job[{number}].traffic"), job.traffic.as_ref()?))).collect()

@@ -16,6 +16,7 @@ mod called;
 mod chakra;
 mod collective;
 mod goal;
+mod inference;
 mod inline;
 mod jobs;
 mod made;
@@ -37,6 +38,8 @@ pub struct Site<'a> {
     pub bisection: Option<f64>,
     /// Units of time of calculations in a nanosecond, as a fraction, if the length of a cycle is known.
     pub nanosecond: Option<(u128, u128)>,
+    /// Ticks in a unit of time of calculations.
+    pub unit: u64,
     /// Free endpoints, in ascending order.
     pub free: &'a [u32],
     /// Number of the job.
@@ -91,6 +94,11 @@ pub trait ProgramParams: Debug {
         None
     }
 
+    /// The programs of a list of jobs.
+    fn programs(&self) -> Vec<&ProgramKind> {
+        Vec::new()
+    }
+
     /// The traffic beside the program, with the paths of its tables.
     fn traffic(&self) -> Vec<(String, &TrafficParams)> {
         Vec::new()
@@ -99,6 +107,11 @@ pub trait ProgramParams: Debug {
     /// The position of an operation in the source, as `line 7`.
     fn place_of(&self, _rank: u32, _number: u32) -> Option<String> {
         None
+    }
+
+    /// True if its ranks decide together while it runs, so that one process must run all of them, and once.
+    fn decides_together(&self) -> bool {
+        false
     }
 
     /// True if its times are nanoseconds, so that the length of a cycle must be known.
@@ -146,6 +159,12 @@ fn traced(
 }
 
 impl ProgramKind {
+    /// True if the ranks of a program decide together, see [`ProgramParams::decides_together`].
+    pub(crate) fn decides_together(&self) -> bool {
+        let params = self.params();
+        params.decides_together() || params.programs().iter().any(|program| program.decides_together())
+    }
+
     /// The program with the endpoints of its ranks. Error paths are relative to the table.
     pub(super) fn make(&self, site: &Site<'_>) -> Result<Made, ScenarioError> {
         let params = self.params();
@@ -167,6 +186,7 @@ crate::registry::registry! {
         "trace" => Trace(trace::Trace),
         "collective" => Collective(source::CollectiveParams),
         "training" => Training(source::TrainingParams),
+        "inference" => Inference(phit_workload::inference::InferenceParams),
         "halo" => Halo(source::HaloParams),
         "sweep" => Sweep(source::SweepParams),
         "fft" => Fft(source::FftParams),

@@ -236,7 +236,7 @@ pub(super) const QUANTITIES: [Quantity; 10] = [
                 iteration that was left out the mean time from the beginning of one to the next.",
         time: true,
         rank: Some(24),
-        there: When::Recorded("with `workload.repeat`, unless the run was stopped"),
+        there: REPEATED,
         value: |at| json!(at.completion_estimated()),
         ..NUMBER
     },

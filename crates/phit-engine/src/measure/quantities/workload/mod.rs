@@ -6,6 +6,7 @@ mod messages;
 mod operations;
 mod phases;
 mod ranks;
+mod requests;
 mod tracks;
 
 pub use iterations::Iterations;
@@ -14,6 +15,7 @@ pub use messages::MessageRow;
 pub use operations::OperationRow;
 pub use phases::PhaseRow;
 pub use ranks::RankRow;
+pub use requests::RequestRow;
 pub use tracks::TrackRow;
 
 use super::Counts;
@@ -41,6 +43,8 @@ pub struct Programs {
     pub tracks: Vec<TrackRow>,
     /// Phases that ranks have ended.
     pub phases: Vec<PhaseRow>,
+    /// Requests to a language model.
+    pub requests: Vec<RequestRow>,
     /// Iterations of the program, if it is repeated.
     pub iterations: Option<Iterations>,
     /// The run was stopped before the program had ended.
@@ -69,7 +73,7 @@ impl Programs {
 
     /// Adds the record of another part of the network.
     pub fn add(&mut self, part: Self) {
-        let Self { ranks, messages, operations, jobs, tracks, phases, iterations, stopped } = part;
+        let Self { ranks, messages, operations, jobs, tracks, phases, requests, iterations, stopped } = part;
         self.stopped |= stopped;
         self.iterations = self.iterations.take().or(iterations);
         self.ranks.extend(ranks);
@@ -77,6 +81,7 @@ impl Programs {
         self.operations.extend(operations);
         self.tracks.extend(tracks);
         self.phases.extend(phases);
+        self.requests.extend(requests);
         if self.jobs.is_empty() {
             self.jobs = jobs;
             return;
@@ -90,6 +95,7 @@ impl Programs {
         self.messages.sort_by_key(|row| (row.posted, row.source, row.injected, row.last, row.destination, row.send));
         self.operations.sort_by_key(|OperationRow(span)| (span.rank, span.start, span.number, span.end));
         self.tracks.sort_by_key(|TrackRow(stretch)| (stretch.rank, stretch.cpu, stretch.start));
+        requests::join(&mut self.requests);
         self.phases.sort_by_key(|row| (row.rank, row.number));
     }
 
@@ -183,10 +189,23 @@ impl Counts for Programs {
         iterations::QUANTITIES[7],
         iterations::QUANTITIES[8],
         iterations::QUANTITIES[9],
+        requests::QUANTITIES[0],
+        requests::QUANTITIES[1],
+        requests::QUANTITIES[2],
+        requests::QUANTITIES[3],
+        requests::QUANTITIES[4],
+        requests::QUANTITIES[5],
+        requests::QUANTITIES[6],
+        requests::QUANTITIES[7],
+        requests::QUANTITIES[8],
+        requests::QUANTITIES[9],
+        requests::QUANTITIES[10],
+        requests::QUANTITIES[11],
     ];
 
     const TABLES: &'static [Table] = &[
         ranks::TABLE,
+        requests::TABLE,
         iterations::TABLE,
         jobs::TABLE,
         messages::TABLE,
@@ -200,7 +219,7 @@ impl Counts for Programs {
     }
 
     fn bytes(&self) -> usize {
-        let Self { ranks, messages, operations, jobs, tracks, phases, iterations, stopped: _ } = self;
+        let Self { ranks, messages, operations, jobs, tracks, phases, requests, iterations, stopped: _ } = self;
         ranks.capacity() * size_of::<RankRow>()
             + messages.capacity() * size_of::<MessageRow>()
             + operations.capacity() * size_of::<OperationRow>()
@@ -208,6 +227,8 @@ impl Counts for Programs {
             + jobs.iter().map(JobRow::bytes).sum::<usize>()
             + tracks.capacity() * size_of::<TrackRow>()
             + phases.capacity() * size_of::<PhaseRow>()
+            + requests.capacity() * size_of::<RequestRow>()
+            + requests.iter().map(|row| row.served.tokens.capacity() * size_of::<u64>()).sum::<usize>()
             + iterations.as_ref().map_or(0, Iterations::bytes)
     }
 }
