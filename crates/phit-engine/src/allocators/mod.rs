@@ -12,6 +12,7 @@ mod pim;
 mod priority;
 mod separable;
 mod separable_output_first;
+mod sequential;
 mod wavefront;
 
 pub(crate) use crate::fabric::seams::allocator::Best;
@@ -28,6 +29,7 @@ crate::registry::registry! {
         "pim" => Pim(pim::Pim),
         "wavefront" => Wavefront(wavefront::Wavefront),
         "lonely_output" => LonelyOutput(loa::LonelyOutput),
+        "sequential" => Sequential(sequential::Sequential),
         "maximum_matching" => MaximumMatching(maximum::MaximumMatching),
         "ideal" => Ideal(ideal::Ideal),
     }

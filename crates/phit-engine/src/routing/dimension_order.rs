@@ -20,6 +20,11 @@ pub enum Rings {
     /// take the lower half. Packets that will cross neither take a random half (BookSim's `dim_order_bal`). This
     /// balances the halves.
     Balanced,
+    /// Packets enter a ring in the lower half, and change halves in the router at position 0 of the ring. Packets that
+    /// turn there from another dimension take the half in which they did not come. A packet that is half a ring from
+    /// its destination goes in the positive direction, not in a random one. The lower half carries most packets. On a
+    /// mesh, only packets that turn at position 0 can take the upper half. (SST's merlin.)
+    Toggled,
     /// As `dateline`, but of an odd number of virtual channels both halves have the one in the middle (BookSim's
     /// `dim_order`). In this channel, packets of both halves can wait for each other in a cycle: the network is not
     /// free of deadlock.
@@ -79,8 +84,12 @@ impl RoutingParams for DimensionOrder {
             let expected = "needs a topology with dimensions: mesh, torus or hyperx; use minimal here";
             return Err(ScenarioError::new("kind", "\"dimension_order\"", expected));
         }
+        let line: u32 = topology.grid().unwrap_or_default().iter().map(|side| side - 1).sum();
         match (self.rings, topology.wraps()) {
-            (Rings::Dateline, _) | (_, true) => Ok(()),
+            (Rings::Toggled, false) if topology.diameter() != line => {
+                Err(ScenarioError::new("rings", "\"toggled\"", "needs a torus or a mesh"))
+            }
+            (Rings::Dateline | Rings::Toggled, _) | (_, true) => Ok(()),
             (Rings::Balanced | Rings::Overlapping | Rings::Bubble, false) => {
                 let rings = match self.rings {
                     Rings::Bubble => "\"bubble\"",
@@ -93,15 +102,21 @@ impl RoutingParams for DimensionOrder {
     }
 
     fn vcs_needed(&self, topology: &dyn Topology) -> (Vec<u8>, String) {
-        match self.bubble() {
-            true => (vec![1; topology.classes().len()], "rings keep room for a packet".into()),
-            false => Minimal {}.vcs_needed(topology),
+        match self.rings {
+            Rings::Bubble => (vec![1; topology.classes().len()], "rings keep room for a packet".into()),
+            Rings::Toggled => {
+                let mut needed = vec![2; topology.classes().len()];
+                needed[0] = 1;
+                (needed, "one before and one after the router at position 0".into())
+            }
+            _ => Minimal {}.vcs_needed(topology),
         }
     }
 
     fn proof(&self) -> Proof {
         match self.rings {
             Rings::Dateline => Proof::legs(Legs::Minimal),
+            Rings::Toggled => Proof::Steps(Box::new(Toggled)),
             Rings::Balanced => Proof::Steps(Box::new(Balanced)),
             Rings::Overlapping => Proof::Steps(Box::new(Overlapping)),
             Rings::Bubble => Proof::Rings,
@@ -140,6 +155,7 @@ impl RoutingParams for DimensionOrder {
         match self.rings {
             Rings::Dateline => Minimal {}.build(context),
             Rings::Balanced => Box::new(Balanced),
+            Rings::Toggled => Box::new(Toggled),
             Rings::Overlapping => Box::new(Overlapping),
             Rings::Bubble => Box::new(Bubbled { largest: context.packet_size }),
         }
@@ -224,6 +240,58 @@ impl Routing for Balanced {
         let hop = minimal_hop(view.topology, view.router, packet, view.vcs(), view.rng);
         let ends = (view.router, packet.destination_router);
         Some(Self::chosen(view.topology, ends, packet.hop_state(), hop, view.at.vcs(), view.rng))
+    }
+}
+
+/// The rule of [`Rings::Toggled`].
+struct Toggled;
+
+impl Toggled {
+    /// `hop` of a packet to router `to` at router `at`: in the positive direction if both are as long, and in its half
+    /// of the channels.
+    fn turned(topology: &dyn Topology, (at, to): (u32, u32), state: HopState, hop: Hop, vcs: &[u8]) -> Hop {
+        let class = topology.port(at, hop.port).class;
+        let Some((before, side)) = topology.grid().and_then(|sides| sides.split_at_checked(usize::from(class) - 1))
+        else {
+            return hop;
+        };
+        let (stride, side) = (before.iter().product::<u32>(), side[0]);
+        let (x, y) = (at / stride % side, to / stride % side);
+        // The ports of a dimension are adjacent, the positive direction first.
+        let minus = topology.port(at, hop.port - 1).class == class;
+        let port = hop.port - u16::from(topology.wraps() && minus && 2 * x.abs_diff(y) == side);
+        let came_upper = state.came_by != 0 && state.came_in >= vcs[usize::from(state.came_by)] / 2;
+        let upper = match x {
+            _ if state.came_by == 0 => false,
+            0 => !came_upper,
+            _ => came_upper && goes_on(topology, at, state, hop),
+        };
+        Balanced::half(topology, at, Hop { port, ..hop }, vcs, upper)
+    }
+}
+
+impl Routing for Toggled {
+    fn route(&mut self, view: &mut View<'_>, _: u16, _: u16, packet: &mut Packet) -> Option<Hop> {
+        let hop = minimal_hop(view.topology, view.router, packet, view.vcs(), view.rng);
+        let ends = (view.router, packet.destination_router);
+        Some(Self::turned(view.topology, ends, packet.hop_state(), hop, view.at.vcs()))
+    }
+}
+
+impl Adaptive for Toggled {
+    fn steps(&self, topology: &dyn Topology, packet: &Standing, vcs: &[u8], out: &mut Vec<Step>) {
+        let &Standing { at, to, came, hops, .. } = packet;
+        let state = HopState { came_by: came.0, came_in: came.1, leg_hops: hops };
+        let mut found = Vec::new();
+        topology.minimal_hops(at, to, Leg::ONLY, state, vcs, &mut found);
+        // Of two directions, the positive one comes first.
+        if let Some(&hop) = found.first() {
+            out.push(Step { hop: Self::turned(topology, (at, to), state, hop, vcs), memo: 0, escape: true });
+        }
+    }
+
+    fn longest(&self, topology: &dyn Topology) -> u32 {
+        topology.diameter()
     }
 }
 
@@ -325,6 +393,31 @@ mod tests {
         let torus = Torus { dims: vec![4, 3], endpoints_per_router: 1, faults: None }.build().unwrap();
         assert!(Overlapping::upper(&*torus, 2, 11, 3));
         assert!(!Overlapping::upper(&*torus, 2, 3, 11));
+    }
+
+    #[test]
+    fn halves_toggle_at_the_first_router_of_a_ring() {
+        let torus = Torus { dims: vec![4, 6], endpoints_per_router: 1, faults: None }.build().unwrap();
+        let turned = |at, to, came_by: u8, came_in| {
+            let mut leg_hops = Hops::default();
+            (0..u8::from(came_by > 0)).for_each(|_| leg_hops.add(came_by));
+            let (state, vcs, mut hops) = (HopState { came_by, came_in, leg_hops }, [1, 2, 2], Vec::new());
+            torus.minimal_hops(at, to, Leg::ONLY, state, &vcs, &mut hops);
+            let found = hops.iter().map(|&hop| Toggled::turned(&*torus, (at, to), state, hop, &vcs));
+            let mut found: Vec<(u16, u8, u8)> = found.map(|hop| (hop.port, hop.vc, hop.vcs)).collect();
+            found.dedup();
+            found
+        };
+        // From endpoints, along both dimensions and both ways round; half a ring away the positive one.
+        assert_eq!(turned(0, 12, 0, 0), [(3, 0, 1)]);
+        assert_eq!(turned(0, 16, 0, 0), [(4, 0, 1)]);
+        assert_eq!(turned(1, 3, 0, 0), [(1, 0, 1)]);
+        // On from the first router of a ring, and past others.
+        assert_eq!([turned(0, 1, 1, 0), turned(0, 1, 1, 1)], [[(1, 1, 1)], [(1, 0, 1)]]);
+        assert_eq!([turned(1, 2, 1, 0), turned(1, 2, 1, 1)], [[(1, 0, 1)], [(1, 1, 1)]]);
+        // Packets that turn: at the first router and elsewhere.
+        assert_eq!([turned(1, 5, 1, 0), turned(1, 5, 1, 1)], [[(3, 1, 1)], [(3, 0, 1)]]);
+        assert_eq!([turned(5, 9, 1, 0), turned(5, 9, 1, 1)], [[(3, 0, 1)]; 2]);
     }
 
     #[test]

@@ -30,6 +30,9 @@ pub enum Stop {
     Elsewhere,
     /// In the source's group if the destination is there, otherwise outside of it (FOGSim, versions 4 and 5).
     LikeDestination,
+    /// In a third group, which is neither the source's nor the destination's. Packets within a group go minimally.
+    /// (SST's merlin.)
+    Third,
     /// Anywhere, the source's and the destination's routers included (Valiant's own rule).
     Anywhere,
     /// In a mesh, torus or HyperX: any router in the box spanned by the source's and the destination's router. In
@@ -182,6 +185,9 @@ pub(super) fn check_stop(topology: &dyn Topology, via: Via, stop: Stop) -> Resul
         (Stop::Between, None) => {
             Err(ScenarioError::new("stop", "\"between\"", "needs a mesh, torus or hyperx and via = \"router\""))
         }
+        (Stop::Third, _) if host_groups(topology).len() < 3 => {
+            Err(ScenarioError::new("stop", "\"third\"", "needs at least three groups"))
+        }
         (Stop::Minimal, grid) if !grid.is_some_and(|sides| is_mesh(topology, sides)) => {
             Err(ScenarioError::new("stop", "\"minimal\"", "needs a mesh and via = \"router\""))
         }
@@ -257,6 +263,7 @@ pub(super) fn draw(topology: &dyn Topology, (router, to): (u32, u32), via: Via, 
     let stop = match stop {
         Stop::LikeDestination if topology.group_of(to) == here => return draw_within(topology, here, via, rng),
         Stop::LikeDestination => Stop::Elsewhere,
+        Stop::Third => return draw_third(topology, (router, to), via, rng),
         stop => stop,
     };
     let (mark, among, own) = match via {
@@ -273,6 +280,29 @@ pub(super) fn draw(topology: &dyn Topology, (router, to): (u32, u32), via: Via, 
         Some(faulty) if mark == 0 && faulty.is_closed(drawn) => draw_open(topology, &own, left_out > 0, rng),
         _ => mark | drawn,
     }
+}
+
+/// A random router with endpoints outside the groups of two routers, or such a group. Within a group, it is that group
+/// or the first router.
+fn draw_third(topology: &dyn Topology, (router, to): (u32, u32), via: Via, rng: &mut Rng) -> u32 {
+    let (from, to) = (topology.group_of(router), topology.group_of(to));
+    let (mark, among) = match via {
+        Via::Router => (0, topology.hosts()),
+        Via::Group => (GROUP, host_groups(topology)),
+    };
+    if from == to {
+        return if via == Via::Group { GROUP | from } else { router };
+    }
+    let open = |drawn| mark != 0 || topology.faulty().is_none_or(|faulty| !faulty.is_closed(drawn));
+    // There are at least three groups, but their routers may all be closed.
+    for _ in 0..1000 {
+        let drawn = among.start + rng.below(among.len() as u32);
+        let group = if mark == 0 { topology.group_of(drawn) } else { drawn };
+        if group != from && group != to && open(drawn) {
+            return mark | drawn;
+        }
+    }
+    if via == Via::Group { GROUP | to } else { router }
 }
 
 /// A random router with endpoints of `group`, or the group.
@@ -375,6 +405,26 @@ mod tests {
         assert_eq!(seen.keys().copied().collect::<Vec<_>>(), expected);
         // Each with the same probability, within five standard deviations.
         assert!(seen.values().all(|count| count.abs_diff(1000) < 150), "{seen:?}");
+    }
+
+    #[test]
+    fn a_third_group_is_neither_of_two() {
+        let dragonfly = |groups| Dragonfly { p: 2, a: 4, h: 2, groups, arrangement: Default::default(), faults: None };
+        let network = dragonfly(None).build().unwrap();
+        let mut rng = Rng::new(1, Stream::Injection, 0);
+        for via in [Via::Group, Via::Router] {
+            let mut seen = std::collections::BTreeSet::new();
+            for _ in 0..500 {
+                let drawn = draw(&*network, (5, 14), via, Stop::Third, &mut rng);
+                seen.insert(if via == Via::Group { drawn & !GROUP } else { network.group_of(drawn) });
+            }
+            assert_eq!(seen, [0, 2, 4, 5, 6, 7, 8].into());
+        }
+        // Within a group.
+        assert_eq!(draw(&*network, (5, 6), Via::Group, Stop::Third, &mut rng), GROUP | 1);
+        assert_eq!(draw(&*network, (5, 6), Via::Router, Stop::Third, &mut rng), 5);
+        let error = check_stop(&*dragonfly(Some(2)).build().unwrap(), Via::Group, Stop::Third).unwrap_err();
+        assert!(error.to_string().contains("needs at least three groups"), "{error}");
     }
 
     #[test]

@@ -560,6 +560,25 @@ fn a_packet_decided_about_when_it_is_sent_knows_the_queues_of_the_cycle_before()
 }
 
 #[test]
+fn a_port_that_waits_for_no_tail_is_free_sooner() {
+    let latency = |cut_through: &str| {
+        let value = json!({
+            "topology": { "kind": "torus", "dims": [4, 4] },
+            "router": {
+                "speedup": 2, "cut_through": cut_through,
+                "links": { "default": { "latency": 2, "vcs": 4, "buffer": 64 } },
+            },
+            "traffic": { "load": 0.9, "packet_size": PACKET },
+            "measure": { "warmup": 200, "cycles": 3000 },
+        });
+        number(&run(&value), "/latency_mean")
+    };
+    // The input and the output, the input alone, none.
+    let [both, input, neither] = ["both", "input", "neither"].map(latency);
+    assert!(neither + 0.1 < input && input + 0.1 < both, "{neither} {input} {both}");
+}
+
+#[test]
 fn a_router_without_latency_takes_no_time() {
     // A packet of S phits waits a cycle after its generation, takes a cycle into its router and one out of the last. It
     // takes L over every link between routers, and R in every router. Its tail follows S cycles behind the head.

@@ -229,6 +229,7 @@ pub fn cases() -> Vec<(&'static str, &'static str, Value)> {
         ("allocator", "pim", allocator(json!({ "kind": "pim", "iterations": 2 }))),
         ("allocator", "wavefront", allocator(json!({ "kind": "wavefront" }))),
         ("allocator", "lonely_output", allocator(json!("lonely_output"))),
+        ("allocator", "sequential", allocator(json!("sequential"))),
         ("allocator", "maximum_matching", allocator(json!("maximum_matching"))),
         ("allocator", "ideal", allocator(json!({ "kind": "ideal" }))),
         ("pattern", "uniform", pattern(json!({ "kind": "uniform" }))),

@@ -91,7 +91,7 @@ fn by_age() -> [Value; 6] {
 
 fn all_kinds() -> Vec<Value> {
     let mut kinds = vec![json!({ "kind": "islip", "iterations": 1 }), json!({ "kind": "islip", "iterations": 4 })];
-    for kind in ["pim", "wavefront", "lonely_output", "maximum_matching"] {
+    for kind in ["pim", "wavefront", "lonely_output", "sequential", "maximum_matching"] {
         kinds.push(json!({ "kind": kind }));
     }
     kinds.push(json!({ "kind": "pim", "iterations": 3 }));
@@ -512,6 +512,26 @@ fn a_lonely_output_is_asked_for_first() {
         .collect::<Vec<_>>();
     let mut rule = allocator(json!({ "kind": "lonely_output" }));
     assert_eq!(pairs(&mut *rule, &requests), [(0, 2), (1, 1), (2, 0)]);
+}
+
+#[test]
+fn queues_are_served_in_the_order_of_one_list() {
+    let mut rule = allocator(json!({ "kind": "sequential" }));
+    let mut rng = rng();
+    let mut served = |requests: &[Request]| {
+        let won = allocate(&mut *rule, &mut rng, requests);
+        won.iter().map(|won| (won.input, won.lane)).collect::<Vec<_>>()
+    };
+    // At first port by port. A queue that was served goes to the end, behind queues that lost or did not ask.
+    let asking = [request(0, 0, 3), request(0, 1, 4), request(1, 0, 3)];
+    assert_eq!(served(&asking), [(0, 0)]);
+    assert_eq!(served(&asking), [(0, 1), (1, 0)]);
+    // Of two that were served in one round, the later one comes first; both come after the one that was served before.
+    assert_eq!(served(&asking), [(0, 0)]);
+    assert_eq!(served(&[request(0, 1, 3), request(1, 0, 3)]), [(1, 0)]);
+    assert_eq!(served(&asking), [(0, 1), (1, 0)]);
+    // A queue that was never served comes first.
+    assert_eq!(served(&[request(0, 0, 3), request(1, 0, 3), request(1, 1, 4)]), [(1, 1), (0, 0)]);
 }
 
 #[test]

@@ -43,7 +43,9 @@ pub(crate) struct Choices {
     pub ejects_when_idle: bool,
     /// An input port sends back the credit of one flit at the end of each cycle.
     pub credits_take_turns: bool,
-    /// A packet that crosses while it arrives keeps its output as long as its input.
+    /// A packet that crosses while it arrives keeps its input until its tail is in.
+    pub cut_through_holds_input: bool,
+    /// A packet that crosses while it arrives keeps its output until its tail is in.
     pub cut_through_holds_output: bool,
     /// An input sends no more than a phit per link cycle into the crossbar.
     pub inputs_at_link_rate: bool,
@@ -79,6 +81,7 @@ impl Choices {
             control_buffer: params.control_buffer,
             ejects_when_idle: params.ejection == Ejection::EndpointIdle,
             credits_take_turns: params.credit_channel == CreditChannel::OnePerCycle,
+            cut_through_holds_input: params.cut_through != CutThrough::Neither,
             cut_through_holds_output: params.cut_through == CutThrough::Both,
             inputs_at_link_rate: params.inputs == Inputs::Link,
             paths: (params.input_speedup, params.output_speedup),
@@ -99,6 +102,7 @@ impl Choices {
             credit_release: _,
             // Only with `full_is_taken`.
             packet_needs_room: _,
+            cut_through_holds_input: _,
             cut_through_holds_output: _,
             prefers_empty: _,
             transit_priority: _,

@@ -75,6 +75,9 @@ pub enum CutThrough {
     /// Its input until its last phit has arrived, its output only for the time that its phits need at the crossbar's
     /// speed (FOGSim).
     Input,
+    /// None: its input and its output are free after the time that its phits need at the crossbar's speed, even if
+    /// phits still arrive (SST's merlin).
+    Neither,
 }
 
 /// Crossbar frequency over link frequency, in thousandths.

@@ -47,6 +47,7 @@ impl Passage {
             true => (now, later(now, arrived)),
             false => (later(now + needed, arrived), later(now + needed, arrived)),
         };
+        let taken = if settings.choices.cut_through_holds_input { busy } else { busy.min(now + needed) };
         let serialisation = times.serialisation[class];
         // Its last phit does not leave before it has come through.
         let enters = later(now + serialisation, through) - serialisation + latency;
@@ -54,8 +55,8 @@ impl Passage {
         let start = settings.starts.align(earliest);
         Self {
             occupied: match K::EXTRAS && settings.choices.inputs_at_link_rate {
-                true => busy.max(now - now % settings.ticks_per_cycle + size * settings.ticks_per_cycle),
-                false => busy,
+                true => taken.max(now - now % settings.ticks_per_cycle + size * settings.ticks_per_cycle),
+                false => taken,
             },
             held: if settings.choices.cut_through_holds_output { busy } else { now + needed },
             left: through.max(now + 1),

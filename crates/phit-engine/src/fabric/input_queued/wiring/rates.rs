@@ -256,9 +256,10 @@ impl PortRates {
         // A link that has rested starts with a cycle. A busy link continues without a gap.
         let start = if free >= enters { free } else { at(settings.starts.align(up(enters))) };
         let end = start + serialisation;
+        let taken = if settings.choices.cut_through_holds_input { busy } else { busy.min(begins + needed) };
         let occupied = match settings.choices.inputs_at_link_rate {
-            true => busy.max(at(now - now % settings.ticks_per_cycle) + self.time(came, size)),
-            false => busy,
+            true => taken.max(at(now - now % settings.ticks_per_cycle) + self.time(came, size)),
+            false => taken,
         };
         let held = if settings.choices.cut_through_holds_output { busy } else { begins + needed };
         let (occupied, held, link) = (split(occupied), split(held), split(start + serialisation.max(self.least)));
