@@ -27,18 +27,18 @@ from phit.peers.comparison import (
     signed,
 )
 from phit.store.folder import write_atomically
-from phit.studies.validation import control, fogsim5, outflank_agreement
+from phit.studies.validation import control, fogsim5, merlin, outflank_agreement
 from phit.studies.validation.transient import ERRORS, LEAST, PHASES, WARMUP, WINDOW, Phase
 
 INTRODUCTION = """# Agreement with other simulators
 
-*For users who ask whether to believe Phit's numbers: how they compare with those of four other simulators.*
+*For users who ask whether to believe Phit's numbers: how they compare with those of five other simulators.*
 
-Phit runs the settings of four simulators and is compared with their numbers, which stand in `tests/reference`:
+Phit runs the settings of five simulators and is compared with their numbers, which stand in `tests/reference`:
 [FOGSim](https://fuentesp.github.io/fogsim/) (versions 2 and 5), [BookSim](https://github.com/booksim/booksim2)
-(version 2), the simulator of the [OutFlank](studies/outflank.md) paper's author, and, for the
-[fluid network](fluid.md), [SimGrid](https://simgrid.org) (version 3.32). `phit validate`, or `make validate`, runs
-everything. It writes this page and the pages of the simulators.
+(version 2), the simulator of the [OutFlank](studies/outflank.md) paper's author, [SST's merlin](merlin.md)
+(sst-elements of July 2026), and, for the [fluid network](fluid.md), [SimGrid](https://simgrid.org) (version 3.32).
+`phit validate`, or `make validate`, runs everything. It writes this page and the pages of the simulators.
 
 A difference is Phit's mean over its seeds minus the other simulator's mean over its runs, relative to the latter. For
 a share of packets it is absolute. ± is the half width of the 95 % confidence interval of Phit's mean. The other
@@ -127,6 +127,8 @@ the numbers:
     * `empty_queue = "every_way"` lets the dilation alone decide if any queue is empty.
     * `full_way = "worthless"` lets any way beat one whose queues are full.
     * Packets from endpoints need more than half of a queue (`router.node.injection_room`).
+* **Merlin**'s latency ends with the head of a packet. Where its crossbar is faster than the links, a cycle of the
+  scenario is a cycle of the crossbar. [Its own page](merlin.md) explains the other settings.
 * **SimGrid**'s cases, in `fluid/`, are solved by exact arithmetic, too. Links have no latency in SimGrid: a flow waits
   for the sum of its latencies, then its transfer starts. So a flow's share does not depend on its latency.
 * **OutFlank**'s events of one time come in a special order, on which runs depend in detail. Runs of one packet agree to
@@ -157,6 +159,8 @@ def tolerances() -> str:
         f"the means over seeds; latencies at loads above {control.CALM:.0%} {CONTROL_FULL:.0%}; tails of single "
         f"packets exactly, by the bins of Phit's histogram.\n"
         f"* OutFlank: {listed(OUTFLANK)}, below the gamma* that the paper prints.\n"
+        f"* merlin: {listed(merlin.TOLERANCES)}, or two standard errors of the difference of the means over samples. "
+        f"No latency is judged where a run accepts less than {merlin.CARRIED:.0%} of the offered load.\n"
         f"* SimGrid: {FLUID:g} of the end, or of the rate, of every flow. The tables show the worst flow of each case."
     )
 

@@ -18,6 +18,7 @@ from phit.studies.validation import (
     fluid,
     fogsim,
     fogsim5,
+    merlin,
     more_settings,
     outflank,
     reference,
@@ -68,12 +69,14 @@ def _of_tables(folder: Path) -> tuple[Case, ...]:
         *booksim_cascade.cases(folder),
         *more_settings.cases(folder),
         *outflank.cases(folder),
+        *merlin.cases(folder),
     )
 
 
 def left_out(folder: Path = reference.FOLDER) -> list[LeftOut]:
     """The rows that Phit cannot be compared with, each with its reason."""
-    return [*fogsim5.compared(folder)[1], *fogsim5.transients(folder)[1], *control.cases(folder)[1]]
+    beside = [*fogsim5.compared(folder)[1], *fogsim5.transients(folder)[1], *control.cases(folder)[1]]
+    return [*beside, *merlin.left_out(folder)]
 
 
 def transients(folder: Path = reference.FOLDER, *, quick: bool = False) -> list[Transient]:
@@ -129,7 +132,7 @@ def validate(
     )
     comparisons += fluid.comparisons(folder)
     images = out / "images" / "validation"
-    drawn = [c for c in comparisons if c.case.simulator != control.SIMULATOR]
+    drawn = [c for c in comparisons if c.case.simulator not in (control.SIMULATOR, merlin.SIMULATOR)]
     written = [*figures.write(drawn, images), *transient_figures.write(phases, images)]
     beyond = left_out(folder)
     page = document.write(comparisons, phases, written, out / "validation.md", beyond, quick=quick)
