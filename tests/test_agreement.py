@@ -127,7 +127,7 @@ def test_the_cheap_comparisons_agree() -> None:
     chosen = [dataclasses.replace(case, seeds=1) for case in cases(REFERENCE, quick=True)]
     # Congestion control is judged by the scatter of seeds, for which one is not enough.
     chosen = [case for case in chosen if case.simulator != "BookSim-congestion"]
-    assert {case.simulator for case in chosen} == {"FOGSim", "BookSim", "OutFlank"}
+    assert {case.simulator for case in chosen} == {"FOGSim", "BookSim", "OutFlank", "merlin"}
     changes = transients(REFERENCE, quick=True)
     assert changes
     found, phases = simulate(chosen, changes, quick=True)
