@@ -124,8 +124,8 @@ fn data(outcome: &Outcome, endpoint: usize, cycles: f64) -> f64 {
     }
 }
 
-/// Two sources share a link nearly equally. With LHRP only data take the link to the destination. With SMSRP reservations take
-/// it, too, a phit for each packet that is dropped.
+/// Two sources share a link nearly equally. With LHRP only data take the link to the destination. With SMSRP
+/// reservations take it, too, a phit for each packet that is dropped.
 #[test]
 fn two_sources_share_a_destination() {
     for congestion in [json!({ "kind": "smsrp", "time_to_live": 60 }), json!({ "kind": "lhrp", "threshold": 40 })] {

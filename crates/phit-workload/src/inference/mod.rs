@@ -18,8 +18,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Serving a language model. Some groups of ranks read prompts (prefill), others generate tokens (decode), as in Zhong
-/// et al., "DistServe", OSDI 2024, and Patel et al., "Splitwise", ISCA 2024. The ranks of a group share each layer of the
-/// model (tensor parallelism). Ranks are numbered group by group, prefill groups first.
+/// et al., "DistServe", OSDI 2024, and Patel et al., "Splitwise", ISCA 2024. The ranks of a group share each layer of
+/// the model (tensor parallelism). Ranks are numbered group by group, prefill groups first.
 ///
 /// Requests go to the prefill groups in turn, and to the decode groups in turn. A prefill group takes waiting requests
 /// in the order of arrival, up to `prefill.batch` in a pass. The pass generates the first token. Then each of its ranks

@@ -1,9 +1,9 @@
 //! The ranks while they serve requests: what goes through the model next is decided when it is known what has arrived.
 //!
 //! The first rank of a group decides. It writes the pass into the group's log, and then sends each other rank a
-//! message. A rank that receives the message of a pass reads the log. What it reads has been written before the message was
-//! sent, so it does not depend on the parts of the network that ranks are in. A decision takes place in the event of an
-//! operation without duration, when everything before it has happened.
+//! message. A rank that receives the message of a pass reads the log. What it reads has been written before the message
+//! was sent, so it does not depend on the parts of the network that ranks are in. A decision takes place in the event
+//! of an operation without duration, when everything before it has happened.
 
 use super::InferenceParams;
 use super::load::Request;
