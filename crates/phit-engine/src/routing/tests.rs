@@ -210,7 +210,7 @@ proptest! {
     fn counters_are_what_heads_want(
         which in 0usize..20, load in 0.1f64..1.0, offset in 0u32..4, seed: u64, partitions in 1usize..4
     ) {
-        let others = ["piggyback", "ugal_l", "ugal_g", "par"];
+        let others = ["piggyback", "ugal_l", "ugal_g", "par", "qcn_switch"];
         let family = |routing: &Value| !others.contains(&routing["kind"].as_str().unwrap());
         let all: Vec<Value> = mechanisms().into_iter().filter(family).collect();
         let routing = &all[which % all.len()];

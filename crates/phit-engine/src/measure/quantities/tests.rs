@@ -264,15 +264,21 @@ fn everything() -> Vec<Outcome> {
         // Iterations that come again, and others whose states cannot be compared.
         outcome(repeated(30, false)),
         outcome(repeated(2, true)),
-        outcome(json!({
-            "units": { "phit": "1 B", "cycle": "1 ns" },
-            "topology": { "kind": "single", "endpoints": 4 },
-            "workload": {
-                "kind": "inference", "cache_bytes": 8, "times": { "pass": 100 },
-                "trace": [[0.0, 10, 3], [50.0, 10, 1]],
-            },
-        })),
+        outcome(served(|program| program)),
+        outcome(served(|program| json!({ "kind": "jobs", "job": [{ "program": program }] }))),
     ]
+}
+
+/// Requests to a language model, as `workload` has them.
+fn served(workload: impl Fn(Value) -> Value) -> Value {
+    let program = json!({
+        "kind": "inference", "cache_bytes": 8, "times": { "pass": 100 }, "trace": [[0.0, 10, 3], [50.0, 10, 1]],
+    });
+    json!({
+        "units": { "phit": "1 B", "cycle": "1 ns" },
+        "topology": { "kind": "single", "endpoints": 4 },
+        "workload": workload(program),
+    })
 }
 
 /// A program that is repeated.
