@@ -126,6 +126,7 @@ WITHOUT_UNIT = {
     # Numbers of other things, of which cycles, phits or bytes are told in passing.
     *("allocation_rounds", "batches", "chunks", "credit_threshold", "factor", "input_speedup", "output_speedup"),
     *("outstanding", "packets", "precision", "quantum", "speedup", "vcs", "weight", "injection_rate", "load_unit"),
+    "exchanges",
     # Widths of what notifications carry.
     *("counter_bits", "destination_bits"),
     # Per cycle, of packets; rows of several numbers; a trace's own file of which the names have the unit.
