@@ -1,7 +1,7 @@
 //! `measure.flows`: packets that a run counts by themselves, by source and destination.
 
 use crate::error::ScenarioError;
-use crate::topology::{Lookup, Named, Topology};
+use crate::topology::{Lookup, Named, Topology, check_name};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -42,6 +42,7 @@ impl Sorting {
             return Ok(Self::default());
         }
         for (index, flow) in flows.iter().enumerate() {
+            check_name(format!("flows[{index}].name"), &flow.name)?;
             if flows[..index].iter().any(|other| other.name == flow.name) {
                 let expected = "expected a name that no other flow has";
                 return Err(ScenarioError::new(format!("flows[{index}].name"), format!("{:?}", flow.name), expected));
@@ -59,7 +60,12 @@ impl Sorting {
                         return Err(ScenarioError::new(format!("flows[{index}].{key}"), "[]", expected));
                     }
                     Some(some) => {
-                        for endpoint in lookup.listed_endpoints(&format!("flows[{index}].{key}"), some)? {
+                        let path = format!("flows[{index}].{key}");
+                        for (place, endpoint) in lookup.listed_endpoints(&path, some)?.into_iter().enumerate() {
+                            if found[endpoint as usize] & bit != 0 {
+                                let expected = "expected another endpoint: it is listed before";
+                                return Err(ScenarioError::new(format!("{path}[{place}]"), endpoint, expected));
+                            }
                             found[endpoint as usize] |= bit;
                         }
                     }

@@ -44,6 +44,7 @@ pub use grid::{Mesh, Torus};
 pub use hyperx::HyperX;
 pub(crate) use limits::check_sides;
 pub use multistage::{Interconnection, Multistage};
+pub(crate) use names::check_name;
 pub use names::{Lookup, Named, Names, Words};
 pub(crate) use route_table::MOST_ENTRIES;
 pub use route_table::{ChannelMap, Crossing, Layers, NO_PORT, RouteTable};

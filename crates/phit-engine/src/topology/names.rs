@@ -60,17 +60,24 @@ impl Names {
     }
 }
 
+/// Checks that a name can be read in tables and plots.
+pub(crate) fn check_name(path: impl Into<String>, name: &str) -> Result<(), ScenarioError> {
+    if name.trim() != name || name.is_empty() || name.chars().count() > LONGEST || name.contains(char::is_control) {
+        let expected = "expected a name of 1 to 200 visible characters";
+        return Err(ScenarioError::new(path, format_args!("{name:?}"), expected));
+    }
+    Ok(())
+}
+
 /// Checks that each is a name, and that no two are alike.
 fn distinct(key: &str, names: &[String]) -> Result<(), ScenarioError> {
     let mut seen = HashSet::new();
     for (index, name) in names.iter().enumerate() {
-        let refuse =
-            |expected: &str| Err(ScenarioError::new(format!("{key}[{index}]"), format_args!("{name:?}"), expected));
-        if name.trim() != name || name.is_empty() || name.chars().count() > LONGEST || name.contains(char::is_control) {
-            return refuse("expected a name of 1 to 200 visible characters");
-        }
+        let path = format!("{key}[{index}]");
+        check_name(path.as_str(), name)?;
         if !seen.insert(name) {
-            return refuse("another has this name; expected names that differ");
+            let expected = "another has this name; expected names that differ";
+            return Err(ScenarioError::new(path, format_args!("{name:?}"), expected));
         }
     }
     Ok(())

@@ -3,7 +3,7 @@
 use super::{PacketSizeKind, Pattern, PatternKind, ProcessKind, Traffic, TrafficParams};
 use crate::error::ScenarioError;
 use crate::packet::MOST_TRAFFIC_CLASSES;
-use crate::topology::Topology;
+use crate::topology::{Topology, check_name};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -127,6 +127,7 @@ impl TrafficParams {
                 let expected = "expected a number, zero or more";
                 return Err(ScenarioError::new(format!("{path}.weight"), class.weight, expected));
             }
+            check_name(format!("{path}.name"), &names[number])?;
             if names[..number].contains(&names[number]) {
                 let expected = "expected another name: a class before has it";
                 return Err(ScenarioError::new(format!("{path}.name"), format!("{:?}", names[number]), expected));

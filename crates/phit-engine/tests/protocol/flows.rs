@@ -133,6 +133,8 @@ fn impossible_flows_are_refused_by_key() {
         (json!([{ "name": "a" }, { "name": "b", "destinations": ["spine"] }]), "measure.flows[1].destinations[0]"),
         (json!([{ "name": "a", "destinations": [] }]), "measure.flows[0].destinations = []: expected one endpoint"),
         (json!([{ "name": "a" }, { "name": "a" }]), "measure.flows[1].name = \"a\": expected a name that no other"),
+        (json!([{ "name": "" }]), "measure.flows[0].name = \"\": expected a name of 1 to 200 visible characters"),
+        (json!([{ "name": "a", "sources": [1, 2, 1] }]), "measure.flows[0].sources[2] = 1: expected another endpoint"),
         (json!([{ "sources": [1] }]), "measure.flows[0]"),
         (json!([{ "name": "a", "source": [1] }]), "did you mean \"sources\"?"),
         (json!(many), "expected a list of at most 64 values"),

@@ -2,6 +2,7 @@
 
 use super::{Made, MadeJob, ProgramKind, ProgramParams, Site};
 use crate::error::ScenarioError;
+use crate::topology::check_name;
 use crate::traffic::TrafficParams;
 use crate::workload::beside::Beside;
 use crate::workload::placement::PlacementKind;
@@ -90,6 +91,7 @@ impl Jobs {
         for (number, job) in self.job.iter().enumerate() {
             let path = format!("job[{number}]");
             let name = job.called(number);
+            check_name(format!("{path}.name"), &name)?;
             if jobs.iter().any(|other| other.name.as_deref() == Some(&*name)) {
                 let reason = "expected another name: a job before it is called so";
                 return Err(ScenarioError::new(format!("{path}.name"), format!("{name:?}"), reason));

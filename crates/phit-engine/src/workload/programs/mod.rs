@@ -134,7 +134,10 @@ fn at_key(error: phit_workload::Error, table: &str) -> ScenarioError {
         // The value follows the key.
         Some(key) => match error.message.strip_prefix(&format!("{key} = ")).and_then(|text| text.split_once(": ")) {
             Some((value, expected)) => ScenarioError::new(key, value, expected),
-            None => ScenarioError::missing(key, error.message),
+            None => {
+                let message = error.message.strip_prefix(&format!("{key}: ")).unwrap_or(&error.message);
+                ScenarioError::missing(key, message)
+            }
         },
         None => ScenarioError::missing(table, error.message),
     }
