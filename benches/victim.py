@@ -12,25 +12,12 @@ from typing import Any
 
 import phit
 from phit.document.loading import load
+from phit.studies.control.networks import DCQCN, ECN, INFINIBAND
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "victim.toml"
 
 FBICM = {"queueing": {"kind": "fbicm"}, "router": {"admittance": "per_destination"}}
 VOQNET = {"queueing": {"kind": "voqnet"}, "router": {"admittance": "per_destination"}}
-
-INFINIBAND = {"kind": "infiniband", "threshold": 15, "ccti_timer": 2000}
-ECN = {"kind": "ecn", "root_threshold": 4096}
-FAST = {
-    "kind": "dcqcn",
-    "kmin": 512,
-    "kmax": 4096,
-    "pmax": 0.1,
-    "notification_interval": 1000,
-    "alpha_timer": 1000,
-    "increase_timer": 1000,
-    "increase_phits": 100_000,
-    "gain": 0.0625,
-}
 
 ROWS: Sequence[tuple[str, Mapping[str, Any], Mapping[str, Any]]] = [
     ("none, one queue", {"kind": "none"}, {}),
@@ -40,10 +27,14 @@ ROWS: Sequence[tuple[str, Mapping[str, Any], Mapping[str, Any]]] = [
     ("`infiniband`, `ccti_timer = 200`", {**INFINIBAND, "ccti_timer": 200}, {}),
     ("`infiniband`, `ccti_timer = 20000`", {**INFINIBAND, "ccti_timer": 20_000}, {}),
     ('`infiniband`, `index_of = "service_level"`', {**INFINIBAND, "index_of": "service_level"}, {}),
-    ("`ecn`, `threshold = 2048`, `root_threshold = 4096`", {**ECN, "threshold": 2048}, {}),
-    ("`ecn`, `threshold = 1024`, `root_threshold = 4096`, `timer = 300`", {**ECN, "threshold": 1024, "timer": 300}, {}),
+    (
+        "`ecn`, `threshold = 2048`, `root_threshold = 4096`",
+        {"kind": "ecn", "threshold": 2048, "root_threshold": 4096},
+        {},
+    ),
+    ("`ecn`, `threshold = 1024`, `root_threshold = 4096`, `timer = 300`", ECN, {}),
     ("`dcqcn`, defaults", {"kind": "dcqcn"}, {}),
-    ("`dcqcn`, fast timers", FAST, {}),
+    ("`dcqcn`, fast timers", DCQCN, {}),
 ]
 """Words of the table, `[congestion]`, and what else differs from the example."""
 

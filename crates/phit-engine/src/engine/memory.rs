@@ -1,4 +1,4 @@
-//! What a network remembers between two iterations of a program, reduced to 128 bits.
+//! The state of an empty network between two iterations of a program, reduced to 128 bits.
 //!
 //! Two networks with equal memories go on alike: each part that can affect later ticks adds its state. Times are added
 //! relative to the present, because a network does not know when its run began. A part whose state cannot be compared

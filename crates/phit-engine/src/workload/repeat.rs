@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 /// no credit is on its way. The network keeps the state of its arbiters, its routing mechanism and its random streams.
 ///
 /// **Iterations that repeat.** If an iteration ends in the state in which an earlier one ended, all later iterations
-/// are known. Phit does not run them, and the result is the result of running them, to the last bit. That takes a
-/// network without random choices. `iterations_reason` says which part of the network has a state that Phit cannot
+/// are known. Phit does not run them, and the result is the result of running them, to the last bit. Random choices
+/// prevent it. `iterations_reason` says which part of the network has a state that Phit cannot
 /// compare, if there is one.
 ///
 /// **Other iterations.** With `precision`, Phit stops as soon as the mean time of an iteration is known well enough.

@@ -67,7 +67,7 @@ pub struct Expiry {
     pub in_flight: Option<u32>,
 }
 
-/// What a source may send to one destination.
+/// The packet, if any, that a source may send to one destination now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wish {
     /// Nothing, until something arrives or is generated.
