@@ -200,7 +200,7 @@ def test_traces_are_converted(tmp_path: Path, cli: Cli) -> None:
     assert found == workload.info(source / "w18_rs_then_ag.3.et", algorithms={"all_gather": "direct"})
     status, _, err = cli("workload", "info", traces / "w31_missing_dep")
     assert status == 2
-    assert "w31_missing_dep.0.et: rank 0: node 6 (collective" in err
+    assert "w31_missing_dep.0.et: byte 38, rank 0: node 6 (collective" in err
     assert "waits for node 99, which is missing" in err
     status, _, err = cli("workload", "info", source, "--option", "chunk=2")
     assert status == 2

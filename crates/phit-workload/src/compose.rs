@@ -50,6 +50,11 @@ impl Composer {
         self.ranks[rank as usize].len()
     }
 
+    /// Makes room for so many operations of `rank`.
+    pub(crate) fn reserve(&mut self, rank: u32, operations: usize) {
+        self.ranks[rank as usize].reserve(operations);
+    }
+
     /// A tag that no message has used.
     pub fn tag(&mut self) -> u32 {
         self.tag += 1;

@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 pub struct Error {
     /// The line of a text, from 1.
     pub line: Option<u64>,
+    /// The number of bytes before it in a file that is no text.
+    pub byte: Option<u64>,
     /// The rank.
     pub rank: Option<u32>,
     /// The number of an operation of that rank.
@@ -24,7 +26,7 @@ pub struct Error {
 impl Error {
     /// An error without a position.
     pub fn new(message: impl Into<String>) -> Self {
-        Self { line: None, rank: None, operation: None, file: None, key: None, message: message.into() }
+        Self { line: None, byte: None, rank: None, operation: None, file: None, key: None, message: message.into() }
     }
 
     /// An error about a parameter's value.
@@ -55,8 +57,9 @@ impl fmt::Display for Error {
             write!(f, "{}: ", file.display())?;
         }
         let line = self.line.map(|line| format!("line {line}"));
+        let byte = self.byte.map(|byte| format!("byte {byte}"));
         let rank = self.rank.map(|rank| format!("rank {rank}"));
-        let place: Vec<String> = [line, rank].into_iter().flatten().collect();
+        let place: Vec<String> = [line, byte, rank].into_iter().flatten().collect();
         match place.is_empty() {
             true => f.write_str(&self.message),
             false => write!(f, "{}: {}", place.join(", "), self.message),

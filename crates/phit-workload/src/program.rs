@@ -464,6 +464,11 @@ impl RankProgram {
         self.operations.len() as u32 - 1
     }
 
+    /// Makes room for so many more operations.
+    pub(crate) fn reserve(&mut self, operations: usize) {
+        self.operations.reserve_exact(operations);
+    }
+
     /// Operation `after` may not start before `before` has ended, or has started.
     ///
     /// # Panics

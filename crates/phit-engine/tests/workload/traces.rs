@@ -147,7 +147,7 @@ fn what_cannot_be_executed_is_named() {
     // A type that nobody knows: the file, the rank and the node.
     let file = chakra(&folder, &[&[CALC], &[r#"{"id": "9", "type": 8}"#]]);
     let found = error(&scenario("chakra", &file, "1 ns"));
-    assert!(found.contains("step.1.json: rank 1: node 9 (node): is of type 8, expected 0 to 7"), "{found}");
+    assert!(found.contains("step.1.json: line 2, rank 1: node 9 (node): is of type 8, expected 0 to 7"), "{found}");
     // A call that nobody answers, by its line.
     let lines = ["int count=1", "MPI_Datatype datatype=2 (MPI_CHAR)", "int source=0", "int tag=4"];
     let lines: Vec<&str> = lines.into_iter().chain(["MPI_Comm comm=2 (MPI_COMM_WORLD)"]).collect();

@@ -1,6 +1,7 @@
 //! Traces as files: one for each rank, `PREFIX.RANK.et`, perhaps compressed, or `PREFIX.RANK.json`.
 
-use super::graph::{Noted, Options, noted};
+use super::build::{built, noted};
+use super::options::Options;
 use crate::error::Error;
 use crate::program::Program;
 use std::collections::BTreeMap;
@@ -23,30 +24,34 @@ fn parts(name: &str) -> Option<(&str, Option<u32>, &str)> {
 
 /// Reads the traces of all ranks: those in a folder, or those whose names differ from `path` in the rank only.
 pub fn read_files(path: &Path, options: &Options) -> Result<Program, Error> {
-    read_noted(path, options).map(Noted::into_program)
+    opened(path, |files| Ok(built(files, options, false)?.program))
 }
 
 /// Facts about the traces that a reader should know besides the program.
 pub fn notes(path: &Path, options: &Options) -> Result<Vec<String>, Error> {
-    Ok(read_noted(path, options)?.notes())
+    opened(path, |files| noted(files, options))
 }
 
 /// The node that an operation comes from. A program does not store nodes, so the traces are read again.
 pub fn place_of(path: &Path, options: &Options, rank: u32, operation: u32) -> Result<Option<String>, Error> {
-    Ok(read_noted(path, options)?.place_of(rank, operation))
+    opened(path, |files| Ok(built(files, options, true)?.place_of(rank, operation)))
 }
 
-fn read_noted(path: &Path, options: &Options) -> Result<Noted, Error> {
+/// Calls `read` with the files of a trace, of which one is open at a time.
+fn opened<T>(
+    path: &Path,
+    read: impl FnOnce(&mut dyn ExactSizeIterator<Item = Result<File, Error>>) -> Result<T, Error>,
+) -> Result<T, Error> {
     let files = files(path)?;
-    let opened = files.iter().map(|file| File::open(file).map_err(|error| Error::from(error).within(file)));
-    let opened: Vec<File> = opened.collect::<Result<_, _>>()?;
-    noted(opened, options).map_err(|error| match error.key {
-        Some(_) => error,
-        None => {
-            let file = error.rank.and_then(|rank| files.get(rank as usize)).cloned();
-            error.within(&file.unwrap_or_else(|| path.into()))
-        }
-    })
+    read(&mut files.iter().map(|file| File::open(file).map_err(|error| Error::from(error).within(file)))).map_err(
+        |error| match error.key {
+            Some(_) => error,
+            None => {
+                let file = error.rank.and_then(|rank| files.get(rank as usize)).cloned();
+                error.within(&file.unwrap_or_else(|| path.into()))
+            }
+        },
+    )
 }
 
 /// The files of the ranks, in their order.

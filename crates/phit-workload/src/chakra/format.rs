@@ -118,39 +118,70 @@ impl Value {
     }
 }
 
+/// Where a node begins in its file, as far as the file's form tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum At {
+    /// Bytes before it, uncompressed.
+    Byte(u64),
+    /// Its line, from 1.
+    Line(u64),
+}
+
+impl At {
+    /// An error with this place, unless it has one.
+    pub(super) fn mark(self, error: Error) -> Error {
+        match self {
+            Self::Byte(byte) => Error { byte: error.byte.or(Some(byte)), ..error },
+            Self::Line(line) => error.at(line),
+        }
+    }
+}
+
+/// Receives the nodes of a file, one by one.
+pub(super) type Sink<'s> = dyn FnMut(Node, At) -> Result<(), Error> + 's;
+
 /// Largest message that is read, in bytes: a larger length is an error.
 const MOST: u64 = 1 << 28;
 
-/// The nodes of a file: the messages after the metadata, each preceded by its length.
-pub(crate) fn nodes(mut input: impl BufRead) -> Result<Vec<Node>, Error> {
-    let mut nodes = vec![];
+/// Passes on the nodes of a file: the messages after the metadata, each preceded by its length. One message is stored
+/// at a time.
+pub(super) fn nodes(mut input: impl BufRead, sink: &mut Sink<'_>) -> Result<(), Error> {
     let mut number = 0u64;
+    let mut byte = 0u64;
     let mut buffer = vec![];
-    while let Some(length) = length(&mut input).map_err(|e| Error::new(format!("message {number}: {}", e.message)))? {
+    let message_of = |number, byte, error: Error| {
+        At::Byte(byte).mark(Error { message: format!("message {number}: {}", error.message), ..error })
+    };
+    while let Some((length, digits)) = length(&mut input).map_err(|error| message_of(number, byte, error))? {
+        let failed = |message: String| message_of(number, byte, Error::new(message));
         if length > MOST {
-            let message = format!("message {number}: its length is {length} bytes, expected at most {MOST}");
-            return Err(Error::new(message));
+            return Err(failed(format!("its length is {length} bytes, expected at most {MOST}")));
         }
         buffer.clear();
-        let read = input.by_ref().take(length).read_to_end(&mut buffer)? as u64;
+        let read = input.by_ref().take(length).read_to_end(&mut buffer);
+        let read = read.map_err(|error| At::Byte(byte).mark(error.into()))? as u64;
         if read < length {
-            return Err(Error::new(format!("message {number}: it has {length} bytes, and the file {read} of them")));
+            return Err(failed(format!("it has {length} bytes, and the file {read} of them")));
         }
-        let wrong = |error: prost::DecodeError| Error::new(format!("message {number}: no Chakra message ({error})"));
+        let wrong = |error: prost::DecodeError| failed(format!("no Chakra message ({error})"));
         let known = if number == 0 { METADATA_FIELDS } else { NODE_FIELDS };
         if let Some(field) = unknown(&buffer, known).map_err(wrong)? {
             let what = if number == 0 { "metadata of a trace" } else { "a node" };
-            return Err(Error::new(format!("message {number}: is not {what}, which has no field {field}")));
+            return Err(failed(format!("is not {what}, which has no field {field}")));
         }
         match number {
             0 => drop(GlobalMetadata::decode(&buffer[..]).map_err(wrong)?),
-            _ => nodes.push(Node::decode(&buffer[..]).map_err(wrong)?),
+            _ => {
+                let node = Node::decode(&buffer[..]).map_err(wrong)?;
+                sink(node, At::Byte(byte)).map_err(|error| At::Byte(byte).mark(error))?;
+            }
         }
         number += 1;
+        byte += digits + length;
     }
     match number {
         0 => Err(Error::new("the file is empty")),
-        _ => Ok(nodes),
+        _ => Ok(()),
     }
 }
 
@@ -170,20 +201,20 @@ fn unknown(mut message: &[u8], known: RangeInclusive<u32>) -> Result<Option<u32>
     Ok(None)
 }
 
-/// A number in base 128, the lowest digit first; `None` at the end of the file.
-fn length(input: &mut impl BufRead) -> Result<Option<u64>, Error> {
+/// A number in base 128, the lowest digit first, and how many digits it has; `None` at the end of the file.
+fn length(input: &mut impl BufRead) -> Result<Option<(u64, u64)>, Error> {
     let mut length = 0u64;
-    for shift in (0..35).step_by(7) {
+    for digit in 0..5 {
         let mut byte = [0];
         if input.read(&mut byte)? == 0 {
-            return match shift {
+            return match digit {
                 0 => Ok(None),
                 _ => Err(Error::new("the file ends within its length")),
             };
         }
-        length |= u64::from(byte[0] & 0x7f) << shift;
+        length |= u64::from(byte[0] & 0x7f) << (7 * digit);
         if byte[0] & 0x80 == 0 {
-            return Ok(Some(length));
+            return Ok(Some((length, digit + 1)));
         }
     }
     Err(Error::new("no length stands before it"))

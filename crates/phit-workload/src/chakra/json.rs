@@ -1,12 +1,16 @@
 //! Traces as JSON, in two forms. Chakra's jsonizer writes messages one after another, in the JSON form of protobuf:
 //! whole numbers of 64 bits are texts, and types have names. Chakra's feeder reads one table with the list
-//! `workload_graph`. Any other JSON is refused.
+//! `workload_graph`. Any other JSON is refused. Both forms are read a node at a time.
 
-use super::format::{Attribute, Bools, Node, Value, Values};
+use super::format::{At, Attribute, Bools, Node, Sink, Value, Values};
 use crate::error::{Error, quoted};
 use serde::Deserialize;
+use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value as Json;
-use std::io::BufRead;
+use std::cell::Cell;
+use std::fmt;
+use std::io::{self, BufRead, Read};
+use std::rc::Rc;
 
 /// Names of the types of nodes.
 const TYPES: [&str; 8] = [
@@ -21,7 +25,7 @@ const TYPES: [&str; 8] = [
 ];
 
 /// True for the start of a JSON text. A protobuf message may begin with a bracket, but cannot continue like JSON.
-pub(crate) fn is_json(start: &[u8]) -> bool {
+pub(super) fn is_json(start: &[u8]) -> bool {
     let mut bytes = start.iter().filter(|byte| !byte.is_ascii_whitespace());
     match bytes.next() {
         Some(b'{') => matches!(bytes.next(), Some(b'"' | b'}')),
@@ -67,11 +71,10 @@ struct Lists {
 }
 
 /// A number, or its text.
-#[derive(Deserialize)]
-#[serde(untagged)]
 enum Whole {
     Number(u64),
-    Text(String),
+    /// A text that is no such number.
+    Other(String),
 }
 
 impl Default for Whole {
@@ -80,13 +83,30 @@ impl Default for Whole {
     }
 }
 
+impl<'de> Deserialize<'de> for Whole {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Number;
+        impl Visitor<'_> for Number {
+            type Value = Whole;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a whole number of 0 or more")
+            }
+            fn visit_u64<E>(self, number: u64) -> Result<Whole, E> {
+                Ok(Whole::Number(number))
+            }
+            fn visit_str<E>(self, text: &str) -> Result<Whole, E> {
+                Ok(text.parse().map_or_else(|_| Whole::Other(text.into()), Whole::Number))
+            }
+        }
+        deserializer.deserialize_any(Number)
+    }
+}
+
 impl Whole {
     fn value(&self) -> Result<u64, Error> {
         match self {
             Self::Number(number) => Ok(*number),
-            Self::Text(text) => {
-                text.parse().map_err(|_| Error::new(format!("{}: expected a whole number of 0 or more", quoted(text))))
-            }
+            Self::Other(text) => Err(Error::new(format!("{}: expected a whole number of 0 or more", quoted(text)))),
         }
     }
 }
@@ -105,24 +125,97 @@ impl Default for Kind {
     }
 }
 
-/// The nodes of a file.
-pub(crate) fn nodes(input: impl BufRead) -> Result<Vec<Node>, Error> {
-    let mut nodes = vec![];
-    let mut whole = false;
-    for (number, message) in serde_json::Deserializer::from_reader(input).into_iter::<Json>().enumerate() {
-        let at = |error: Error| Error { message: format!("message {number}: {}", error.message), ..error };
-        let message = message.map_err(|error| at(Error::new(format!("no JSON ({error})"))))?;
-        match (number, message) {
-            (_, _) if whole => return Err(at(Error::new("expected nothing after the table with `workload_graph`"))),
-            (0, Json::Object(mut table)) if table.contains_key(GRAPH) => {
-                nodes = graph(table.remove(GRAPH))?;
-                whole = true;
+/// Passes on the nodes of a file.
+pub(super) fn nodes(input: impl BufRead, sink: &mut Sink<'_>) -> Result<(), Error> {
+    let lines = Rc::new(Lines { now: Cell::new(1), start: Cell::new(None) });
+    let mut messages = serde_json::Deserializer::from_reader(Counted { input, lines: lines.clone() });
+    for number in 0u64.. {
+        lines.start.set(None);
+        match messages.end() {
+            Ok(()) => break,
+            Err(error) if error.is_io() => return Err(io::Error::from(error).into()),
+            Err(_) => {}
+        }
+        let named = |error: Error| Error { message: format!("message {number}: {}", error.message), ..error };
+        let wrong = |error: serde_json::Error, what| {
+            let what = if error.is_data() { what } else { "no JSON" };
+            named(Error::new(format!("{what} ({error})")).at(error.line() as u64))
+        };
+        if number > 0 {
+            let text = NodeText::deserialize(&mut messages).map_err(|error| wrong(error, "no Chakra message"))?;
+            let at = lines.at();
+            node(text).map_err(named).and_then(|node| sink(node, at)).map_err(|error| at.mark(error))?;
+            continue;
+        }
+        let mut first = First { table: serde_json::Map::new(), graph: None, failed: None, lines: &lines, sink };
+        let read = first.deserialize(&mut messages);
+        let First { table, graph, failed, .. } = first;
+        match (read, failed, graph) {
+            (_, Some(error), _) => return Err(lines.at().mark(error)),
+            (Err(error), None, Some(None)) if error.is_data() => {
+                return Err(Error::new(format!("{GRAPH}: expected a list of nodes")).at(error.line() as u64));
             }
-            (0, first) => nodes.extend(first_message(first)?),
-            (_, message) => nodes.push(node(message).map_err(at)?),
+            (Err(error), None, Some(Some(number))) if error.is_data() => {
+                return Err(lines.at().mark(Error::new(format!("{GRAPH}[{number}]: expected a table"))));
+            }
+            (Err(error), None, None) if error.is_data() => {
+                return Err(lines.at().mark(named(Error::new(format!("is no table; {FORMS}")))));
+            }
+            (Err(error), None, _) => return Err(wrong(error, "no JSON")),
+            (Ok(()), None, Some(_)) => {
+                lines.start.set(None);
+                return match messages.end() {
+                    Ok(()) => Ok(()),
+                    Err(error) if error.is_io() => Err(io::Error::from(error).into()),
+                    Err(_) => {
+                        let message = "message 1: expected nothing after the table with `workload_graph`";
+                        Err(lines.at().mark(Error::new(message)))
+                    }
+                };
+            }
+            (Ok(()), None, None) => {
+                let at = lines.at();
+                let first = first_message(table).map_err(|error| at.mark(named(error)))?;
+                first.map_or(Ok(()), |node| sink(node, at)).map_err(|error| at.mark(error))?;
+            }
         }
     }
-    Ok(nodes)
+    Ok(())
+}
+
+/// The line of a reader, and that on which a value begins.
+#[derive(Debug)]
+struct Lines {
+    now: Cell<u64>,
+    /// The line of the first byte, besides separators, that was read since this was `None`.
+    start: Cell<Option<u64>>,
+}
+
+impl Lines {
+    fn at(&self) -> At {
+        At::Line(self.start.get().unwrap_or(self.now.get()))
+    }
+}
+
+/// A reader that counts lines.
+struct Counted<R> {
+    input: R,
+    lines: Rc<Lines>,
+}
+
+impl<R: BufRead> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.input.read(buffer)?;
+        for byte in &buffer[..read] {
+            match byte {
+                b'\n' => self.lines.now.set(self.lines.now.get() + 1),
+                b' ' | b'\t' | b'\r' | b',' => {}
+                _ if self.lines.start.get().is_none() => self.lines.start.set(Some(self.lines.now.get())),
+                _ => {}
+            }
+        }
+        Ok(read)
+    }
 }
 
 /// The list of nodes in the feeder's form.
@@ -132,30 +225,131 @@ const GRAPH: &str = "workload_graph";
 const METADATA: [&str; 2] = ["version", "attr"];
 const OF_NODES: [&str; 3] = ["id", "type", "durationMicros"];
 
-/// The first message holds metadata. It may be a node if the metadata was left out.
-fn first_message(message: Json) -> Result<Option<Node>, Error> {
-    let wrong = |what: &str| Err(Error::new(format!("message 0: {what}")));
-    let Json::Object(table) = message else { return wrong(&format!("is no table; {FORMS}")) };
+/// Keys of a message whose values are stored.
+const STORED: [&str; 11] = [
+    "version",
+    "attr",
+    "id",
+    "name",
+    "type",
+    "ctrlDeps",
+    "dataDeps",
+    "startTimeMicros",
+    "durationMicros",
+    "inputs",
+    "outputs",
+];
+
+/// The first message: metadata, a node if the metadata was left out, or the feeder's table, whose nodes are passed on
+/// while they are read.
+struct First<'f, 's> {
+    /// Its keys; values that have no meaning are null.
+    table: serde_json::Map<String, Json>,
+    /// Present once the list of nodes has begun, with the number of the node that is read.
+    graph: Option<Option<u64>>,
+    /// The error, if it is not one of JSON.
+    failed: Option<Error>,
+    lines: &'f Lines,
+    sink: &'f mut Sink<'s>,
+}
+
+impl<'de> DeserializeSeed<'de> for &mut First<'_, '_> {
+    type Value = ();
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(Table(self))
+    }
+}
+
+struct Table<'t, 'f, 's>(&'t mut First<'f, 's>);
+
+impl<'de> Visitor<'de> for Table<'_, '_, '_> {
+    type Value = ();
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a table")
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let Self(first) = self;
+        while let Some(key) = map.next_key::<String>()? {
+            if key == GRAPH {
+                first.graph = Some(None);
+                map.next_value_seed(List(first))?;
+                continue;
+            }
+            let value = match STORED.contains(&key.as_str()) {
+                true => map.next_value()?,
+                false => {
+                    first.table.insert(key.clone(), Json::Null);
+                    if let Some(what) = other_trace(&first.table) {
+                        first.failed = Some(Error::new(format!("message 0: {what}")));
+                        return Err(A::Error::custom(what));
+                    }
+                    map.next_value::<IgnoredAny>()?;
+                    Json::Null
+                }
+            };
+            first.table.insert(key, value);
+        }
+        Ok(())
+    }
+}
+
+struct List<'t, 'f, 's>(&'t mut First<'f, 's>);
+
+impl<'de> DeserializeSeed<'de> for List<'_, '_, '_> {
+    type Value = ();
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for List<'_, '_, '_> {
+    type Value = ();
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of nodes")
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        let Self(first) = self;
+        for number in 0u64.. {
+            first.graph = Some(Some(number));
+            first.lines.start.set(None);
+            let Some(table) = list.next_element::<serde_json::Map<String, Json>>()? else { break };
+            let at = first.lines.at();
+            let named = |error: Error| Error { message: format!("{GRAPH}[{number}]: {}", error.message), ..error };
+            let passed = feeder_node(table).map_err(named).and_then(|node| (first.sink)(node, at));
+            if let Err(error) = passed {
+                first.failed = Some(at.mark(error));
+                return Err(A::Error::custom(""));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a table is, if it is a trace of another kind.
+fn other_trace(table: &serde_json::Map<String, Json>) -> Option<&'static str> {
     let has = |key: &str| table.contains_key(key);
-    if has("schema") && has("nodes") {
-        return wrong(
+    match () {
+        () if has("schema") && has("nodes") => Some(
             "is an execution trace of PyTorch, which does not say what GPUs do; expected it linked with the profiler's \
              trace and converted: chakra_trace_link, then chakra_converter PyTorch",
-        );
-    }
-    if has("traceEvents") {
-        return wrong(
+        ),
+        () if has("traceEvents") => Some(
             "is a trace of PyTorch's profiler; expected it linked with the execution trace and converted: \
              chakra_trace_link, then chakra_converter PyTorch",
-        );
+        ),
+        () => None,
     }
+}
+
+/// The first message holds metadata. It may be a node if the metadata was left out.
+fn first_message(table: serde_json::Map<String, Json>) -> Result<Option<Node>, Error> {
     match table.keys().find(|key| !METADATA.contains(&key.as_str())) {
         None => Ok(None),
-        Some(_) if OF_NODES.iter().any(|key| has(key)) => {
-            let first = node(Json::Object(table));
-            first.map(Some).map_err(|error| Error { message: format!("message 0: {}", error.message), ..error })
+        Some(_) if OF_NODES.iter().any(|key| table.contains_key(*key)) => {
+            let text = serde_json::from_value(Json::Object(table));
+            node(text.map_err(|error| Error::new(format!("no Chakra message ({error})")))?).map(Some)
         }
-        Some(key) => wrong(&format!("has the key {}; {FORMS}", quoted(key))),
+        Some(key) => Err(Error::new(format!("has the key {}; {FORMS}", quoted(key)))),
     }
 }
 
@@ -177,20 +371,6 @@ const FEEDER: [&str; 12] = [
     "inputs",
     "outputs",
 ];
-
-fn graph(list: Option<Json>) -> Result<Vec<Node>, Error> {
-    let Some(Json::Array(list)) = list else { return Err(Error::new(format!("{GRAPH}: expected a list of nodes"))) };
-    let numbered = list.into_iter().enumerate();
-    numbered
-        .map(|(number, value)| {
-            let at = |error: Error| Error { message: format!("{GRAPH}[{number}]: {}", error.message), ..error };
-            match value {
-                Json::Object(table) => feeder_node(table).map_err(at),
-                _ => Err(at(Error::new("expected a table"))),
-            }
-        })
-        .collect()
-}
 
 /// `{"Id": 1, "NodeType": 4, "data_deps": [], "runtime": 250}`: a key without a field in the message becomes an
 /// attribute, unless it may be meant as a dependency.
@@ -253,9 +433,7 @@ fn numeric(number: &serde_json::Number) -> Value {
     }
 }
 
-fn node(message: Json) -> Result<Node, Error> {
-    let text: NodeText =
-        serde_json::from_value(message).map_err(|error| Error::new(format!("no Chakra message ({error})")))?;
+fn node(text: NodeText) -> Result<Node, Error> {
     let all = |list: &[Whole]| list.iter().map(Whole::value).collect::<Result<Vec<_>, _>>();
     let kind = match &text.kind {
         Kind::Number(number) => *number,
