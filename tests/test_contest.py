@@ -90,6 +90,8 @@ def test_state_is_that_of_the_cost_models() -> None:
     # Three states, up to 60 decisions, and periods of 100 cycles.
     assert bits(DRAGONFLY, "ACOR") == 2 + 6 + 7
     assert bits(DRAGONFLY, "PB-ACOR") == 18 + 15
+    # 8 ports to routers: a percentage, 800 phits, the queue of a port, and 50 cycles.
+    assert bits(DRAGONFLY, "QCN") == 8 * (7 + 10 + 10 + 6)
     assert bits(DRAGONFLY, "ACOR (packet)") == bits(DRAGONFLY, "RRG") == 0
     assert bits(DRAGONFLY, "MIN") == bits(DRAGONFLY, "UGAL-L") == bits(DRAGONFLY, "OLM") == 0
     assert math.isinf(bits(DRAGONFLY, "UGAL-G"))

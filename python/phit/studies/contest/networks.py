@@ -17,7 +17,7 @@ PHITS = 8
 LOCAL, GLOBAL = 10, 100
 """Latencies of links in cycles: most links, and global links of the Dragonfly."""
 
-CONTENTION, CASCADE, ALLOCATION, OUTFLANK, ISOLATION, DETOURS, OBLIVIOUS = (
+CONTENTION, CASCADE, ALLOCATION, OUTFLANK, ISOLATION, DETOURS, OBLIVIOUS, NOTIFIED = (
     "contention counters (IPDPS 2015)",
     "TPR (HOTI 2016)",
     "high-radix Clos (SC 2006)",
@@ -25,6 +25,7 @@ CONTENTION, CASCADE, ALLOCATION, OUTFLANK, ISOLATION, DETOURS, OBLIVIOUS = (
     "FBICM (DIAB-10-04-1)",
     "global misrouting policies (INA-OCMC 2013)",
     "ACOR (JPDC 2019)",
+    "QCN-Switch (CCPE 2019)",
 )
 """The source of a mechanism, or the paper that compares itself with it."""
 
@@ -143,6 +144,11 @@ def isolation(memory: int) -> Document:
     return {"kind": "fbicm", "detection": max(packets(16), stop), "stop": stop, "go": min(packets(64), stop - PHITS)}
 
 
+def notified() -> Document:
+    """QCN-Switch with its congestion points at a queue of four packets, an eighth of the memory behind local links."""
+    return {"kind": "qcn_switch", "set_point": 4 * PHITS}
+
+
 def queued(channels: Mapping[str, int], ports: int, memory: int) -> list[Contestant]:
     """The queue organisations of the FBICM report, with deterministic tables.
 
@@ -192,6 +198,7 @@ def dragonfly(of: Setting) -> Network:
         Contestant("PB-ACOR", OBLIVIOUS, {"kind": "pb_acor", **states, **piggyback}, SOURCE, credits=True),
         Contestant("PAR", CASCADE, {"kind": "par"}, PROGRESSIVE, credits=True),
         Contestant("MIN-COND", OBLIVIOUS, {"kind": "min_cond"}, IN_TRANSIT, credits=True),
+        Contestant("QCN", NOTIFIED, notified(), IN_TRANSIT),
     )
     return Network(
         name=DRAGONFLY,

@@ -31,8 +31,9 @@ WHOLE_NETWORK = {"ugal_g"}
 def state_bits(on: Network, of: Contestant) -> float:
     """Bits of state of a router besides packets, credits and tables; infinite if it needs knowledge that no router has.
 
-    Contention counters and PB's flags are counted by the cost model `contention`, and ACOR's states here. The state of
-    outputs that a Clos router brings to its inputs is counted by `clos`, and FBICM's memories by `fbicm`.
+    Contention counters and PB's flags are counted by the cost model `contention`, and ACOR's states and the
+    probabilities of QCN-Switch here. The state of outputs that a Clos router brings to its inputs is counted by `clos`,
+    and FBICM's memories by `fbicm`.
     """
     kind = of.routing["kind"]
     if kind in WHOLE_NETWORK:
@@ -50,7 +51,20 @@ def state_bits(on: Network, of: Contestant) -> float:
         return _allocation(on, of, document)
     if kind == "tpr":
         return _windows(on, of)
+    if kind == "qcn_switch":
+        return _probabilities(on)
     return float(states)
+
+
+SAMPLE_BASE, RECOVERY = 50, 800
+"""Cycles and packets between two samples of QCN-Switch, and phits between two steps of recovery: the defaults."""
+
+
+def _probabilities(on: Network) -> float:
+    """Of each port to a router a probability in percent, the phits since it rose, and the last sample with its age."""
+    memory = max(phits for _, phits in on.links.values())
+    bits = sum(most.bit_length() for most in (100, RECOVERY, memory, SAMPLE_BASE))
+    return float((on.ports - on.topology["p"]) * bits)
 
 
 def _states(of: Contestant) -> int:
