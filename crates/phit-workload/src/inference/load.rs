@@ -33,13 +33,13 @@ pub enum Arrivals {
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 #[schemars(inline)]
 pub enum Lengths {
-    /// The same for all.
+    /// All requests have the same number of tokens.
     Fixed {
         /// Tokens.
         #[schemars(range(min = 1))]
         tokens: u32,
     },
-    /// Every number between two is equally likely.
+    /// A number is drawn for each request; every one from `least` to `most` is equally likely.
     Uniform {
         /// The smallest number.
         #[schemars(range(min = 1))]

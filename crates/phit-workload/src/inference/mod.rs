@@ -112,53 +112,47 @@ pub struct InferenceParams {
     pub tensor_algorithm: Option<Algorithm>,
 }
 
-/// Groups of ranks that read prompts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-#[schemars(inline)]
-pub struct Prefill {
-    /// Number of groups.
-    #[schemars(range(min = 1))]
-    pub groups: u32,
-    /// Ranks of a group, which share each layer.
-    #[schemars(range(min = 1))]
-    pub tensor: u32,
-    /// Most requests of a pass.
-    #[schemars(range(min = 1))]
-    pub batch: u32,
+/// Declares groups of ranks: the keys that all have, and more.
+macro_rules! groups {
+    ($(#[$about:meta])* $name:ident, batch = $batch:literal $(, $(#[$key_about:meta])* $key:ident: $kind:ty)*) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields, default)]
+        #[schemars(inline)]
+        pub struct $name {
+            /// Number of groups.
+            #[schemars(range(min = 1))]
+            pub groups: u32,
+            /// Ranks of a group, which share each layer.
+            #[schemars(range(min = 1))]
+            pub tensor: u32,
+            /// Most requests of a pass.
+            #[schemars(range(min = 1))]
+            pub batch: u32,
+            $($(#[$key_about])* pub $key: $kind,)*
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self { groups: 1, tensor: 1, batch: $batch $(, $key: Default::default())* }
+            }
+        }
+    };
 }
 
-impl Default for Prefill {
-    fn default() -> Self {
-        Self { groups: 1, tensor: 1, batch: 1 }
-    }
+groups! {
+    /// Groups of ranks that read prompts.
+    Prefill, batch = 1
 }
 
-/// Groups of ranks that generate tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-#[schemars(inline)]
-pub struct Decode {
-    /// Number of groups.
-    #[schemars(range(min = 1))]
-    pub groups: u32,
-    /// Ranks of a group, which share each layer.
-    #[schemars(range(min = 1))]
-    pub tensor: u32,
-    /// Most requests of a pass.
-    #[schemars(range(min = 1))]
-    pub batch: u32,
+groups! {
+    /// Groups of ranks that generate tokens.
+    Decode, batch = 64,
     /// Tokens whose keys and values fit into the memory of a group; any number if left out. A request joins if its
     /// prompt and all tokens to be generated fit beside those of the others.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
-    pub cache_tokens: Option<u64>,
-}
-
-impl Default for Decode {
-    fn default() -> Self {
-        Self { groups: 1, tensor: 1, batch: 64, cache_tokens: None }
-    }
+    cache_tokens: Option<u64>
 }
 
 /// The time of a pass: a sum of these. Also in units of time for each token.

@@ -149,7 +149,7 @@ const TOKENS: When = When::Recorded("of workloads with `kind = \"inference\"`, i
 /// Template: a time of requests.
 const SPAN: Quantity = Quantity { unit: unit::CYCLES, time: true, there: SERVED, ..NUMBER };
 
-pub(super) const QUANTITIES: [Quantity; 12] = [
+pub(super) const COUNTS: [Quantity; 3] = [
     Quantity {
         name: "requests_done",
         words: "requests done",
@@ -178,80 +178,50 @@ pub(super) const QUANTITIES: [Quantity; 12] = [
         value: |at| json!(at.tokens_per_second()),
         ..NUMBER
     },
-    Quantity {
-        name: "time_to_first_token_mean",
-        words: "mean time to the first token",
-        about: "Cycles from the arrival of a request until its first token was there; mean.",
-        rank: Some(27),
-        value: |at| at.first_tokens(Of::Mean),
-        ..SPAN
-    },
-    Quantity {
-        name: "time_to_first_token_p50",
-        words: "median time to the first token",
-        about: "Cycles from the arrival of a request until its first token was there; median.",
-        value: |at| at.first_tokens(Of::Percent(50)),
-        ..SPAN
-    },
-    Quantity {
-        name: "time_to_first_token_p99",
-        words: "time to the first token, 99 %",
-        about: "Cycles from the arrival of a request until its first token was there; 99 of 100 are at most as \
-                long.",
-        value: |at| at.first_tokens(Of::Percent(99)),
-        ..SPAN
-    },
-    Quantity {
-        name: "time_between_tokens_mean",
-        words: "mean time between tokens",
-        about: "Cycles from a token of a request to its next one, over all tokens of all requests, with the \
-                transfer of keys and values; mean.",
-        rank: Some(28),
-        there: SERVED,
-        value: |at| at.between_tokens(Of::Mean),
-        ..SPAN
-    },
-    Quantity {
-        name: "time_between_tokens_p50",
-        words: "median time between tokens",
-        about: "Cycles from a token of a request to its next one, over all tokens of all requests, with the \
-                transfer of keys and values; median.",
-        there: TOKENS,
-        value: |at| at.between_tokens(Of::Percent(50)),
-        ..SPAN
-    },
-    Quantity {
-        name: "time_between_tokens_p99",
-        words: "time between tokens, 99 %",
-        about: "Cycles from a token of a request to its next one, over all tokens of all requests, with the \
-                transfer of keys and values; 99 of 100 are at most as long.",
-        there: TOKENS,
-        value: |at| at.between_tokens(Of::Percent(99)),
-        ..SPAN
-    },
-    Quantity {
-        name: "request_time_mean",
-        words: "mean time of a request",
-        about: "Cycles from the arrival of a request until its last token was there; mean.",
-        value: |at| at.request_times(Of::Mean),
-        ..SPAN
-    },
-    Quantity {
-        name: "request_time_p50",
-        words: "median time of a request",
-        about: "Cycles from the arrival of a request until its last token was there; median.",
-        value: |at| at.request_times(Of::Percent(50)),
-        ..SPAN
-    },
-    Quantity {
-        name: "request_time_p99",
-        words: "time of a request, 99 %",
-        about: "Cycles from the arrival of a request until its last token was there; 99 of 100 are at most as \
-                long.",
-        value: |at| at.request_times(Of::Percent(99)),
-        ..SPAN
-    },
 ];
+
+/// Times of requests: of each, the mean, the median, and what 99 of 100 do not exceed. A line has the key, the words, the
+/// rank of the mean, when the others are there, the function that computes them, and what the times are.
+macro_rules! spans {
+    ($($key:literal, $words:literal, $rank:expr, $there:expr, $of:ident, $about:literal;)*) => {
+        [$(
+            Quantity {
+                name: concat!($key, "_mean"),
+                words: concat!("mean ", $words),
+                about: concat!($about, "; mean."),
+                rank: $rank,
+                value: |at| at.$of(Of::Mean),
+                ..SPAN
+            },
+            Quantity {
+                name: concat!($key, "_p50"),
+                words: concat!("median ", $words),
+                about: concat!($about, "; median."),
+                there: $there,
+                value: |at| at.$of(Of::Percent(50)),
+                ..SPAN
+            },
+            Quantity {
+                name: concat!($key, "_p99"),
+                words: concat!($words, ", 99 %"),
+                about: concat!($about, "; 99 of 100 are at most as long."),
+                there: $there,
+                value: |at| at.$of(Of::Percent(99)),
+                ..SPAN
+            },
+        )*]
+    };
+}
+
+pub(super) const SPANS: [Quantity; 9] = spans! {
+    "time_to_first_token", "time to the first token", Some(27), SERVED, first_tokens,
+        "Cycles from the arrival of a request until its first token was there";
+    "time_between_tokens", "time between tokens", Some(28), TOKENS, between_tokens,
+        "Cycles from a token of a request to its next one, over all tokens of all requests, with the transfer of keys \
+         and values";
+    "request_time", "time of a request", None, SERVED, request_times,
+        "Cycles from the arrival of a request until its last token was there";
+};
 
 pub(super) const TABLE: Table = Table {
     name: "requests",
