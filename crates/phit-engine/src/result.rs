@@ -11,9 +11,9 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Outcome {
     pub(crate) collector: Collector,
-    pub(crate) warmup_cycles: u32,
-    pub(crate) cycles: u32,
-    pub(crate) drain_cycles: u32,
+    pub(crate) warmup_cycles: u64,
+    pub(crate) cycles: u64,
+    pub(crate) drain_cycles: u64,
     pub(crate) converged: Option<bool>,
     pub(crate) stopped: bool,
     pub(crate) before: Snapshot,

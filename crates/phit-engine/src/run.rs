@@ -404,9 +404,9 @@ impl Simulation {
         let (collector, before, after) = self.gathered(before, after)?;
         Some(Outcome {
             collector,
-            warmup_cycles: start / cycle,
-            cycles,
-            drain_cycles: drained,
+            warmup_cycles: u64::from(start / cycle),
+            cycles: cycles.into(),
+            drain_cycles: drained.into(),
             converged,
             stopped: false,
             before,

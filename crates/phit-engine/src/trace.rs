@@ -53,9 +53,9 @@ pub fn trace(scenario: &Scenario, chosen: &Chosen, progress: Progress<'_>) -> Re
         }
         Chosen::Slowest(count) => {
             let outcome = simulation.run(progress)?;
-            let first = outcome.warmup_cycles * cycle;
-            let end = first + (outcome.cycles + outcome.drain_cycles) * cycle;
-            let window = first..first + outcome.cycles * cycle;
+            let at = |cycles: u64| Tick::try_from(cycles.saturating_mul(cycle.into())).unwrap_or(Tick::MAX);
+            let end = at(outcome.warmup_cycles + outcome.cycles + outcome.drain_cycles);
+            let window = at(outcome.warmup_cycles)..at(outcome.warmup_cycles + outcome.cycles);
             (slowest(start()?, *count, window, end, progress)?, end, end)
         }
     };

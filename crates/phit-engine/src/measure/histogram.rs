@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Counts of whole numbers (cycles) with three significant digits: exact below 2048, within 0.1% above. Memory grows
-/// with the logarithm of the largest value. A count stops at 2^32 - 1.
+/// with the logarithm of the largest value. What is recorded one by one stops at 2^32 - 1 a value; merging goes on.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(from = "Vec<(u64, u64)>", into = "Vec<(u64, u64)>")]
 pub struct Histogram {
@@ -11,6 +11,8 @@ pub struct Histogram {
     exact: Vec<u32>,
     /// Counts of larger values; allocated with the first of them.
     above: Option<hdrhistogram::Histogram<u32>>,
+    /// Counts besides those above, once histograms with more than 2^32 - 1 counts were merged.
+    wide: Option<Box<hdrhistogram::Histogram<u64>>>,
     max: u64,
 }
 
@@ -43,13 +45,19 @@ impl From<Histogram> for Vec<(u64, u64)> {
 impl From<Vec<(u64, u64)>> for Histogram {
     fn from(counts: Vec<(u64, u64)>) -> Self {
         let mut histogram = Self::new();
-        counts.into_iter().for_each(|(value, count)| histogram.record_n(value, count as u32));
+        counts.into_iter().for_each(|(value, count)| match u32::try_from(count) {
+            Ok(count) => histogram.record_n(value, count),
+            Err(_) => {
+                histogram.widen().record_n(value, count).unwrap_or_default();
+                histogram.max = histogram.max.max(value);
+            }
+        });
         histogram
     }
 }
 
 /// An empty histogram of the library's.
-fn empty() -> hdrhistogram::Histogram<u32> {
+fn empty<C: hdrhistogram::Counter>() -> hdrhistogram::Histogram<C> {
     let Ok(counts) = hdrhistogram::Histogram::new(DIGITS) else {
         unreachable!("three digits are within the library's 0 to 5")
     };
@@ -59,12 +67,13 @@ fn empty() -> hdrhistogram::Histogram<u32> {
 impl Histogram {
     /// A histogram without values.
     pub fn new() -> Self {
-        Self { exact: Vec::new(), above: None, max: 0 }
+        Self { exact: Vec::new(), above: None, wide: None, max: 0 }
     }
 
     /// Bytes held.
     pub fn bytes(&self) -> usize {
         (self.exact.capacity() + self.above.as_ref().map_or(0, |above| above.distinct_values())) * size_of::<u32>()
+            + self.wide.as_ref().map_or(0, |wide| wide.distinct_values() * size_of::<u64>())
     }
 
     /// Counts `value` once.
@@ -99,22 +108,53 @@ impl Histogram {
 
     /// Counts everything that `other` has counted. The order of merging does not matter.
     pub fn merge(&mut self, other: &Self) {
+        if self.len() + other.len() > u32::MAX.into() {
+            // Cannot fail: the histogram grows as needed.
+            let merged = self.widen().add(other.widened());
+            debug_assert!(merged.is_ok());
+        } else {
+            self.merge_narrow(other);
+        }
+        self.max = self.max.max(other.max);
+    }
+
+    fn merge_narrow(&mut self, other: &Self) {
         self.exact.resize(self.exact.len().max(other.exact.len()), 0);
         for (mine, theirs) in self.exact.iter_mut().zip(&other.exact) {
-            *mine = mine.saturating_add(*theirs);
+            *mine += *theirs;
         }
         if let Some(theirs) = &other.above {
             // Cannot fail: the histogram grows as needed.
             let merged = self.above.get_or_insert_with(empty).add(theirs);
             debug_assert!(merged.is_ok());
         }
-        self.max = self.max.max(other.max);
+    }
+
+    /// All counts, each of 64 bits.
+    fn widened(&self) -> hdrhistogram::Histogram<u64> {
+        let mut all = self.wide.as_deref().cloned().unwrap_or_else(empty);
+        let exact = (0..).zip(&self.exact).map(|(value, count)| (value, *count));
+        let above = self.above.iter().flat_map(|above| above.iter_recorded());
+        let above = above.map(|bin| (bin.value_iterated_to(), bin.count_at_value()));
+        for (value, count) in exact.chain(above).filter(|(_, count)| *count > 0) {
+            let recorded = all.record_n(value, count.into());
+            debug_assert!(recorded.is_ok());
+        }
+        all
+    }
+
+    /// Moves all counts to those of 64 bits.
+    fn widen(&mut self) -> &mut hdrhistogram::Histogram<u64> {
+        let all = self.widened();
+        (self.exact, self.above) = (Vec::new(), None);
+        self.wide.insert(Box::new(all))
     }
 
     /// Number of values counted.
     pub fn len(&self) -> u64 {
         let exact = self.exact.iter().map(|count| u64::from(*count)).sum::<u64>();
-        exact + self.above.as_ref().map_or(0, |above| above.len())
+        let wide = self.wide.as_ref().map_or(0, |wide| wide.len());
+        exact + self.above.as_ref().map_or(0, |above| above.len()) + wide
     }
 
     /// True if nothing was counted.
@@ -130,21 +170,24 @@ impl Histogram {
     /// The smallest value that at least the share `quantile` (0 to 1) of all values does not exceed. It is at most 0.1%
     /// too large; `None` if nothing was counted.
     pub fn quantile(&self, quantile: f64) -> Option<u64> {
-        let mut all = self.above.clone().unwrap_or_else(empty);
-        for (value, count) in self.exact.iter().enumerate().filter(|(_, count)| **count > 0) {
-            let recorded = all.record_n(value as u64, *count);
-            debug_assert!(recorded.is_ok());
-        }
+        let all = self.widened();
         (!all.is_empty()).then(|| all.value_at_quantile(quantile).min(self.max))
     }
 
     /// `(value, count)` of all counted values, in ascending order. Values with equal significant digits are counted
     /// together, under the largest of them.
     pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        let exact =
-            (0..).zip(&self.exact).filter(|(_, count)| **count > 0).map(|(value, count)| (value, (*count).into()));
-        let above = self.above.iter().flat_map(|above| above.iter_recorded());
-        exact.chain(above.map(|bin| (bin.value_iterated_to().min(self.max), bin.count_at_value().into())))
+        let wide: Option<Vec<(u64, u64)>> = self.wide.is_some().then(|| {
+            let all = self.widened();
+            all.iter_recorded().map(|bin| (bin.value_iterated_to().min(self.max), bin.count_at_value())).collect()
+        });
+        let narrow = wide.is_none().then(|| {
+            let exact =
+                (0..).zip(&self.exact).filter(|(_, count)| **count > 0).map(|(value, count)| (value, (*count).into()));
+            let above = self.above.iter().flat_map(|above| above.iter_recorded());
+            exact.chain(above.map(|bin| (bin.value_iterated_to().min(self.max), bin.count_at_value().into())))
+        });
+        narrow.into_iter().flatten().chain(wide.into_iter().flatten())
     }
 }
 
@@ -209,6 +252,31 @@ mod tests {
         let quantile = |of: &Histogram| (1..100).map(|share| of.quantile(f64::from(share) / 100.0)).collect::<Vec<_>>();
         assert_eq!(quantile(&again), quantile(&histogram));
         assert_eq!(Histogram::from(Vec::from(Histogram::new())), Histogram::new());
+    }
+
+    /// As when iterations come again and again: 2^40 times the same.
+    #[test]
+    fn merged_counts_go_beyond_32_bits() {
+        let mut histogram = Histogram::new();
+        [(3, 2), (2047, 1), (5000, 1)].into_iter().for_each(|(value, count)| histogram.record_n(value, count));
+        let one = histogram.clone();
+        for _ in 0..40 {
+            let same = histogram.clone();
+            histogram.merge(&same);
+        }
+        assert_eq!(histogram.len(), 4 << 40);
+        let times = |of: &Histogram| of.iter().map(|(value, count)| (value, count << 40)).collect::<Vec<_>>();
+        assert_eq!(histogram.iter().collect::<Vec<_>>(), times(&one));
+        for quantile in [0.1, 0.5, 0.6, 0.75, 0.9, 1.0] {
+            assert_eq!(histogram.quantile(quantile), one.quantile(quantile), "{quantile}");
+        }
+        histogram.record(4);
+        assert_eq!(histogram.len(), (4 << 40) + 1);
+        let mut other = one.clone();
+        other.merge(&histogram);
+        histogram.merge(&one);
+        assert_eq!(histogram, other);
+        assert_eq!(Histogram::from(Vec::from(histogram.clone())), histogram);
     }
 
     #[test]

@@ -33,11 +33,11 @@ pub struct Reading<'a> {
     /// Counters of links and endpoints when the measured time ended.
     pub after: &'a Snapshot,
     /// Cycles before the measurement.
-    pub warmup_cycles: u32,
+    pub warmup_cycles: u64,
     /// Measured cycles.
-    pub cycles: u32,
+    pub cycles: u64,
     /// Cycles after the measurement.
-    pub drain_cycles: u32,
+    pub drain_cycles: u64,
     /// Whether the run became as precise as requested; `None` if no precision was requested.
     pub converged: Option<bool>,
     /// The change of traffic or network in the measured time, if there is one.
@@ -109,17 +109,22 @@ pub struct Cost {
 impl Reading<'_> {
     /// Capacity of a link in the measured time, in parts of a phit.
     pub fn capacity(&self, rate: Rate) -> u64 {
-        rate.capacity(u64::from(self.cycles) * u64::from(self.window.ticks_per_cycle))
+        rate.capacity(self.ticks())
+    }
+
+    /// Measured ticks.
+    pub fn ticks(&self) -> u64 {
+        self.cycles.saturating_mul(self.window.ticks_per_cycle.into())
     }
 
     /// The load carried in the measured time, in phits per cycle, from a link's counter before and after.
     pub fn load(&self, rate: Rate, (before, after): (u64, u64)) -> f64 {
-        (after - before) as f64 / (rate.per_phit as f64 * f64::from(self.cycles))
+        (after - before) as f64 / (rate.per_phit as f64 * self.cycles as f64)
     }
 
     /// Measured cycles, added up over all endpoints.
     pub fn endpoint_cycles(&self) -> f64 {
-        f64::from(self.topology.endpoints()) * f64::from(self.cycles)
+        f64::from(self.topology.endpoints()) * self.cycles as f64
     }
     /// A column of the names of routers; those of each plane are numbered on after those of the plane before.
     pub(super) fn router_names(&self, routers: impl Iterator<Item = Option<u32>>) -> Cells {
@@ -156,6 +161,6 @@ impl Reading<'_> {
 
     /// Phits of a load of 1, over the measured time.
     pub fn full_load(&self) -> f64 {
-        self.window.load.of_all() * f64::from(self.cycles)
+        self.window.load.of_all() * self.cycles as f64
     }
 }

@@ -13,8 +13,9 @@ pub(crate) struct Estimates {
 }
 
 impl Reading<'_> {
-    fn ticks(&self) -> u32 {
-        self.cycles * self.window.ticks_per_cycle
+    /// Measured cycles of drawn traffic, of which every one is simulated. Only programs come to more.
+    pub(super) fn simulated(&self) -> u32 {
+        u32::try_from(self.cycles).unwrap_or(u32::MAX)
     }
 
     /// Whether the load accepted in the measured time is less than a fixed share of the offered load.
@@ -23,12 +24,13 @@ impl Reading<'_> {
     }
 
     fn latency_estimate(&self) -> &Estimate {
-        self.estimates.latency.get_or_init(|| self.counters.batches.latency(self.ticks(), self.confidence))
+        let ticks = self.simulated().saturating_mul(self.window.ticks_per_cycle);
+        self.estimates.latency.get_or_init(|| self.counters.batches.latency(ticks, self.confidence))
     }
 
     /// The estimate of the accepted load.
     fn load_estimate(&self) -> &Estimate {
-        let estimate = || self.counters.batches.load(self.window, self.cycles, self.confidence);
+        let estimate = || self.counters.batches.load(self.window, self.simulated(), self.confidence);
         self.estimates.load.get_or_init(estimate)
     }
 
@@ -79,7 +81,7 @@ impl Reading<'_> {
             if growth > interval.half_width {
                 return Err(Missing::Backlog);
             }
-            let chance = self.window.offered_by_chance(self.cycles, self.confidence);
+            let chance = self.window.offered_by_chance(self.simulated(), self.confidence);
             interval.half_width = interval.half_width.max(chance + growth);
         }
         Ok((interval, found.batches))

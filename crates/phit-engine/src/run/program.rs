@@ -65,8 +65,8 @@ impl Simulation {
         outcome.converged = Some(true);
         let ticks = outcome.collector.counters.programs.completion().unwrap_or(0);
         outcome.cycles = match beside {
-            true => self.now / cycle,
-            false => ticks.div_ceil(cycle.into()).clamp(1, u32::MAX.into()) as u32,
+            true => u64::from(self.now / cycle),
+            false => ticks.div_ceil(cycle.into()).max(1),
         };
         Ok(Some(outcome))
     }

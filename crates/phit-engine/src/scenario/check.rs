@@ -455,10 +455,11 @@ fn planes(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioEr
 
 /// Why a mean over `cycles` would not converge: the change of traffic or network in these cycles. `None` if nothing
 /// changes.
-pub(crate) fn changing(scenario: &Scenario, topology: &dyn Topology, cycles: Range<u32>) -> Option<&'static str> {
+pub(crate) fn changing(scenario: &Scenario, topology: &dyn Topology, cycles: Range<u64>) -> Option<&'static str> {
     let traffic = &scenario.traffic;
     // A network changes twice: when links break, and `delay` cycles later, when routing learns of it.
-    let breaks = |b: &Breakdown| cycles.start <= b.cycle.saturating_add(b.delay) && b.cycle < cycles.end;
+    let breaks =
+        |b: &Breakdown| cycles.start <= u64::from(b.cycle) + u64::from(b.delay) && u64::from(b.cycle) < cycles.end;
     match () {
         () if !traffic.trace.is_empty() => Some("`traffic.trace` ends"),
         () if traffic.message.as_ref().is_some_and(|message| message.count.is_some()) => {
@@ -467,7 +468,7 @@ pub(crate) fn changing(scenario: &Scenario, topology: &dyn Topology, cycles: Ran
         () if traffic.requests.as_ref().is_some_and(|requests| requests.count.is_some()) => {
             Some("`traffic.requests.count` ends")
         }
-        () if traffic.changes.iter().any(|change| cycles.contains(&change.cycle)) => {
+        () if traffic.changes.iter().any(|change| cycles.contains(&change.cycle.into())) => {
             Some("`traffic.changes` changes the traffic")
         }
         () if topology.breakdowns().iter().any(breaks) => Some("`topology.faults` breaks links"),
@@ -480,7 +481,7 @@ fn steady(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioEr
     if scenario.measure.precision.is_none() {
         return Ok(());
     }
-    let Some(reason) = changing(scenario, topology, 0..u32::MAX) else { return Ok(()) };
+    let Some(reason) = changing(scenario, topology, 0..u64::MAX) else { return Ok(()) };
     let reason = format!("{reason}, so no mean becomes more precise with time; expected a steady state");
     Err(ScenarioError::missing("measure.precision", reason))
 }

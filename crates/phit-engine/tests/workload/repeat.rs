@@ -73,6 +73,45 @@ fn iterations_of_a_network_without_random_choices_are_skipped_exactly() {
     }
 }
 
+/// Skipped iterations cost nothing, and their cycles need more than 32 bits. Every count grows with the periods.
+#[test]
+fn cycles_of_iterations_are_counted_beyond_32_bits() {
+    let mut exact = ring(json!({}));
+    exact["workload"] = json!({
+        "kind": "sequence", "packet_size": 6, "host": { "overhead": 5, "gap": 3 }, "steps": [
+            { "kind": "calc", "time": 20_000 },
+            { "kind": "collective", "collective": "all_to_all", "bytes": 480 },
+        ],
+    });
+    let mut fluid = exact.clone();
+    fluid["router"] = json!({ "kind": "fluid", "links": { "default": { "latency": 3 } } });
+    for base in [exact, fluid] {
+        let run = |iterations: u64| {
+            common::run(&common::with(base.clone(), json!({ "workload": { "repeat": { "iterations": iterations } } })))
+        };
+        let few = run(60);
+        let period = few.summary()["iterations_period"].as_u64().unwrap();
+        let times = 999_000 / period;
+        let [few, more, all] =
+            [few, run(60 + period), run(60 + period * times)].map(|run| (run.summary(), run.tables()));
+        let grows = |few: &Value, more: &Value, all: &Value| {
+            let [few, more, all] = [few, more, all].map(|value| value.as_u64().unwrap());
+            assert!(few <= more);
+            assert_eq!(few + (more - few) * times, all);
+        };
+        for key in ["cycles", "total_cycles", "completion", "packets"] {
+            grows(&few.0[key], &more.0[key], &all.0[key]);
+        }
+        assert!(all.0["cycles"].as_u64().unwrap() > 10_000_000_000);
+        for rank in 0..15 {
+            let of = |tables: &Map<String, Value>| column(tables, "ranks", "finish")[rank].clone();
+            grows(&of(&few.1), &of(&more.1), &of(&all.1));
+        }
+        let [more, all] = [more, all].map(|(summary, _)| summary["accepted_load"].as_f64().unwrap());
+        assert!((more / all - 1.0).abs() < 0.02, "{more} {all}");
+    }
+}
+
 #[test]
 fn networks_of_whole_messages_repeat_at_once() {
     for router in

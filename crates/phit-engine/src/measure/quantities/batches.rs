@@ -100,7 +100,7 @@ impl Reading<'_> {
     /// The complete batches of the window.
     pub(super) fn batches(&self) -> Vec<Bin> {
         let Batches { bins, division, .. } = &self.counters.batches;
-        let complete = (self.cycles * self.window.ticks_per_cycle / division.batch) as usize;
+        let complete = (self.ticks() / u64::from(division.batch)) as usize;
         let whole = bins.chunks(division.parts as usize).take(complete);
         let sum = |parts: &[Bin]| {
             let mut sum = Bin::default();

@@ -37,7 +37,7 @@ impl Counts for Control {
                 let mut links = vec![0.0; classes.len()];
                 at.links().for_each(|link| links[link.class as usize] += link.bandwidth);
                 let share = |class: usize| {
-                    let capacity: f64 = links[class] * f64::from(at.cycles);
+                    let capacity: f64 = links[class] * at.cycles as f64;
                     let carried = at.after.control.0[class] - at.before.control.0[class];
                     let phits = carried as f64 / (at.rate_of_class)(class as u8).per_phit as f64;
                     (capacity > 0.0).then(|| phits / capacity)

@@ -136,7 +136,7 @@ const RATE: Column = Column {
     about: "Phits delivered in a cycle, to all destinations of the flow together; mean over the measured time. A \
             packet counts as a whole when its last phit arrives.",
     cell: Cell::Number,
-    values: |at| at.of_flows(|flow| flow.delivered as f64 / f64::from(at.cycles)),
+    values: |at| at.of_flows(|flow| flow.delivered as f64 / at.cycles as f64),
 };
 
 impl Counts for Flows {

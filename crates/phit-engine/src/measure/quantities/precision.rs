@@ -173,7 +173,7 @@ impl Reading<'_> {
     /// The precision reached. The accepted load has the interval that it has everywhere.
     fn precision(&self) -> Vec<Reached> {
         let Some(asked) = self.precision else { return Vec::new() };
-        let mut reached = self.counters.precision.reached(self.window, self.cycles, asked, self.confidence);
+        let mut reached = self.counters.precision.reached(self.window, self.simulated(), asked, self.confidence);
         for one in reached.iter_mut().filter(|one| one.name == "accepted_load") {
             one.estimate.interval = self.load_interval().map(|(interval, _)| interval);
         }

@@ -104,7 +104,7 @@ impl Counts for Receivers {
                     and over time.",
             there: IN_ORDER,
             value: |at| {
-                let ticks = u64::from(at.cycles) * u64::from(at.window.ticks_per_cycle);
+                let ticks = at.ticks();
                 at.of_receivers(|it| json!(ratio(it.phit_ticks, it.endpoints * ticks)))
             },
             ..NUMBER

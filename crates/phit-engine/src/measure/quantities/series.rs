@@ -68,7 +68,7 @@ impl Reading<'_> {
         // Bins by generation after the end of the window lack the packets that are still in the network.
         let by_generation = self.window.by_generation && self.window.series_by_generation;
         let after = if by_generation { 0 } else { self.drain_cycles };
-        let last = (self.warmup_cycles + self.cycles + after).div_ceil(self.bin_cycles());
+        let last = (self.warmup_cycles + self.cycles + after).div_ceil(self.bin_cycles().into());
         let bins = &self.counters.series.bins;
         &bins[..bins.len().min(last as usize)]
     }

@@ -138,7 +138,7 @@ impl Reading<'_> {
     /// Phits per cycle received by a job's endpoints, from its start until its program or the run ended.
     fn load_of(&self, job: &JobRow) -> Option<f64> {
         let cycle = f64::from(self.window.ticks_per_cycle);
-        let end = self.finish_of(job).map_or(f64::from(self.cycles), |ticks| ticks as f64 / cycle);
+        let end = self.finish_of(job).map_or(self.cycles as f64, |ticks| ticks as f64 / cycle);
         let cycles = (end - f64::from(job.start)) * job.endpoints.len() as f64;
         (cycles > 0.0).then(|| job.phits as f64 / cycles)
     }
