@@ -262,7 +262,7 @@ impl Executor {
             memory.add(cycle.saturating_sub(now.into()));
             memory.add_all([outgoing.phits, outgoing.in_hand.into()]);
         }
-        if self.reordering.is_some() {
+        if self.reordering.as_ref().is_some_and(|reordering| !reordering.is_empty()) {
             memory.cannot("receivers that deliver in order");
         }
     }

@@ -140,6 +140,11 @@ impl Reordering {
         }
     }
 
+    /// True if every message has been delivered: nothing is left that later packets would find.
+    pub(super) fn is_empty(&self) -> bool {
+        self.flows.values().all(|flow| flow.due.is_empty() && flow.waiting.is_empty())
+    }
+
     /// Bytes held.
     pub(super) fn bytes(&self) -> usize {
         let of_flow =

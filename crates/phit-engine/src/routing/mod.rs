@@ -49,6 +49,9 @@ pub use crate::fabric::seams::routing::{
     RoutingParams, See, Site, Standing, Step, View, Wants, minimal_hop,
 };
 
+/// Why iterations of a program cannot be compared: later iterations draw other numbers, in the same state.
+const DRAWN_BY_CYCLE: &str = "random choices by the cycle of a packet's generation";
+
 crate::registry::registry! {
     /// `[routing]`: the routing mechanism.
     pub enum RoutingKind: "routing" as RoutingParams {

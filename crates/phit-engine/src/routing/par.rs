@@ -4,7 +4,8 @@ use super::in_transit::{self, GLOBAL, LOCAL};
 use super::source_adaptive::{Cost, Queue, Sight, choose, draw, hop, minimal, valiant};
 use super::ugal::prefers_minimal;
 use super::valiant::{SecondHalf, Stop, Via};
-use super::{Injection, Routing, RoutingContext, RoutingParams, View};
+use super::{DRAWN_BY_CYCLE, Injection, Routing, RoutingContext, RoutingParams, View};
+use crate::engine::Memory;
 use crate::error::ScenarioError;
 use crate::fabric::seams::routing::{Channels, Legs, Proof, Routes};
 use crate::packet::Packet;
@@ -78,6 +79,10 @@ struct Rule {
 }
 
 impl Routing for Rule {
+    fn remember(&self, memory: &mut Memory) {
+        memory.cannot(DRAWN_BY_CYCLE);
+    }
+
     fn inject(&mut self, at: &mut Injection<'_>, packet: &mut Packet) {
         draw(at, packet, self.via, Stop::Elsewhere);
         packet.legs = 1;

@@ -3,7 +3,8 @@
 use super::hop_count::{Counted, HopCount};
 use super::source_adaptive::{self, Candidates, Cost, MOST_CANDIDATES, Queue, Sight, draw, hop, take};
 use super::valiant::{SecondHalf, Stop, Valiant, Via, check_stop};
-use super::{Injection, RouterView, Routing, RoutingContext, RoutingParams, View};
+use super::{DRAWN_BY_CYCLE, Injection, RouterView, Routing, RoutingContext, RoutingParams, View};
+use crate::engine::Memory;
 use crate::error::ScenarioError;
 use crate::fabric::seams::routing::{Legs, Proof, Site, Wants};
 use crate::packet::{MISROUTED_AT_INJECTION, Packet};
@@ -290,6 +291,10 @@ pub(super) fn prefers_minimal(
 }
 
 impl Routing for Rule {
+    fn remember(&self, memory: &mut Memory) {
+        memory.cannot(DRAWN_BY_CYCLE);
+    }
+
     fn inject(&mut self, at: &mut Injection<'_>, packet: &mut Packet) {
         draw(at, packet, self.candidates.via, self.candidates.stop);
     }

@@ -66,11 +66,42 @@ fn iterations_of_a_network_without_random_choices_are_skipped_exactly() {
         json!({ "workload": { "host": { "rails": { "count": 2 } } } }),
         json!({ "routing": { "kind": "table", "adaptive": true }, "router": { "links": { "default": { "vcs": 1 } } },
                 "topology": { "kind": "mesh", "dims": [5, 3] } }),
+        // Receivers in order, and sources with a queue for each destination.
+        json!({ "workload": { "reorder": {} } }),
+        json!({ "router": { "admittance": "per_destination" } }),
     ] {
         let document = common::with(base.clone(), change.clone());
         let (run, skipped) = skips(&document);
         assert!(skipped > 0, "{change}: {run} iterations run, none skipped");
     }
+}
+
+/// The lines of FBICM come and go in every iteration, and its counts grow with those that are skipped.
+#[test]
+fn iterations_with_isolation_are_skipped_exactly() {
+    let mut document = ring(json!({ "iterations": 60 }));
+    document["topology"] = json!({ "kind": "clos", "down": [4, 4], "up": [2] });
+    document["routing"] = json!("dfsssp");
+    document["router"] = json!({ "admittance": "per_destination", "links": { "default": {
+        "vcs": 1, "latency": 3, "buffer": 64 } } });
+    document["queueing"] = json!({ "kind": "fbicm", "cfqs": 2, "detection": 12, "stop": 12, "go": 6 });
+    document["workload"]["collective"] = json!("gather");
+    document["workload"]["algorithm"] = json!("direct");
+    let (run, skipped) = skips(&document);
+    assert!(skipped > 0, "{run} iterations run, none skipped");
+    let detections = common::run(&document).summary()["queueing"]["detections"].as_u64().unwrap();
+    assert!(detections > 60, "{detections}");
+}
+
+/// Paths of folded Clos networks that depend on the destination alone.
+#[test]
+fn iterations_of_deterministic_clos_are_skipped_exactly() {
+    let mut document = ring(json!({ "iterations": 40 }));
+    document["topology"] = json!({ "kind": "clos", "down": [4, 4], "up": [2] });
+    document["routing"] = json!({ "kind": "clos", "allocation": "deterministic" });
+    document["router"] = json!({ "links": { "default": { "vcs": 2, "latency": 3 } } });
+    let (run, skipped) = skips(&document);
+    assert!(skipped > 0, "{run} iterations run, none skipped");
 }
 
 /// Skipped iterations cost nothing, and their cycles need more than 32 bits. Every count grows with the periods.
@@ -190,6 +221,10 @@ fn states_that_cannot_be_compared_are_named() {
     for (change, reason) in [
         (
             json!({ "topology": { "kind": "dragonfly", "p": 2, "a": 2, "h": 1 }, "routing": "ugal_l" }),
+            "random choices by the cycle of a packet's generation",
+        ),
+        (
+            json!({ "topology": { "kind": "dragonfly", "p": 2, "a": 2, "h": 1 }, "routing": "contention_base" }),
             "the routing mechanism's state",
         ),
         (json!({ "measure": { "order": true } }), "measure.order"),

@@ -232,6 +232,10 @@ struct ToTheFirst {
 }
 
 impl Queueing for ToTheFirst {
+    fn timeless(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn select(&self, _: &dyn Topology, _: u32, _: &Packet, hop: Hop) -> Lanes {
         Lanes::one((u32::from(hop.vc) * self.queues) as u16)

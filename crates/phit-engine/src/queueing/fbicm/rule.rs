@@ -3,8 +3,8 @@
 
 use super::line::{Copy, Demand, Line, Signatures, has, insert};
 use super::{Fbicm, Marks, Version};
-use crate::engine::Tick;
 use crate::engine::bits::{bit, for_each_member};
+use crate::engine::{Memory, Tick};
 use crate::fabric::seams::routing::{Payload, one_channel};
 use crate::measure::{Observable, Total};
 use crate::packet::Packet;
@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 mod audit;
 mod isolation;
+mod memory;
 mod propagation;
 mod report;
 
@@ -318,6 +319,10 @@ impl Rule {
 }
 
 impl Manager for Rule {
+    fn remember(&self, memory: &mut Memory) {
+        self.add_to(memory);
+    }
+
     fn arrived(&mut self, port: u32, queue: u16, packet: &Packet) -> bool {
         let (vc, _) = self.place(queue);
         let b = self.buffer(port, vc);

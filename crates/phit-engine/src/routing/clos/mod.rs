@@ -13,8 +13,8 @@
 
 use super::contention::{CONTENTION, Counters};
 use super::in_transit::DIRECT;
-use super::{Head, Injection, RouterView, Routing, See, Site, View, Wants};
-use crate::engine::{Rng, Tick};
+use super::{DRAWN_BY_CYCLE, Head, Injection, RouterView, Routing, See, Site, View, Wants};
+use crate::engine::{Memory, Rng, Tick};
 use crate::packet::{Arena, Packet};
 use crate::topology::{Hop, Place, RouteTable, Tree};
 use allocation::{Allocator, Output};
@@ -311,6 +311,18 @@ fn unpack(scratch: u32) -> Option<Hop> {
 }
 
 impl Routing for Rule {
+    /// Decisions kept from an earlier cycle are void, and nothing else outlasts the packets.
+    fn remember(&self, memory: &mut Memory) {
+        let Self { params, history, contention, .. } = self;
+        if params.decide == Decide::Arrival && params.allocation != Allocation::Deterministic {
+            memory.cannot(DRAWN_BY_CYCLE);
+        }
+        if history.is_some() {
+            memory.cannot("decisions from the state of earlier cycles");
+        }
+        contention.iter().for_each(|counters| counters.remember(memory));
+    }
+
     fn wants(&self) -> Wants {
         let Clos { allocation, deterministic_share, around_faults, redecide, decide, .. } = self.params;
         match allocation {

@@ -1,5 +1,6 @@
 //! Contention counters: how many heads want each output.
 
+use crate::engine::Memory;
 use crate::routing::{RouterView, RoutingContext, Site};
 use crate::topology::Routers;
 
@@ -64,6 +65,11 @@ impl Counters {
     /// Number of queues.
     pub(super) fn queues(&self) -> usize {
         self.wanted.len()
+    }
+
+    /// Adds the counters, and what queues have counted.
+    pub(in crate::routing) fn remember(&self, memory: &mut Memory) {
+        memory.add_all(self.counts.iter().chain(&self.wanted).copied());
     }
 
     /// The counter of `thing` in the router.

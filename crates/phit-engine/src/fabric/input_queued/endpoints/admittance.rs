@@ -2,7 +2,7 @@
 
 use super::repeats::lost_for_good;
 use super::seam::{Flit, Next, Sender, SenderContext, Site};
-use crate::engine::{NONE, poll};
+use crate::engine::{Memory, NONE, poll};
 use crate::fabric::input_queued::options::kernel::Kernel;
 use crate::fabric::links::Phits;
 use crate::traffic::Generated;
@@ -317,6 +317,14 @@ impl Admittances {
     /// Lets endpoint `e` send nothing to `destination`, or lets it send again.
     pub(crate) fn hold(&mut self, e: u32, destination: u32, held: bool) {
         self.0[e as usize].hold(destination, held);
+    }
+
+    /// Adds to `memory` what empty queues remember: whose turn it is, and who is held back.
+    pub(crate) fn remember(&self, memory: &mut Memory) {
+        for Admittance { queues: _, packets: _, free: _, waiting: _, held, turn } in &self.0 {
+            memory.add(*turn);
+            memory.add_all(held.iter().copied());
+        }
     }
 
     /// True if no packet waits.

@@ -98,8 +98,8 @@ impl Partition {
         if !queueing.timeless() {
             memory.cannot("the queue organisation's choices");
         }
-        if management.manager().is_some() {
-            memory.cannot("the queue organisation's state");
+        if let Some(manager) = management.manager() {
+            manager.remember(memory);
         }
         (0..queues.len() as u32).filter_map(|queue| management.sorted(queue)).for_each(|queue| memory.add(queue));
         allocator.remember(memory);
@@ -122,8 +122,10 @@ impl Partition {
         pools.iter().for_each(|pools| memory.text(pools));
         endpoints.iter().for_each(|endpoint| remember_endpoint(endpoint, memory));
         hosted.iter().for_each(|hosted| hosted.executor().remember(memory));
-        if !matches!(sending, Sending::InTurn(_)) {
-            memory.cannot("the state of senders");
+        match sending {
+            Sending::InTurn(_) => {}
+            Sending::Admitted(admittances) => admittances.remember(memory),
+            _ => memory.cannot("the state of senders"),
         }
         if repeats.is_some() {
             memory.cannot("packets that are sent again");

@@ -1,7 +1,7 @@
 //! Managed queue organisations: they move packets between the queues of a port, hold queues back, and notify their
 //! neighbours.
 
-use crate::engine::Tick;
+use crate::engine::{Memory, Tick};
 use crate::fabric::seams::routing::Payload;
 use crate::measure::{Observable, Total};
 use crate::packet::Packet;
@@ -35,6 +35,11 @@ pub trait Manager: Send {
     /// need not be made.
     fn first_leads(&self) -> bool {
         false
+    }
+    /// Adds the state to `memory`, when no packet and no message is in the network. Organisations whose state cannot be
+    /// compared need not define this.
+    fn remember(&self, memory: &mut Memory) {
+        memory.cannot("the queue organisation's state");
     }
     /// For probes: calls `see` with each quantity kept for input `port` at tick `now` and its value. The quantities are
     /// declared in [`QueueingParams::observables`](super::QueueingParams::observables).
