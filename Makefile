@@ -175,9 +175,10 @@ ONLY ?=
 bench-cliffs: $(STAMPS)/build ## Count instructions a hop of some 470 settings (two hours; goes on where it stopped; ONLY="torus.*1.0": of some)
 	$(BIN)/python benches/cliffs.py --only '$(ONLY)'
 
-bench-workloads: $(STAMPS)/build ## Compare programs with drawn traffic, read one of 10^7 operations and traces of 200 MB (some minutes)
+bench-workloads: $(STAMPS)/build ## Compare programs with drawn traffic, read one of 10^7 operations and traces of 200 MB, time a step of 8,192 accelerators (ten minutes)
 	$(BIN)/python benches/workloads.py
 	$(BIN)/python benches/chakra.py
+	$(BIN)/python benches/training.py
 
 schema: $(STAMPS)/build ## Write the schema of scenarios for editors and the pages of the reference, both in docs/
 	$(BIN)/phit schema > docs/phit.schema.json

@@ -5,10 +5,11 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
-from phit import _phit
+from phit import _phit, workload
 from phit.document.inlining import to_json
 from phit.document.loading import load
 
@@ -63,3 +64,23 @@ def test_rows_of_victims_are_those_of_the_guide(monkeypatch: pytest.MonkeyPatch)
     assert 0.5 < hot <= 1.01
     assert 0.1 < jain <= 1
     assert notifications == 0
+
+
+def test_traces_of_the_benchmark_are_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "benches"))
+    chakra = importlib.import_module("chakra")
+    for form in chakra.FORMS:
+        path = tmp_path / form / ("trace.0.et" if form == "et" else "trace.0.json")
+        path.parent.mkdir()
+        chakra.write(path, form, 20_000)
+        found = workload.info(path)
+        # Of 16 nodes one is a collective, here of a single rank; a kernel waits for its call and the kernel before.
+        assert found["operations"] > 40, form
+        assert 1.3 < found["dependencies"] / found["operations"] < 1.6, form
+
+
+def test_steps_of_the_benchmark_are_scenarios(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "benches"))
+    training = importlib.import_module("training")
+    for kind in training.NETWORKS:
+        json.loads(_phit.complete(to_json(training.scenario(kind, 1024))))
