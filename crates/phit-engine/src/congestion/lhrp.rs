@@ -1,90 +1,70 @@
 //! LHRP: the last router drops packets to a congested endpoint, and grants them a time.
 
 use super::attempts::{Attempts, Speculation};
-use super::reservations::ControlInjection;
+use super::reservations::reservation_protocol;
 use super::{Congestion, CongestionContext, CongestionParams, Notifications};
 use crate::fabric::seams::reservation::{Dropping, Reservations, Reserving};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-/// Last-Hop Reservation Protocol (Jiang, Dennison and Dally, "Network endpoint congestion control for fine-grained
-/// communication", SC 2015).
-///
-/// A source sends every packet speculatively, without a reservation. Only the router of its destination may drop it: it
-/// does so when the packet comes to the front of its queue while more phits than `threshold` of data wait in the router
-/// for this destination. The router keeps the schedule of its endpoints. It reserves time for the packet, its phits
-/// times `overhead`, and sends a refusal with this time to the source. From this time on, less the time that the
-/// refusal has taken, the source sends the packet again, and no router drops it. The destination acknowledges each
-/// speculative packet that it receives. Every packet of a message is on its own. There are no reservations and no
-/// grants besides refusals.
-///
-/// Acknowledgements (with refusals), speculative packets and granted packets have a third of the virtual channels of
-/// every link each. In allocators with `priority = "class"` acknowledgements go first, then granted packets, then
-/// speculative packets.
-///
-/// ```toml
-/// [topology]
-/// kind = "k_ary_n_tree"
-/// arity = 4
-/// levels = 2
-///
-/// [router]
-/// switching = "wormhole"
-/// vc_allocation = "stage"
-/// vc_eligible = "with_packet_room"
-///
-/// [router.allocator]
-/// kind = "separable_input_first"
-/// priority = "class"
-///
-/// [router.links.default]
-/// vcs = 3
-/// buffer = 64
-///
-/// [traffic]
-/// packet_size = 4
-/// pattern = { kind = "hotspot", targets = [3], share = 0.3 }
-///
-/// [congestion]
-/// kind = "lhrp"
-/// threshold = 40
-/// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Lhrp {
-    /// Most phits of data that wait in the last router for an endpoint when a speculative packet to it is not dropped.
-    /// A packet counts whole, from the arrival of its head until its head starts on the link to the endpoint.
-    #[schemars(extend("x-unit" = "phits"))]
-    pub threshold: u32,
-    /// Factor by which a reservation takes more of the destination's time than its data do, from 1 to 100.
-    #[schemars(range(min = 1, max = 100))]
-    pub overhead: f64,
-    /// Share of a refusal's time from the last router to the source by which the source begins before the granted time.
-    #[schemars(range(min = 0, max = 1))]
-    pub deduction: f64,
-    /// When a source sends speculative packets to a destination.
-    pub speculation: Speculation,
-    /// True: speculative packets have a queue for each output where granted packets have (`queueing.kind = "voqsw"`).
-    pub sorted: bool,
-    /// How an endpoint sends control packets.
-    pub injection: ControlInjection,
-    /// Size of packets without data, no more than the smallest packet.
-    #[schemars(range(min = 1))]
-    #[schemars(extend("x-unit" = "phits"))]
-    pub control: u16,
-}
-
-impl Default for Lhrp {
-    fn default() -> Self {
-        Self {
-            threshold: 1000,
-            overhead: 1.0,
-            deduction: 1.0,
-            speculation: Speculation::UntilRefused,
-            sorted: false,
-            injection: ControlInjection::Link,
-            control: 1,
-        }
+reservation_protocol! {
+    /// Last-Hop Reservation Protocol (Jiang, Dennison and Dally, "Network endpoint congestion control for fine-grained
+    /// communication", SC 2015).
+    ///
+    /// A source sends every packet speculatively, without a reservation. Only the router of its destination may drop
+    /// it: it does so when the packet comes to the front of its queue while more phits than `threshold` of data wait in
+    /// the router for this destination. The router keeps the schedule of its endpoints. It reserves time for the
+    /// packet, its phits times `overhead`, and sends a refusal with this time to the source. From this time on, less
+    /// the time that the refusal has taken, the source sends the packet again, and no router drops it. The destination
+    /// acknowledges each speculative packet that it receives. Every packet of a message is on its own. There are no
+    /// reservations and no grants besides refusals.
+    ///
+    /// Acknowledgements (with refusals), speculative packets and granted packets have a third of the virtual channels
+    /// of every link each. In allocators with `priority = "class"` acknowledgements go first, then granted packets,
+    /// then speculative packets.
+    ///
+    /// ```toml
+    /// [topology]
+    /// kind = "k_ary_n_tree"
+    /// arity = 4
+    /// levels = 2
+    ///
+    /// [router]
+    /// switching = "wormhole"
+    /// vc_allocation = "stage"
+    /// vc_eligible = "with_packet_room"
+    ///
+    /// [router.allocator]
+    /// kind = "separable_input_first"
+    /// priority = "class"
+    ///
+    /// [router.links.default]
+    /// vcs = 3
+    /// buffer = 64
+    ///
+    /// [traffic]
+    /// packet_size = 4
+    /// pattern = { kind = "hotspot", targets = [3], share = 0.3 }
+    ///
+    /// [congestion]
+    /// kind = "lhrp"
+    /// threshold = 40
+    /// ```
+    pub struct Lhrp {
+        /// Most phits of data that wait in the last router for an endpoint when a speculative packet to it is not
+        /// dropped. A packet counts whole, from the arrival of its head until its head starts on the link to the
+        /// endpoint.
+        #[schemars(extend("x-unit" = "phits"))]
+        pub threshold: u32,
+        /// When a source sends speculative packets to a destination.
+        pub speculation: Speculation,
+    }
+    defaults {
+        threshold: 1000,
+        overhead: 1.0,
+        speculation: Speculation::UntilRefused,
+    }
+    deduction {
+        /// Share of a refusal's time from the last router to the source by which the source begins before the granted
+        /// time.
     }
 }
 
@@ -94,14 +74,7 @@ impl CongestionParams for Lhrp {
     }
 
     fn reservations(&self) -> Option<Reservations> {
-        Some(Reservations {
-            control: self.control,
-            beside: self.injection == ControlInjection::Beside,
-            reservations_first: true,
-            announces: false,
-            sorted: self.sorted,
-            dropping: Dropping::AtLastHop { threshold: self.threshold },
-        })
+        Some(self.properties(Dropping::AtLastHop { threshold: self.threshold }))
     }
 
     fn build(&self, _: &CongestionContext) -> Option<Box<dyn Congestion>> {

@@ -1,9 +1,73 @@
-//! What reservation protocols share: the schedule of destinations, the time of a grant, and options.
+//! What reservation protocols share: keys of their tables, the schedule of destinations, and the time of a grant.
 
 use crate::engine::Tick;
 use crate::fabric::seams::reservation::Expiry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+/// Defines the table of a reservation protocol: its own keys, followed by the keys that all of them have, and the
+/// defaults of both. `deduction` documents which time is deducted.
+macro_rules! reservation_protocol {
+    (
+        $(#[$meta:meta])*
+        pub struct $name:ident { $($own:tt)* }
+        defaults { $($key:ident: $value:expr),+ $(,)? }
+        deduction { $(#[$deducted:meta])+ }
+    ) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        #[serde(deny_unknown_fields, default)]
+        pub struct $name {
+            $($own)*
+            /// Factor by which a reservation takes more of the destination's time than its data do, from 1 to 100.
+            #[schemars(range(min = 1, max = 100))]
+            pub overhead: f64,
+            $(#[$deducted])+
+            #[schemars(range(min = 0, max = 1))]
+            pub deduction: f64,
+            /// True: speculative packets have a queue for each output where granted packets have
+            /// (`queueing.kind = "voqsw"`).
+            pub sorted: bool,
+            /// How an endpoint sends control packets.
+            pub injection: $crate::congestion::reservations::ControlInjection,
+            /// Size of packets without data, no more than the smallest packet.
+            #[schemars(range(min = 1))]
+            #[schemars(extend("x-unit" = "phits"))]
+            pub control: u16,
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self {
+                    $($key: $value,)+
+                    deduction: 1.0,
+                    sorted: false,
+                    injection: $crate::congestion::reservations::ControlInjection::Link,
+                    control: 1,
+                }
+            }
+        }
+
+        impl $name {
+            /// The properties of a protocol that drops such packets, whose reservations go beside data, and which does
+            /// not announce speculative packets.
+            fn properties(
+                &self,
+                dropping: $crate::fabric::seams::reservation::Dropping,
+            ) -> $crate::fabric::seams::reservation::Reservations {
+                $crate::fabric::seams::reservation::Reservations {
+                    control: self.control,
+                    beside: self.injection == $crate::congestion::reservations::ControlInjection::Beside,
+                    reservations_first: true,
+                    announces: false,
+                    sorted: self.sorted,
+                    dropping,
+                }
+            }
+        }
+    };
+}
+pub(super) use reservation_protocol;
 
 /// Which time of a speculative packet counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

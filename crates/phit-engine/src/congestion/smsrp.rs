@@ -1,99 +1,78 @@
 //! SMSRP: packets are sent at once, and sources reserve time for those that routers drop.
 
 use super::attempts::{Attempts, Speculation};
-use super::reservations::{ControlInjection, Waits, expiry};
+use super::reservations::{Waits, expiry, reservation_protocol};
 use super::{Congestion, CongestionContext, CongestionParams, Notifications};
 use crate::fabric::seams::reservation::{Dropping, Reservations, Reserving};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-/// Small-Message Speculative Reservation Protocol (Jiang, Dennison and Dally, "Network endpoint congestion control for
-/// fine-grained communication", SC 2015).
-///
-/// A source sends every packet speculatively, without a reservation. A router drops a speculative packet whose time to
-/// live is over, and sends a refusal to its source. Only then does the source send a reservation. The destination
-/// grants reservations in the order of their arrival: each takes the packet's phits times `overhead` of the
-/// destination's time. From the granted time on, less the time that the grant has taken, the source sends the packet
-/// again, and no router drops it. The destination acknowledges each speculative packet that it receives. Every packet
-/// of a message is on its own.
-///
-/// Reservations, grants, acknowledgements (with refusals), speculative packets and granted packets have a fifth of the
-/// virtual channels of every link each. In allocators with `priority = "class"` grants go first, then reservations,
-/// acknowledgements, granted packets and speculative packets.
-///
-/// ```toml
-/// [topology]
-/// kind = "k_ary_n_tree"
-/// arity = 4
-/// levels = 2
-///
-/// [router]
-/// switching = "wormhole"
-/// vc_allocation = "stage"
-/// vc_eligible = "with_packet_room"
-///
-/// [router.allocator]
-/// kind = "separable_input_first"
-/// priority = "class"
-///
-/// [router.links.default]
-/// vcs = 5
-/// buffer = 64
-///
-/// [traffic]
-/// packet_size = 4
-/// pattern = { kind = "hotspot", targets = [3], share = 0.3 }
-///
-/// [congestion]
-/// kind = "smsrp"
-/// time_to_live = 60
-/// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Smsrp {
-    /// Time after which a speculative packet is dropped.
-    #[schemars(range(max = 1_000_000))]
-    #[schemars(extend("x-unit" = "cycles"))]
-    pub time_to_live: u32,
-    /// Which time counts.
-    pub expiry: Waits,
-    /// Whether a wait that is likely behind the output counts, too.
-    pub estimate: bool,
-    /// Phits for which an output may lack credits before they count as such a wait: phits and credits on the link.
-    #[schemars(extend("x-unit" = "phits"))]
-    pub in_flight: u32,
-    /// Factor by which a reservation takes more of the destination's time than its data do, from 1 to 100.
-    #[schemars(range(min = 1, max = 100))]
-    pub overhead: f64,
-    /// Share of a grant's time from the destination to the source by which the source begins before the granted time.
-    #[schemars(range(min = 0, max = 1))]
-    pub deduction: f64,
-    /// When a source sends speculative packets to a destination.
-    pub speculation: Speculation,
-    /// True: speculative packets have a queue for each output where granted packets have (`queueing.kind = "voqsw"`).
-    pub sorted: bool,
-    /// How an endpoint sends control packets.
-    pub injection: ControlInjection,
-    /// Size of packets without data, no more than the smallest packet.
-    #[schemars(range(min = 1))]
-    #[schemars(extend("x-unit" = "phits"))]
-    pub control: u16,
-}
-
-impl Default for Smsrp {
-    fn default() -> Self {
-        Self {
-            time_to_live: 1000,
-            expiry: Waits::Queueing,
-            estimate: true,
-            in_flight: 10,
-            overhead: 1.05,
-            deduction: 1.0,
-            speculation: Speculation::UntilRefused,
-            sorted: false,
-            injection: ControlInjection::Link,
-            control: 1,
-        }
+reservation_protocol! {
+    /// Small-Message Speculative Reservation Protocol (Jiang, Dennison and Dally, "Network endpoint congestion control
+    /// for fine-grained communication", SC 2015).
+    ///
+    /// A source sends every packet speculatively, without a reservation. A router drops a speculative packet whose time
+    /// to live is over, and sends a refusal to its source. Only then does the source send a reservation. The
+    /// destination grants reservations in the order of their arrival: each takes the packet's phits times `overhead` of
+    /// the destination's time. From the granted time on, less the time that the grant has taken, the source sends the
+    /// packet again, and no router drops it. The destination acknowledges each speculative packet that it receives.
+    /// Every packet of a message is on its own.
+    ///
+    /// Reservations, grants, acknowledgements (with refusals), speculative packets and granted packets have a fifth of
+    /// the virtual channels of every link each. In allocators with `priority = "class"` grants go first, then
+    /// reservations, acknowledgements, granted packets and speculative packets.
+    ///
+    /// ```toml
+    /// [topology]
+    /// kind = "k_ary_n_tree"
+    /// arity = 4
+    /// levels = 2
+    ///
+    /// [router]
+    /// switching = "wormhole"
+    /// vc_allocation = "stage"
+    /// vc_eligible = "with_packet_room"
+    ///
+    /// [router.allocator]
+    /// kind = "separable_input_first"
+    /// priority = "class"
+    ///
+    /// [router.links.default]
+    /// vcs = 5
+    /// buffer = 64
+    ///
+    /// [traffic]
+    /// packet_size = 4
+    /// pattern = { kind = "hotspot", targets = [3], share = 0.3 }
+    ///
+    /// [congestion]
+    /// kind = "smsrp"
+    /// time_to_live = 60
+    /// ```
+    pub struct Smsrp {
+        /// Time after which a speculative packet is dropped.
+        #[schemars(range(max = 1_000_000))]
+        #[schemars(extend("x-unit" = "cycles"))]
+        pub time_to_live: u32,
+        /// Which time counts.
+        pub expiry: Waits,
+        /// Whether a wait that is likely behind the output counts, too.
+        pub estimate: bool,
+        /// Phits for which an output may lack credits before they count as such a wait: phits and credits on the link.
+        #[schemars(extend("x-unit" = "phits"))]
+        pub in_flight: u32,
+        /// When a source sends speculative packets to a destination.
+        pub speculation: Speculation,
+    }
+    defaults {
+        time_to_live: 1000,
+        expiry: Waits::Queueing,
+        estimate: true,
+        in_flight: 10,
+        overhead: 1.05,
+        speculation: Speculation::UntilRefused,
+    }
+    deduction {
+        /// Share of a grant's time from the destination to the source by which the source begins before the granted
+        /// time.
     }
 }
 
@@ -104,14 +83,7 @@ impl CongestionParams for Smsrp {
 
     fn reservations(&self) -> Option<Reservations> {
         let in_flight = self.estimate.then_some(self.in_flight);
-        Some(Reservations {
-            control: self.control,
-            beside: self.injection == ControlInjection::Beside,
-            reservations_first: true,
-            announces: false,
-            sorted: self.sorted,
-            dropping: Dropping::Late(expiry(self.time_to_live, self.expiry, in_flight)),
-        })
+        Some(self.properties(Dropping::Late(expiry(self.time_to_live, self.expiry, in_flight))))
     }
 
     fn build(&self, _: &CongestionContext) -> Option<Box<dyn Congestion>> {

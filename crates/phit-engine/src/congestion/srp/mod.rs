@@ -4,7 +4,7 @@ mod destination;
 mod flow;
 mod rule;
 
-use super::reservations::{ControlInjection, Waits, expiry};
+use super::reservations::{Waits, expiry, reservation_protocol};
 use super::{Congestion, CongestionContext, CongestionParams, Notifications};
 use crate::error::ScenarioError;
 use crate::fabric::seams::reservation::{Dropping, Reservations, Reserving};
@@ -12,102 +12,106 @@ use rule::Rule;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Speculative Reservation Protocol (Jiang, Becker, Michelogiannakis and Dally, "Network congestion avoidance through
-/// speculative reservation", HPCA 2012).
-///
-/// A source sends a reservation before a message, or before each `chunk` of a long message. Until the grant comes, it
-/// sends packets of the message speculatively. A router drops a speculative packet whose time to live is over, and
-/// sends a refusal to its source. The source then sends nothing more of the message before the grant. The destination
-/// grants reservations in the order of their arrival: each takes its phits times `overhead` of the destination's
-/// time. From the granted time on, less the time that the grant has taken, the source sends the refused packets and
-/// those that have not been sent. No router drops these packets. The destination acknowledges each speculative packet
-/// that it receives, and refuses one whose reservation has not come. Messages of less than `least` phits take no part
-/// and are sent at once.
-///
-/// Packets of one source to one destination that are generated in one cycle are a message. A source sends the messages
-/// to one destination one after another: a message is over when all its packets have been sent as granted ones or have
-/// been acknowledged.
-///
-/// Reservations, grants, acknowledgements (with refusals), speculative packets and granted packets have a fifth of the
-/// virtual channels of every link each. In allocators with `priority = "class"` grants go first, then reservations,
-/// acknowledgements, granted packets and speculative packets.
-///
-/// The defaults are those of the paper, with phits as its flits.
-///
-/// ```toml
-/// [topology]
-/// kind = "k_ary_n_tree"
-/// arity = 4
-/// levels = 2
-///
-/// [router]
-/// switching = "wormhole"
-/// vc_allocation = "stage"
-/// vc_eligible = "with_packet_room"
-///
-/// [router.allocator]
-/// kind = "separable_input_first"
-/// priority = "class"
-///
-/// [router.links.default]
-/// vcs = 5
-/// buffer = 64
-///
-/// [traffic]
-/// packet_size = 8
-/// message = { packets = 4 }
-/// pattern = { kind = "hotspot", targets = [3], share = 0.3 }
-///
-/// [congestion]
-/// kind = "srp"
-/// time_to_live = 60
-/// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Srp {
-    /// Time after which a speculative packet is dropped.
-    #[schemars(range(max = 1_000_000))]
-    #[schemars(extend("x-unit" = "cycles"))]
-    pub time_to_live: u32,
-    /// Which time counts.
-    pub expiry: Waits,
-    /// Whether a wait that is likely behind the output counts, too.
-    pub estimate: bool,
-    /// Phits for which an output may lack credits before they count as such a wait: phits and credits on the link.
-    #[schemars(extend("x-unit" = "phits"))]
-    pub in_flight: u32,
-    /// Factor by which a reservation takes more of the destination's time than its data do, from 1 to 100.
-    #[schemars(range(min = 1, max = 100))]
-    pub overhead: f64,
-    /// Most phits of one reservation. A packet is never divided.
-    #[schemars(range(min = 1))]
-    #[schemars(extend("x-unit" = "phits"))]
-    pub chunk: u32,
-    /// Smallest message that makes a reservation.
-    #[schemars(extend("x-unit" = "phits"))]
-    pub least: u32,
-    /// Share of a grant's time from the destination to the source by which the source begins before the granted time.
-    #[schemars(range(min = 0, max = 1))]
-    pub deduction: f64,
-    /// False: nothing is sent before the grant.
-    pub speculation: bool,
-    /// True: speculative packets have a queue for each output where granted packets have (`queueing.kind = "voqsw"`).
-    pub sorted: bool,
-    /// How a reservation gets its turn at the source.
-    pub reservations: ReservationTurn,
-    /// True: a source with no other packet of a message sends unacknowledged packets again. The destination discards
-    /// the packet that comes second.
-    pub resend: bool,
-    /// True: no new reservation before the end of the time of the last one.
-    pub post_wait: bool,
-    /// When a packet is sent that is refused after the granted time.
-    pub late_refusals: LateRefusals,
-    /// How an endpoint sends control packets.
-    pub injection: ControlInjection,
-    /// Size of packets without data, no more than the smallest packet.
-    #[schemars(range(min = 1))]
-    #[schemars(extend("x-unit" = "phits"))]
-    pub control: u16,
+reservation_protocol! {
+    /// Speculative Reservation Protocol (Jiang, Becker, Michelogiannakis and Dally, "Network congestion avoidance
+    /// through speculative reservation", HPCA 2012).
+    ///
+    /// A source sends a reservation before a message, or before each `chunk` of a long message. Until the grant comes,
+    /// it sends packets of the message speculatively. A router drops a speculative packet whose time to live is over,
+    /// and sends a refusal to its source. The source then sends nothing more of the message before the grant. The
+    /// destination grants reservations in the order of their arrival: each takes its phits times `overhead` of the
+    /// destination's time. From the granted time on, less the time that the grant has taken, the source sends the
+    /// refused packets and those that have not been sent. No router drops these packets. The destination acknowledges
+    /// each speculative packet that it receives, and refuses one whose reservation has not come. Messages of less than
+    /// `least` phits take no part and are sent at once.
+    ///
+    /// Packets of one source to one destination that are generated in one cycle are a message. A source sends the
+    /// messages to one destination one after another: a message is over when all its packets have been sent as granted
+    /// ones or have been acknowledged.
+    ///
+    /// Reservations, grants, acknowledgements (with refusals), speculative packets and granted packets have a fifth of
+    /// the virtual channels of every link each. In allocators with `priority = "class"` grants go first, then
+    /// reservations, acknowledgements, granted packets and speculative packets.
+    ///
+    /// The defaults are those of the paper, with phits as its flits.
+    ///
+    /// ```toml
+    /// [topology]
+    /// kind = "k_ary_n_tree"
+    /// arity = 4
+    /// levels = 2
+    ///
+    /// [router]
+    /// switching = "wormhole"
+    /// vc_allocation = "stage"
+    /// vc_eligible = "with_packet_room"
+    ///
+    /// [router.allocator]
+    /// kind = "separable_input_first"
+    /// priority = "class"
+    ///
+    /// [router.links.default]
+    /// vcs = 5
+    /// buffer = 64
+    ///
+    /// [traffic]
+    /// packet_size = 8
+    /// message = { packets = 4 }
+    /// pattern = { kind = "hotspot", targets = [3], share = 0.3 }
+    ///
+    /// [congestion]
+    /// kind = "srp"
+    /// time_to_live = 60
+    /// ```
+    pub struct Srp {
+        /// Time after which a speculative packet is dropped.
+        #[schemars(range(max = 1_000_000))]
+        #[schemars(extend("x-unit" = "cycles"))]
+        pub time_to_live: u32,
+        /// Which time counts.
+        pub expiry: Waits,
+        /// Whether a wait that is likely behind the output counts, too.
+        pub estimate: bool,
+        /// Phits for which an output may lack credits before they count as such a wait: phits and credits on the link.
+        #[schemars(extend("x-unit" = "phits"))]
+        pub in_flight: u32,
+        /// Most phits of one reservation. A packet is never divided.
+        #[schemars(range(min = 1))]
+        #[schemars(extend("x-unit" = "phits"))]
+        pub chunk: u32,
+        /// Smallest message that makes a reservation.
+        #[schemars(extend("x-unit" = "phits"))]
+        pub least: u32,
+        /// False: nothing is sent before the grant.
+        pub speculation: bool,
+        /// How a reservation gets its turn at the source.
+        pub reservations: ReservationTurn,
+        /// True: a source with no other packet of a message sends unacknowledged packets again. The destination
+        /// discards the packet that comes second.
+        pub resend: bool,
+        /// True: no new reservation before the end of the time of the last one.
+        pub post_wait: bool,
+        /// When a packet is sent that is refused after the granted time.
+        pub late_refusals: LateRefusals,
+    }
+    defaults {
+        time_to_live: 200,
+        expiry: Waits::Queueing,
+        estimate: true,
+        in_flight: 10,
+        overhead: 1.05,
+        chunk: 512,
+        least: 0,
+        speculation: true,
+        reservations: ReservationTurn::WithData,
+        resend: false,
+        post_wait: false,
+        late_refusals: LateRefusals::Reserve,
+    }
+    deduction {
+        /// Share of a grant's time from the destination to the source by which the source begins before the granted
+        /// time.
+    }
 }
 
 /// How a reservation gets its turn at the source.
@@ -132,42 +136,17 @@ pub enum LateRefusals {
     Send,
 }
 
-impl Default for Srp {
-    fn default() -> Self {
-        Self {
-            time_to_live: 200,
-            expiry: Waits::Queueing,
-            estimate: true,
-            in_flight: 10,
-            overhead: 1.05,
-            chunk: 512,
-            least: 0,
-            deduction: 1.0,
-            speculation: true,
-            sorted: false,
-            reservations: ReservationTurn::WithData,
-            resend: false,
-            post_wait: false,
-            late_refusals: LateRefusals::Reserve,
-            injection: ControlInjection::Link,
-            control: 1,
-        }
-    }
-}
-
 impl CongestionParams for Srp {
     fn notifications(&self) -> Option<Notifications> {
         None
     }
 
     fn reservations(&self) -> Option<Reservations> {
+        let in_flight = self.estimate.then_some(self.in_flight);
         Some(Reservations {
-            control: self.control,
-            beside: self.injection == ControlInjection::Beside,
             reservations_first: self.reservations == ReservationTurn::WithData,
             announces: true,
-            sorted: self.sorted,
-            dropping: Dropping::Late(expiry(self.time_to_live, self.expiry, self.estimate.then_some(self.in_flight))),
+            ..self.properties(Dropping::Late(expiry(self.time_to_live, self.expiry, in_flight)))
         })
     }
 
