@@ -12,13 +12,18 @@ use crate::fabric::seams::reservation::Role;
 use crate::packet::{Hops, MOST_CLASSES, Packet};
 
 impl Partition {
-    /// The new packet `index` carries its number and content, and a speculative packet its time to live.
+    /// The new packet `index` carries its number and content, and a speculative packet its time to live. Where routes
+    /// follow from a packet, they also follow from the tick in which it is sent: a granted packet takes another route
+    /// than its speculative copy, and so do packets without data that have the same number.
     #[inline(never)]
     pub(crate) fn stamp(&mut self, index: u32) {
-        let now = self.now;
+        let (now, draws) = (self.now, self.setup.settings.sorts);
         let Some(reserving) = self.sending.reserving_mut() else { return };
         let p = &mut self.packets[index];
         (p.scratch, p.birth) = reserving.outgoing();
+        if draws {
+            p.flags = (now.wrapping_mul(0x9e37_79b9) >> 24) as u8;
+        }
         p.injected = now;
         let time = reserving.expiring().given(now);
         reserving.expiring_mut().set(index, time);

@@ -94,7 +94,7 @@ impl Partition {
             self.wires.note_between(grant.output, (passage.start, passage.early, passage.end), size, false);
         }
         if !K::ALIKE && !queued {
-            self.tables.buffers.push(grant.output, passage.start, grant.size);
+            self.tables.buffers.push(grant.output, passage.start, grant.size, now);
         }
         let (far, far_queue, channel) = (output.far_partition, output.far_queue, output.vc + u32::from(grant.vc));
 

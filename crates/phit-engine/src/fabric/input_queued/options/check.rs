@@ -3,7 +3,8 @@
 use super::headroom::MOST_PRIORITIES;
 use super::params::{
     Admittance, Clock, Connection, CreditChannel, CreditRelease, Ejection, FlowControl, HoldLimit, InjectionQueue,
-    RouterParams, Sharing, Speculation, Switching, VcAllocation, VcChoice, VcEligible, VcPreferred, VcReuse, VcTurns,
+    OutputRoom, RouterParams, Sharing, Speculation, Switching, VcAllocation, VcChoice, VcEligible, VcPreferred,
+    VcReuse, VcTurns,
 };
 use crate::error::ScenarioError;
 use crate::fabric::checks::{check, check_room, described, fits};
@@ -56,6 +57,10 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> RouterParams<A> {
         if self.connection == Connection::Packet && self.switching != Switching::Wormhole {
             let expected = "expected router.switching = \"wormhole\": elsewhere the packet is the flit";
             return Err(ScenarioError::new("router.connection", "\"packet\"", expected));
+        }
+        if self.output_room == OutputRoom::Crossed && self.switching != Switching::Wormhole {
+            let expected = "expected router.switching = \"wormhole\": elsewhere the packet is the flit";
+            return Err(ScenarioError::new("router.output_room", "\"crossed\"", expected));
         }
         if self.vc_reuse == VcReuse::Empty && self.switching != Switching::Wormhole {
             let expected = "expected router.switching = \"wormhole\": elsewhere no packet holds a virtual channel";

@@ -6,7 +6,8 @@
 use super::pace::Pace;
 use super::params::{
     Clock, Connection, CreditChannel, CreditRelease, CutThrough, Ejection, FlowControl, InjectionQueue, Inputs,
-    Redecision, RouterParams, Speculation, VcAllocation, VcChoice, VcEligible, VcPreferred, VcReuse, VcTurns,
+    OutputRoom, Redecision, RouterParams, Speculation, VcAllocation, VcChoice, VcEligible, VcPreferred, VcReuse,
+    VcTurns,
 };
 
 /// The values of the options.
@@ -39,6 +40,8 @@ pub(crate) struct Choices {
     pub credit_release: CreditRelease,
     /// Phits of the output buffer of packets without data, if they have one of their own.
     pub control_buffer: Option<u32>,
+    /// A flit counts in its output buffer once it has crossed.
+    pub counts_when_crossed: bool,
     /// Outputs to endpoints are granted while their endpoints are idle, see [`Ejection::EndpointIdle`].
     pub ejects_when_idle: bool,
     /// An input port sends back the credit of one flit at the end of each cycle.
@@ -79,6 +82,7 @@ impl Choices {
             pauses: params.flow_control == FlowControl::Pfc,
             credit_release: params.credit_release,
             control_buffer: params.control_buffer,
+            counts_when_crossed: params.output_room == OutputRoom::Crossed,
             ejects_when_idle: params.ejection == Ejection::EndpointIdle,
             credits_take_turns: params.credit_channel == CreditChannel::OnePerCycle,
             cut_through_holds_input: params.cut_through != CutThrough::Neither,
@@ -100,6 +104,8 @@ impl Choices {
         let Self {
             // All kernels support these choices.
             credit_release: _,
+            // All kernels of flits support this choice.
+            counts_when_crossed: _,
             // Only with `full_is_taken`.
             packet_needs_room: _,
             cut_through_holds_input: _,

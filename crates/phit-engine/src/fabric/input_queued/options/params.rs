@@ -33,6 +33,24 @@ pub enum CreditRelease {
     Output,
 }
 
+/// When a flit takes its room in an output buffer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OutputRoom {
+    /// When it is granted: a buffer never holds more than its size.
+    #[default]
+    Granted,
+    /// When it has crossed: the flits of the last round of allocation do not count yet, and a buffer can hold more than
+    /// its size by these flits (BookSim). Wormhole switching only.
+    Crossed,
+}
+
+impl OutputRoom {
+    fn is_at_the_grant(&self) -> bool {
+        *self == Self::Granted
+    }
+}
+
 /// When an output to an endpoint may be granted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -560,6 +578,9 @@ pub struct RouterParams<A> {
     #[schemars(extend("maximum" = LARGEST_OUTPUT_BUFFER))]
     #[schemars(extend("x-unit" = "phits"))]
     pub output_buffer: Phits,
+    /// When a flit takes its room in an output buffer.
+    #[serde(skip_serializing_if = "OutputRoom::is_at_the_grant")]
+    pub output_room: OutputRoom,
     /// Phits of a second output buffer of each port, for packets without data of a congestion control, with virtual
     /// channels of their own. The link takes these packets before data. They interrupt packets that the crossbar
     /// connects. Left out: they share the output buffer with data.
@@ -632,6 +653,7 @@ impl<A: Default> Default for RouterParams<A> {
             allocation_rounds: 1,
             connection: Connection::Flit,
             output_buffer: Phits::Infinite,
+            output_room: OutputRoom::Granted,
             control_buffer: None,
             ejection: Ejection::OutputFree,
             flow_control: FlowControl::Credits,

@@ -323,8 +323,8 @@ impl Settings {
             && choices.vc_choice == VcChoice::Roomiest
             && !wastes
             && config.sharing.is_none();
-        let unequal = config.follows_links();
-        let backlog = match whole && size > 0 && !messages && !managed && !several_paths && !unequal {
+        let (unequal, late) = (config.follows_links(), choices.counts_when_crossed);
+        let backlog = match whole && size > 0 && !messages && !managed && !several_paths && !unequal && !late {
             true => backlog(config, ideal, size, &arrival_bandwidth),
             false => None,
         };

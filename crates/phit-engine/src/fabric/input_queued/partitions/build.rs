@@ -386,7 +386,8 @@ impl<'a> Plan<'a> {
         };
         let injection_rng = |endpoint: &Endpoint| Rng::new(self.seed, Stream::Injection, endpoint.number.into());
         let capacity = config.buffers.output_buffer;
-        let buffers = OutputBuffers::new(capacity, settings.backlog, outputs.len(), self.smallest_flit);
+        let crossing = if settings.choices.counts_when_crossed { settings.fine } else { 0 };
+        let buffers = OutputBuffers::new(capacity, settings.backlog, outputs.len(), (self.smallest_flit, crossing));
         let most_queues = most_queues(&first_port, &inputs, queues.len());
         let watchers = match settings.watches::<General>() {
             true => {
@@ -405,7 +406,7 @@ impl<'a> Plan<'a> {
             queues: config
                 .choices
                 .control_buffer
-                .map(|control| Box::new(OutputQueues::new(capacity, control, outputs.len()))),
+                .map(|control| Box::new(OutputQueues::new(capacity, control, outputs.len(), crossing))),
             granted: rounds::grants(if settings.choices.rounds > 1 { outputs.len() } else { 0 }),
             round: 0,
             behind: config.buffers.clone(),

@@ -2,7 +2,8 @@
 //!
 //! A flit takes its room when its output is granted, and returns it once it has started on the link. If the time for
 //! which a link is taken determines the contents of the buffer in front of it, nothing else is stored. Otherwise, the
-//! starts and sizes of a buffer's flits are stored in a ring.
+//! starts and sizes of a buffer's flits are stored in a ring. With `router.output_room = "crossed"` the flits of the
+//! last tick do not count yet.
 
 use super::Output;
 use crate::engine::{Bytes, Table, Tick, bytes_of};
@@ -17,6 +18,32 @@ struct Content {
     first: u16,
     /// Flits in the ring.
     count: u16,
+}
+
+/// The flits that were granted last for one buffer.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Crossing {
+    /// When.
+    granted: Tick,
+    /// Their phits.
+    phits: u32,
+}
+
+impl Crossing {
+    /// Phits that do not count in tick `now`: those that were granted no more than `crossing` ticks ago.
+    #[inline]
+    pub(crate) fn uncounted(&self, crossing: Tick, now: Tick) -> u32 {
+        if self.granted.saturating_add(crossing) >= now { self.phits } else { 0 }
+    }
+
+    /// `phits` have been granted in tick `now`.
+    #[inline]
+    pub(crate) fn grant(&mut self, phits: u16, now: Tick) {
+        if self.granted != now {
+            *self = Self { granted: now, phits: 0 };
+        }
+        self.phits += u32::from(phits);
+    }
 }
 
 /// The output buffers of all routers of a partition.
@@ -38,26 +65,32 @@ pub(crate) struct OutputBuffers {
     phits: Table<u16>,
     /// Places of a ring; 0 where none is needed.
     ring: u32,
+    /// Ticks in which a flit crosses before it counts; 0: it counts from its grant on.
+    crossing: Tick,
+    /// By port, if flits count once they have crossed.
+    latest: Table<Crossing>,
 }
 
 impl Bytes for OutputBuffers {
     fn bytes(&self) -> usize {
-        bytes_of!(self, Self { contents, starts, phits; capacity, by_time, backlog, full_from, ring })
+        bytes_of!(self, Self { contents, starts, phits, latest; capacity, by_time, backlog, full_from, ring, crossing })
     }
 }
 
 impl OutputBuffers {
     /// Empty buffers of `capacity` phits (`None`: unlimited) for `ports` ports, whose flits have `smallest` phits or
     /// more. `backlog`: by class, the ticks for which the link is taken when a buffer is full. `None` if that time does
-    /// not tell.
+    /// not tell. A flit counts `crossing` ticks after its grant.
     pub(crate) fn new(
         capacity: Option<u32>,
         backlog: Option<[Tick; MOST_CLASSES]>,
         ports: usize,
-        smallest: u32,
+        (smallest, crossing): (u32, Tick),
     ) -> Self {
         let by_time = backlog.is_some();
-        let ring = if by_time { 0 } else { capacity.map_or(0, |phits| phits / smallest.max(1) + 1) };
+        // Two flits may be crossing while the buffer is full.
+        let more = if crossing > 0 { 3 } else { 1 };
+        let ring = if by_time { 0 } else { capacity.map_or(0, |phits| phits / smallest.max(1) + more) };
         Self {
             capacity: capacity.unwrap_or(u32::MAX),
             by_time,
@@ -67,6 +100,8 @@ impl OutputBuffers {
             starts: vec![0; ports * ring as usize].into(),
             phits: vec![0; ports * ring as usize].into(),
             ring,
+            crossing,
+            latest: vec![Crossing::default(); if crossing > 0 { ports } else { 0 }].into(),
         }
     }
 
@@ -113,7 +148,15 @@ impl OutputBuffers {
         if self.by_time {
             return !self.is_full(output);
         }
-        self.contents[index].held + size <= self.capacity || self.remaining(index, now).0.held + size <= self.capacity
+        let crossing = self.crossing(index, now);
+        let fits = |content: Content| content.held - crossing + size <= self.capacity;
+        fits(self.contents[index]) || fits(self.remaining(index, now).0)
+    }
+
+    /// Phits in the buffer of output `index` that do not count in tick `now`.
+    #[inline(always)]
+    fn crossing(&self, index: u32, now: Tick) -> u32 {
+        if self.crossing == 0 { 0 } else { self.latest[index].uncounted(self.crossing, now) }
     }
 
     /// `None` if the buffer of output `index` has room for `size` phits in tick `now`. Otherwise, the first tick in
@@ -125,7 +168,8 @@ impl OutputBuffers {
         }
         let (content, oldest) = self.remaining(index, now);
         self.contents[index] = content;
-        oldest.filter(|_| content.held + size > self.capacity).map(|start| start + 1)
+        let held = content.held - self.crossing(index, now);
+        oldest.filter(|_| held + size > self.capacity).map(|start| start + 1)
     }
 
     /// The occupancy of output `index`'s buffer without flits that started on the link before tick `now`, and the start
@@ -149,11 +193,14 @@ impl OutputBuffers {
         (Content { held, first, count }, oldest)
     }
 
-    /// A flit of `phits` for output `index` takes its room; it starts on the link in tick `start`.
+    /// A flit of `phits` for output `index` takes its room in tick `now`; it starts on the link in tick `start`.
     #[inline(always)]
-    pub(crate) fn push(&mut self, index: u32, start: Tick, phits: u16) {
+    pub(crate) fn push(&mut self, index: u32, start: Tick, phits: u16, now: Tick) {
         if self.ring == 0 {
             return;
+        }
+        if self.crossing > 0 {
+            self.latest[index].grant(phits, now);
         }
         let content = &mut self.contents[index];
         let mut place = u32::from(content.first) + u32::from(content.count);
@@ -191,5 +238,27 @@ impl OutputBuffers {
             let place = index * self.ring + (u32::from(first) + place) % self.ring;
             (self.starts[place], u32::from(self.phits[place]))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two flits fill the buffer. If flits count once they have crossed, a third comes in the tick after the second.
+    #[test]
+    fn flits_of_the_last_tick_count_once_they_have_crossed() {
+        for (crossing, third) in [(0, Some(11)), (1, None)] {
+            let mut buffers = OutputBuffers::new(Some(2), None, 1, (1, crossing));
+            buffers.push(0, 10, 1, 4);
+            buffers.push(0, 11, 1, 5);
+            assert_eq!(buffers.more_from(0, 1, 6), third, "crossing for {crossing} ticks");
+        }
+        let mut buffers = OutputBuffers::new(Some(2), None, 1, (1, 1));
+        (4..7).for_each(|now| buffers.push(0, now + 6, 1, now));
+        assert_eq!((buffers.more_from(0, 1, 7), buffers.held(0)), (Some(11), 3));
+        // The first has left. The buffer holds its two flits, and they have crossed.
+        assert_eq!(buffers.more_from(0, 1, 11), Some(12));
+        assert_eq!(buffers.more_from(0, 1, 12), None);
     }
 }

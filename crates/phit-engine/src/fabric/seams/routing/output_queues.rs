@@ -2,6 +2,7 @@
 //!
 //! When a flit starts on the link is not known before it does: a control flit that comes later goes before it.
 
+use super::output_buffers::Crossing;
 use crate::engine::{Bytes, Tick};
 use std::collections::VecDeque;
 
@@ -31,6 +32,8 @@ struct Pair {
     left: (Tick, [u32; 2]),
     /// The link has been told to take a flit.
     told: bool,
+    /// The flits that were granted last.
+    latest: [Crossing; 2],
 }
 
 impl Pair {
@@ -55,6 +58,8 @@ impl Pair {
 pub(crate) struct OutputQueues {
     /// Phits of a buffer of data and of one of control packets.
     capacity: [u32; 2],
+    /// Ticks in which a flit crosses before it counts; 0: it counts from its grant on.
+    crossing: Tick,
     outputs: Vec<Pair>,
 }
 
@@ -66,16 +71,19 @@ impl Bytes for OutputQueues {
 }
 
 impl OutputQueues {
-    /// Empty buffers of `data` phits (`None`: unlimited) and `control` phits for each of `ports` ports.
-    pub(crate) fn new(data: Option<u32>, control: u32, ports: usize) -> Self {
-        Self { capacity: [data.unwrap_or(u32::MAX), control], outputs: vec![Pair::default(); ports] }
+    /// Empty buffers of `data` phits (`None`: unlimited) and `control` phits for each of `ports` ports. A flit counts
+    /// `crossing` ticks after its grant.
+    pub(crate) fn new(data: Option<u32>, control: u32, ports: usize, crossing: Tick) -> Self {
+        Self { capacity: [data.unwrap_or(u32::MAX), control], crossing, outputs: vec![Pair::default(); ports] }
     }
 
     /// True if there is room for `size` phits of data, or of a control packet, in the buffer of `output`.
     pub(crate) fn has_room(&mut self, output: u32, control: bool, size: u32, now: Tick) -> bool {
         let pair = &mut self.outputs[output as usize];
         pair.settle(now);
-        pair.held[usize::from(control)] + size <= self.capacity[usize::from(control)]
+        let kind = usize::from(control);
+        let crossing = if self.crossing == 0 { 0 } else { pair.latest[kind].uncounted(self.crossing, now) };
+        pair.held[kind] - crossing + size <= self.capacity[kind]
     }
 
     /// A granted flit takes its room in the buffer of `output`, whose link is free from tick `free` on. Returns the
@@ -84,6 +92,7 @@ impl OutputQueues {
         let pair = &mut self.outputs[output as usize];
         pair.settle(now);
         pair.held[usize::from(control)] += u32::from(flit.size);
+        pair.latest[usize::from(control)].grant(flit.size, now);
         pair.flits[usize::from(control)].push_back(flit);
         let next = pair.next(free).filter(|_| !pair.told);
         pair.told = true;
@@ -117,5 +126,24 @@ impl OutputQueues {
     /// The flits that wait for the link behind `output`.
     pub(crate) fn flits(&self, output: u32) -> impl Iterator<Item = &Leaving> {
         self.outputs[output as usize].flits.iter().flatten()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A flit of data fills its buffer. If flits count once they have crossed, another comes in the next tick. Control
+    /// packets have room of their own.
+    #[test]
+    fn flits_of_the_last_tick_count_once_they_have_crossed() {
+        let flit = Leaving { ready: 6, packet: 0, size: 1, vc: 0, head: true, tail: true };
+        for (crossing, next) in [(0, false), (1, true)] {
+            let mut queues = OutputQueues::new(Some(1), 1, 1, crossing);
+            queues.push(0, false, flit, 0, 4);
+            assert_eq!(queues.has_room(0, false, 1, 5), next);
+            assert!(!queues.has_room(0, false, 1, 6));
+            assert!(queues.has_room(0, true, 1, 5));
+        }
     }
 }
