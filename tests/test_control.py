@@ -141,8 +141,37 @@ def test_unknown_keys_are_refused_by_name(tmp_path: Path) -> None:
         read("booksim", file)
     assert "ecn_ird_limits = 3: not known as a key of these branches" in str(refusal.value)
     assert "ecn_ird_limit" in str(refusal.value)
-    file.write_text(configuration("ft8x2|ecn|uniform|0.4") + "topology = dragonflynew;\n")
-    with pytest.raises(RefusedError, match="topology = 'dragonflynew': cannot be expressed; expected fattree"):
+    file.write_text(configuration("ft8x2|ecn|uniform|0.4") + "topology = mesh;\n")
+    with pytest.raises(RefusedError, match="topology = 'mesh': cannot be expressed; expected fattree or dragonflynew"):
+        read("booksim", file)
+    file.write_text(configuration("ft8x2|ecn|uniform|0.4") + "topology = dragonflynew;\nrouting_function = min;\n")
+    with pytest.raises(RefusedError, match="ECN = 1: its notifications share virtual channels with data there"):
+        read("booksim", file)
+
+
+DRAGONFLY = {"topology": "dragonflynew", "k": "2", "n": "1", "routing_function": "min", "num_vcs": "8", "aux_vc": "1"}
+"""Keys of the Dragonfly of 72 endpoints, with reservations."""
+
+
+def test_the_dragonfly_of_the_later_branch_is_imported(tmp_path: Path) -> None:
+    """An empty network: 31 cycles of the packet, the two links of endpoints, and two cycles in the only router."""
+    times = {"dragonfly_local_latency": "5", "dragonfly_global_latency": "30", "output_buffer_size": "4"}
+    given = {**reserving(), **DRAGONFLY, **times, "create_permanent_flows": "0", "reservation_packet_threshold": "9999"}
+    given |= {"traffic": "noself_hotspot", "hotspot_nodes": "1", "hotspot_senders": "0", "injection_rate": "0.01"}
+    given |= {"flow_size": "1", "warmup_cycles": "100", "sample_period": "9000", "max_samples": "2"}
+    file = tmp_path / "config"
+    file.write_text("".join(f"{key} = {value};\n" for key, value in given.items()))
+    found = read("booksim", file).document
+    assert found["topology"] == {"kind": "dragonfly", "p": 2, "a": 4, "h": 2, "arrangement": "consecutive"}
+    assert {name: link["latency"] for name, link in found["router"]["links"].items()} == {
+        "local": 5,
+        "global": 30,
+        "endpoint": 1,
+    }
+    summary = phit.run(found).summary
+    assert summary["latency_p50"] - booksim_branch.EARLIER == 36
+    file.write_text("".join(f"{key} = {value};\n" for key, value in {**given, "routing_function": "nca"}.items()))
+    with pytest.raises(RefusedError, match="routing_function = 'nca': expected min with this topology"):
         read("booksim", file)
 
 

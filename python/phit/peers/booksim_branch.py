@@ -1,5 +1,8 @@
 """BookSim's branches for congestion control, `hotspot_reservation` and `SRP_IAR`: their settings as scenarios.
 
+`SRP_IAR` has the Dragonfly. Its router has output buffers of whole packets for each virtual channel, and it takes a
+speculative packet only while no other data wait there. Here the channels share a buffer of the same size.
+
 N. Jiang et al. made "Network Congestion Avoidance Through Speculative Reservation" (HPCA 2012) with these branches. The
 buffer of a data channel has a queue for each output of the router. A router allocates twice in a cycle, and has an
 output queue of 64 flits for each output. A source has a queue for each destination.
@@ -24,6 +27,13 @@ EARLIER = 1
 RESERVING = 5
 """Virtual channels of the reservation protocol."""
 
+DRAGONFLY = "dragonflynew"
+"""The topology of the later branch. Each kind of packets has two virtual channels there; grants share those of
+acknowledgements."""
+
+DRAGONFLY_CHANNELS = {False: 2, True: 8}
+"""Virtual channels on the Dragonfly, without reservations and with them."""
+
 NEVER = 1 << 30
 """A threshold in phits that no backlog reaches."""
 
@@ -44,8 +54,8 @@ FIXED: Mapping[str, tuple[str, ...]] = {
     "sw_allocator": ("separable_input_first",),
     "alloc_iters": ("1",),
     "internal_speedup": ("2.0", "2"),
-    "topology": ("fattree",),
-    "routing_function": ("nca",),
+    "topology": ("fattree", DRAGONFLY),
+    "routing_function": ("nca", "min"),
     "sim_type": ("throughput",),
     "warmup_periods": ("1",),
     "no_drain": ("1",),
@@ -53,6 +63,10 @@ FIXED: Mapping[str, tuple[str, ...]] = {
     "res_vcs": ("1",),
     "reservation_tail_reserve": ("0",),
     "reservation_spec_vc_size": ("0",),
+    "adapt_vc": ("0",),
+    "aux_vc": ("1",),
+    "reservation_control_overhead": ("0",),
+    "reservation_walkin_overhead": ("0",),
 }
 """Keys with the only values that can be expressed."""
 
@@ -90,7 +104,17 @@ DEFAULTS: Mapping[str, str] = {
     "fast_reservation_transmit": "0",
     "fast_retransmit": "0",
 }
-"""The branches' defaults of keys that rows may leave out."""
+"""Defaults of keys that rows may leave out."""
+
+LATER_DEFAULTS: Mapping[str, str] = {
+    "reservation_packet_threshold": "128",
+    "reservation_overhead_factor": "1.03",
+    "reservation_spec_voq": "1",
+    "expiration_time": "600",
+    "fast_reservation_transmit": "1",
+    "output_buffer_control_size": "32",
+}
+"""Other defaults of the later branch, whose rows have a Dragonfly."""
 
 READ = frozenset(
     {
@@ -98,6 +122,10 @@ READ = frozenset(
         "n",
         "vc_buf_size",
         "output_buffer_size",
+        "output_buffer_control_size",
+        "spec_output_buffer_size",
+        "dragonfly_local_latency",
+        "dragonfly_global_latency",
         "num_vcs",
         "max_samples",
         "warmup_cycles",
@@ -122,6 +150,8 @@ WITHOUT_EFFECT: Mapping[str, str] = {
     "vc_busy_when_full": "with `cut_through` a channel needs room for the whole packet",
     "deadlock_warn_timeout": "a warning only",
     "reservation_always_succeed": "it is read and never used",
+    "remove_credit_rtt": "minimal routes do not depend on credits",
+    "track_routing_commitment": "minimal routes do not depend on credits",
 }
 """Keys that change nothing with the values of `FIXED`, with the reason."""
 
@@ -185,7 +215,7 @@ class Branch:
         return found
 
     def __getitem__(self, key: str) -> str:
-        value = self.given.get(key, DEFAULTS.get(key))
+        value = self.given.get(key, {**DEFAULTS, **(LATER_DEFAULTS if self.is_dragonfly else {})}.get(key))
         if value is None:
             raise InexpressibleError(key, "(not given)", "expected a value")
         return value
@@ -210,8 +240,14 @@ class Branch:
     @property
     def endpoints(self) -> int:
         """Endpoints of the network."""
-        endpoints: int = self.whole("k") ** self.whole("n")
+        k = self.whole("k")
+        endpoints: int = 2 * k * k * (2 * k * k + 1) if self.is_dragonfly else k ** self.whole("n")
         return endpoints
+
+    @property
+    def is_dragonfly(self) -> bool:
+        """Whether the topology is the Dragonfly of the later branch."""
+        return self.given.get("topology") == DRAGONFLY
 
     @property
     def notifies(self) -> bool:
@@ -245,6 +281,7 @@ class Branch:
             raise InexpressibleError("max_samples", self["max_samples"], "measures the warm-up; expected 2")
         if self.reserves:
             self._check_reservations()
+        self._check_topology()
         return {
             "topology": self._topology(),
             "router": self._router(),
@@ -259,7 +296,19 @@ class Branch:
             },
         }
 
+    def _check_topology(self) -> None:
+        """Refuses routing functions of other topologies, and ECN on the Dragonfly."""
+        if self.is_dragonfly and self.notifies:
+            raise InexpressibleError("ECN", self["ECN"], "its notifications share virtual channels with data there")
+        fitting = "min" if self.is_dragonfly else "nca"
+        given = self.given.get("routing_function", fitting)
+        if given != fitting:
+            raise InexpressibleError("routing_function", given, f"expected {fitting} with this topology")
+
     def _topology(self) -> Document:
+        if self.is_dragonfly:
+            k = self.whole("k")
+            return {"kind": "dragonfly", "p": k, "a": 2 * k, "h": k, "arrangement": "consecutive"}
         arity, levels = self.whole("k"), self.whole("n")
         if levels == 1:
             return {"kind": "single", "endpoints": arity}
@@ -267,7 +316,10 @@ class Branch:
 
     def _router(self) -> Document:
         # The channels of the reservation protocol stay empty where no message is large enough.
-        expected = RESERVING if self["hotspot_reservation"] == "1" else 2 if self.notifies else 1
+        reserving = self["hotspot_reservation"] == "1"
+        expected = RESERVING if reserving else 2 if self.notifies else 1
+        if self.is_dragonfly:
+            expected = DRAGONFLY_CHANNELS[reserving]
         if self.whole("num_vcs") != expected:
             raise InexpressibleError("num_vcs", self["num_vcs"], f"expected {expected}, as voq needs")
         room = self.whole("vc_buf_size")
@@ -286,12 +338,30 @@ class Branch:
             "clock": "crossbar",
             "speedup": 2,
             "output_buffer": self.whole("output_buffer_size"),
+            "output_room": "crossed",
             "links": {"default": {**link, "latency": self.whole("default_channel_latency")}, "endpoint": ends},
         }
-        if self.reserves or self.notifies:
+        if self.is_dragonfly:
+            router |= self._dragonfly_router(link, ends)
+        elif self.reserves or self.notifies:
             router["control_buffer"] = self.whole("output_buffer_size")
         if self.reserves:
             router["allocator"] = {"kind": "separable_input_first", "priority": "class"}
+        return router
+
+    def _dragonfly_router(self, link: Document, ends: Document) -> Document:
+        """What differs in the later branch: output buffers of whole packets, and links from endpoints."""
+        packets = self.whole("output_buffer_size") * self.whole("const_flits_per_packet")
+        router: Document = {
+            "output_buffer": packets,
+            "links": {
+                "local": {**link, "vcs": 2 * link["vcs"], "latency": self.whole("dragonfly_local_latency")},
+                "global": {**link, "latency": self.whole("dragonfly_global_latency")},
+                "endpoint": {**ends, "latency": 1, "injection_credit_latency": 1, "ejection_latency": 1},
+            },
+        }
+        if self.reserves:
+            router["control_buffer"] = self.whole("output_buffer_control_size")
         return router
 
     def _reservations(self) -> Document:
@@ -305,6 +375,7 @@ class Branch:
             "time_to_live": self.whole("expiration_time"),
             "expiry": "queueing" if flag("reservation_queuing_drop") else "since_sending",
             "estimate": flag("reservation_buffer_size_drop"),
+            # On the Dragonfly the program takes the latency of each link.
             "in_flight": 2 * self.whole("default_channel_latency"),
             "overhead": self._number("reservation_overhead_factor", self["reservation_overhead_factor"]),
             "chunk": self.whole("reservation_chunk_limit"),
@@ -316,7 +387,7 @@ class Branch:
             "resend": flag("fast_retransmit"),
             "post_wait": flag("reservation_post_wait"),
             "late_refusals": "send",
-            "injection": "beside",
+            "injection": "link" if self.is_dragonfly else "beside",
         }
 
     def _congestion(self) -> Document:

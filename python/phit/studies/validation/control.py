@@ -30,11 +30,11 @@ CALM = 0.8
 SATURATED = 0.98
 """A run that accepts a smaller part of its offered load is saturated."""
 
-ERRORS = 2.0
-"""Standard errors of the difference of the means that agree."""
-
 SEEDS = 6
 """Phit's runs of a setting: enough to know how far runs scatter."""
+
+QUICK_SEEDS = 3
+"""Runs of a quick comparison. Two would not tell how far runs scatter."""
 
 LONGEST = 20_000
 """Cycles in which the packets of a single message arrive."""
@@ -67,7 +67,7 @@ class Setting(Case):
 
     def scenarios(self, quick: bool) -> list[Document]:
         """The runs, each with messages of its own."""
-        seeds = min(self.seeds, 2) if quick else self.seeds
+        seeds = min(self.seeds, QUICK_SEEDS) if quick else self.seeds
         return [booksim_branch.with_seed(self.config, seed) for seed in range(1, seeds + 1)]
 
     def measured(self, answer: Answer) -> Mapping[str, Any]:
@@ -255,7 +255,7 @@ def _setting(path: Path, setting: str, group: Sequence[Row], config: Mapping[str
         seeds=SEEDS,
         setting=setting,
         notes=notes,
-        errors=ERRORS,
+        scatters=True,
         config=config,
         hot=ends,
     )
@@ -316,7 +316,7 @@ def _series(path: Path, table: Sequence[Row]) -> Iterator[Case | LeftOut]:
                 dict.fromkeys(theirs, CONTROL_FULL),
                 seeds=SEEDS,
                 setting=f"{setting}, cycles {begin} to {stop}",
-                errors=ERRORS,
+                scatters=True,
                 config={**config, "warmup_cycles": str(begin), "sample_period": str(span)},
                 hot=hot,
             )
