@@ -4,8 +4,11 @@ import csv
 import json
 from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
 
+import phit
 import pytest
+from phit.document import Document
 from phit.peers import fogsim as peer
 from phit.running.where import Where
 from phit.studies.validation import Verdict, fogsim5, transient_figures
@@ -130,3 +133,34 @@ def test_the_command_prints_what_is_left_out(folder: Path, cli: Cli, tmp_path: P
 def test_shards_need_no_page(folder: Path, tmp_path: Path) -> None:
     report = validate(tmp_path / "docs", folder=folder, quick=True, where=Where(workers=1))
     assert not report.comparisons
+
+
+@pytest.mark.parametrize(("implementation", "theirs", "longer"), [("BASE", 430, 1.2), ("FBCOMP", 683, 1.5)])
+def test_sources_that_drop_packets_have_the_latency_of_fogsim(
+    folder: Path, implementation: str, theirs: float, longer: float
+) -> None:
+    keys = (
+        "LocalLinkChannels=5 GlobalChannels=3 MaxCycles=4000 WarmupCycles=6000 Traffic=ADV_RANDOM_NODE "
+        "AdvTrafficDistance=1 routing=MIN_COND GlobalMisroutingPolicy=CRG CosLevels=2 CongestionManagement=QCNSW "
+        "QCNSW_POLICY=AIMD QCN_Q_EQ=80 QCNSamplingInterval=50 QCN_BC_LIMIT=800 QCN_R_AI=1 QCN_MIN_RATE=1 QCN_W=0.5 "
+        "QCN_GD=0.0078125 QCNThreshold1=0 QCNThreshold2=0 QCNCNMsPercent=100 "
+        f"QCNSW_IMPLEMENTATION=QCNSW{implementation}"
+    )
+    of_row = row("QCN", 1, theirs, **dict(pair.split("=") for pair in keys.split()))
+    table = folder / "fogsim5" / "qcn.csv"
+    with table.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(of_row))
+        writer.writeheader()
+        writer.writerow({**of_row, "offered_load": "0.35"})
+    (case,) = (case for case in fogsim5.compared(folder)[0] if ", QCN" in case.series)
+    router = case.scenario["router"]
+
+    def latency(more: Document, endpoint: Document) -> float:
+        links = {**router["links"], "endpoint": {**router["links"]["endpoint"], **endpoint}}
+        scenario = {**case.scenario, "router": {**router, **more, "links": links}}
+        return fmean(phit.run({**scenario, "seed": seed}).summary["latency_mean"] for seed in (1, 2))
+
+    # FOGSim's queue of 1,000 phits has all packets of an endpoint. Here each of its 8 destinations has a part of it.
+    dropping = {"admittance": "per_destination", "admittance_room": 120}
+    assert latency({}, {}) > longer * theirs
+    assert latency(dropping, {"buffer": 16}) == pytest.approx(theirs, rel=0.1)

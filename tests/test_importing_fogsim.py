@@ -367,5 +367,13 @@ def test_requests_have_half_of_the_channels(tmp_path: Path) -> None:
     assert imported(tmp_path, Traffic="UN_RCTV", routing="MIN", **channels).document["traffic"]["requests"] == {}
     assert "LocalLinkChannels" in refused(tmp_path, Traffic="UN_RCTV", routing="VAL_ANY", **channels)
     assert "Traffic" in refused(tmp_path, Traffic="UN_RCTV", routing="ACOR", **channels)
-    assert "VcUsage" in refused(tmp_path, Traffic="UN_RCTV", routing="MIN", VcUsage="TBFLEX", **channels)
+    channels = {"LocalLinkChannels": 5, "GlobalChannels": 3, "LocalResChannels": 3, "GlobalResChannels": 2}
+    flexible = imported(tmp_path, Traffic="UN_RCTV", routing="MIN", VcUsage="TBFLEX", **channels).document
+    assert flexible["traffic"]["requests"] == {"virtual_networks": False}
+    replies = {"local": 3, "global": 2}
+    assert flexible["queueing"] == {"kind": "flexvc", "highest": "position", "replies": replies}
+    complete(flexible)
+    del channels["LocalResChannels"]
+    assert "LocalResChannels" in refused(tmp_path, Traffic="UN_RCTV", routing="MIN", VcUsage="TBFLEX", **channels)
+    channels = {"LocalLinkChannels": 4, "GlobalChannels": 2}
     assert "Traffic" in refused(tmp_path, Version=2, Traffic="UN_RCTV", routing="MIN", **channels)

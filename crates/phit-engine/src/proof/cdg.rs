@@ -182,21 +182,27 @@ impl std::error::Error for Flaw {}
 ///
 /// Time grows with the number of routers times the number of channels.
 pub fn check(topology: &dyn Topology, legs: Legs, vcs: &[u8]) -> Result<Report, Flaw> {
-    check_all(topology, &[legs.into()], vcs, None, None)
+    check_all(topology, &[legs.into()], vcs, None, &[])
 }
 
-/// Checks the order of channels for packets that take routes of several kinds. With `widening`, hops may take more
-/// channels than the routes name, and a blocked packet waits for the highest of them.
+/// Checks the order of channels for packets that take routes of several kinds. With `widenings`, hops may take more
+/// channels than the routes name, and a blocked packet waits for the highest of them. Packets of each are in the
+/// network together.
 pub(crate) fn check_all(
     topology: &dyn Topology,
     routes: &[Routes],
     vcs: &[u8],
     messages: Option<Messages>,
-    widening: Option<&dyn Widening>,
+    widenings: &[&dyn Widening],
 ) -> Result<Report, Flaw> {
     let mut walk = Walk::new(topology, vcs);
     for &routes in routes {
-        follow(&mut walk, routes, widening)?;
+        if widenings.is_empty() {
+            follow(&mut walk, routes, None)?;
+        }
+        for &widening in widenings {
+            follow(&mut walk, routes, Some(widening))?;
+        }
     }
     walk.conclude(messages)
 }

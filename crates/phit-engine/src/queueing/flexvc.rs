@@ -4,7 +4,7 @@ use super::{Fit, Lanes, Place, Queueing, QueueingContext, QueueingParams, Wideni
 use crate::engine::NONE;
 use crate::error::ScenarioError;
 use crate::fabric::seams::routing::Legs;
-use crate::packet::{GROUP, Packet};
+use crate::packet::{GROUP, Packet, REPLY};
 use crate::topology::{Hop, Topology};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,6 +24,16 @@ pub enum Highest {
     Group,
 }
 
+/// Virtual channels of a link that replies alone may take, the highest ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Replies {
+    /// Of a local link.
+    pub local: u8,
+    /// Of a global link.
+    pub global: u8,
+}
+
 /// FlexVC: a hop may take any virtual channel of its link up to the highest that its place on the route permits
 /// (Fuentes, Vallejo, Beivide, Minkenberg and Valero, "FlexVC: Flexible virtual channel management in low-diameter
 /// networks", IPDPS 2017).
@@ -38,6 +48,9 @@ pub enum Highest {
 /// must move as a whole. For a Dragonfly without faults. Of the mechanisms that compare queues, `piggyback`, `src_adp`
 /// and `pb_acor` work with it: they compare the emptiest channels that the first hops may take, and flags depend on the
 /// last global channel.
+///
+/// With requests, the channels of replies follow those of requests (section IV of the paper): a reference path for
+/// each. A reply may take the channels of requests, too, and requests never take those of `replies`.
 ///
 /// ```toml
 /// [topology]
@@ -67,6 +80,10 @@ pub enum Highest {
 pub struct FlexVc {
     /// The rule for the highest channel of a hop.
     pub highest: Highest,
+    /// The channels of replies, with `traffic.requests` of `virtual_networks = false`. Injection queues are then shared
+    /// out between requests and replies. Left out: all packets take all channels.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replies: Option<Replies>,
 }
 
 /// Link classes of a Dragonfly.
@@ -89,7 +106,20 @@ impl QueueingParams for FlexVc {
         let Some(reference) = fit.reference else { return Ok(()) };
         let vcs: Vec<u8> = fit.vcs.iter().map(|vcs| (vcs / fit.networks).min(u8::MAX.into()) as u8).collect();
         let rule = Rule::new(self.highest, reference, &vcs);
-        match rule.serves_all() {
+        let requests = self.requests(reference, &vcs);
+        if let (Some(Replies { local, global }), Some(requests)) = (self.replies, &requests) {
+            let (path, left) = (rule.path, requests.all);
+            let given = format!("{{ local = {local}, global = {global} }}");
+            if local < path.0 || global < path.1 || left.0 < path.0 || left.1 < path.1 {
+                let expected = format!(
+                    "expected at least {} local and {} global channels for replies, and as many for requests, of {} \
+                     and {}",
+                    path.0, path.1, vcs[1], vcs[2]
+                );
+                return Err(ScenarioError::new("replies", given, expected));
+            }
+        }
+        match rule.serves_all() && requests.is_none_or(|requests| requests.serves_all()) {
             true => Ok(()),
             false => Err(ScenarioError::new(
                 "highest",
@@ -111,12 +141,30 @@ impl QueueingParams for FlexVc {
         Some(Arc::new(Rule::new(self.highest, reference, vcs)))
     }
 
+    fn widening_of_requests(&self, reference: Legs, vcs: &[u8]) -> Option<Arc<dyn Widening>> {
+        self.requests(reference, vcs).map(|rule| Arc::new(rule) as Arc<dyn Widening>)
+    }
+
+    fn parts_replies(&self) -> bool {
+        self.replies.is_some()
+    }
+
     fn build(&self, context: &QueueingContext) -> Box<dyn Queueing> {
         let reference = context.reference.unwrap_or(Legs::Minimal);
         Box::new(AtPorts {
             rule: Rule::new(self.highest, reference, &context.vcs),
+            requests: self.requests(reference, &context.vcs),
             global: context.topology.class_ports(context.routers.first(), GLOBAL),
         })
+    }
+}
+
+impl FlexVc {
+    /// The rule of requests, where replies have channels of their own.
+    fn requests(&self, reference: Legs, vcs: &[u8]) -> Option<Rule> {
+        let Replies { local, global } = self.replies?;
+        let of = |class: u8, above: u8| vcs.get(usize::from(class)).map_or(0, |vcs| vcs.saturating_sub(above));
+        Some(Rule::new(self.highest, reference, &[1, of(LOCAL, local), of(GLOBAL, global)]))
     }
 }
 
@@ -235,9 +283,12 @@ impl Widening for Rule {
     }
 }
 
-/// The rule, and the ports of global links, which are the same at every router.
+/// The rules, and the ports of global links, which are the same at every router.
 struct AtPorts {
+    /// Of all packets, or of replies.
     rule: Rule,
+    /// Of requests, if it is another.
+    requests: Option<Rule>,
     global: Range<u16>,
 }
 
@@ -266,7 +317,8 @@ impl Queueing for AtPorts {
             () if intermediate == Some(here) || behind => Group::Intermediate,
             () => Group::Source,
         };
-        Lanes { first: 0, count: self.rule.count(Step { place, group }).into() }
+        let rule = self.requests.as_ref().filter(|_| packet.misrouted & REPLY == 0).unwrap_or(&self.rule);
+        Lanes { first: 0, count: rule.count(Step { place, group }).into() }
     }
 }
 

@@ -25,6 +25,8 @@ pub enum HopCount {
     /// has those of the network; for a route through a group, a router is drawn in it, for the count alone (FOGSim,
     /// version 5).
     MinimalConsecutive,
+    /// One for the minimal route and two for the other one, whatever their lengths are (SST's merlin).
+    OneAndTwo,
 }
 
 impl HopCount {
@@ -35,14 +37,20 @@ impl HopCount {
 
     /// The alternative count of hops, if one is chosen.
     pub(super) fn counted(self, context: &RoutingContext) -> Option<Counted> {
-        let network = if self.is_of_routes() { None } else { consecutive(context) };
-        network.map(|network| Counted { network, both: self == Self::Consecutive })
+        match self {
+            Self::Routes => None,
+            Self::OneAndTwo => Some(Counted { network: None, both: false }),
+            Self::Consecutive | Self::MinimalConsecutive => {
+                let network = consecutive(context)?;
+                Some(Counted { network: Some(network), both: self == Self::Consecutive })
+            }
+        }
     }
 }
 
-/// The network whose hops count.
+/// The network whose hops count; without it, one and two.
 pub(super) struct Counted {
-    network: Arc<dyn Topology>,
+    network: Option<Arc<dyn Topology>>,
     /// They count for both routes, not for the minimal one alone.
     both: bool,
 }
@@ -66,7 +74,11 @@ impl Counted {
         (minimal, valiant): (&mut Route, &mut Route),
         drawn: Option<u32>,
     ) {
-        let (network, to) = (&*self.network, packet.destination_router);
+        let Some(network) = self.network.as_deref() else {
+            (minimal.hops, valiant.hops) = (1, 2);
+            return;
+        };
+        let to = packet.destination_router;
         let stop = match packet.scratch {
             group if group & GROUP != 0 => {
                 let routers = view.topology.group_routers(group & !GROUP);

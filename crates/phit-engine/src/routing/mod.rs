@@ -15,6 +15,7 @@ mod distances;
 mod dragonfly_phases;
 mod exits;
 mod ftree;
+mod ftree_adaptive;
 mod group_links;
 mod hop_count;
 pub mod in_transit;
@@ -92,6 +93,7 @@ crate::registry::registry! {
         "minhop" => Minhop(minhop::Minhop),
         "up_down" => UpDown(up_down::UpDown),
         "ftree" => Ftree(ftree::Ftree),
+        "ftree_adaptive" => FtreeAdaptive(ftree_adaptive::FtreeAdaptive),
         "dfsssp" => Dfsssp(dfsssp::Dfsssp),
         "lash" => Lash(lash::Lash),
     }

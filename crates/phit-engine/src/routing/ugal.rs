@@ -1,7 +1,8 @@
 //! UGAL: universal globally-adaptive load-balanced routing, with local and with global information.
 
 use super::hop_count::{Counted, HopCount};
-use super::source_adaptive::{self, Candidates, Cost, MOST_CANDIDATES, Queue, Sight, draw, hop, take};
+use super::in_transit::{GLOBAL, LOCAL};
+use super::source_adaptive::{Candidates, Cost, MOST_CANDIDATES, Queue, Route, Sight, draw, hop, take};
 use super::valiant::{SecondHalf, Stop, Valiant, Via, check_stop};
 use super::{DRAWN_BY_CYCLE, Injection, RouterView, Routing, RoutingContext, RoutingParams, View};
 use crate::engine::Memory;
@@ -26,6 +27,9 @@ pub enum Decide {
     /// Whenever it may ask for its output at the head of its injection queue, until it has been decided for the Valiant
     /// route: that is for good (FOGSim).
     UntilNonminimal,
+    /// When it first stands at the head of its injection queue, and again in the router by which both of its routes
+    /// leave the group, if that is another one (SST's merlin). In a Dragonfly, with one candidate of each kind.
+    HeadAndExit,
 }
 
 impl Decide {
@@ -93,6 +97,11 @@ macro_rules! ugal {
                 false $(|| self.$decide == $when::Sending)?
             }
 
+            /// True if packets are decided about again where they leave the group.
+            fn at_exit(&self) -> bool {
+                false $(|| self.$decide == $when::HeadAndExit)?
+            }
+
             /// True if packets that wait are decided about again.
             fn again(&self) -> bool {
                 false $(|| self.$decide == $when::UntilNonminimal)?
@@ -110,7 +119,13 @@ macro_rules! ugal {
                 }
                 let elsewhere = matches!(self.stop, Stop::Elsewhere | Stop::LikeDestination);
                 let dragonfly = topology.is_dragonfly() && topology.groups() > 1 && elsewhere;
-                if self.hop_count != HopCount::Routes && !(one_each && dragonfly) {
+                if self.at_exit() && !(one_each && topology.is_dragonfly() && topology.groups() > 1) {
+                    let expected = "needs topology.kind = \"dragonfly\" with at least two groups, one minimal and one \
+                                    Valiant candidate";
+                    return Err(ScenarioError::new("decide", "\"head_and_exit\"", expected));
+                }
+                let of_network = !matches!(self.hop_count, HopCount::Routes | HopCount::OneAndTwo);
+                if of_network && !(one_each && dragonfly) {
                     let expected = "needs topology.kind = \"dragonfly\" with at least two groups, \
                                     stop = \"elsewhere\" or \"like_destination\", one minimal and one \
                                     Valiant candidate";
@@ -144,7 +159,7 @@ macro_rules! ugal {
                 let before = self.early().then(|| Before::new(context));
                 let (counted, again) = (self.hop_count.counted(context), self.again());
                 let rule = Rule::new(candidates, self.cost, self.threshold, context);
-                Box::new(Rule { before, counted, again, ..rule })
+                Box::new(Rule { before, counted, again, at_exit: self.at_exit(), ..rule })
             }
         }
     };
@@ -219,6 +234,8 @@ struct Rule {
     counted: Option<Counted>,
     /// Packets that wait are decided about again until they are misrouted.
     again: bool,
+    /// Packets are decided about again in the router by which both of their routes leave the group.
+    at_exit: bool,
 }
 
 /// The phits of all virtual channels of every output to a router, as they were when the latest tick had ended.
@@ -241,8 +258,8 @@ impl Before {
     }
 
     /// This route with its earlier queue.
-    fn seen(&self, at: &RouterView<'_>, route: source_adaptive::Route) -> source_adaptive::Route {
-        source_adaptive::Route { queue: self.phits(at, route.first.port), ..route }
+    fn seen(&self, at: &RouterView<'_>, route: Route) -> Route {
+        Route { queue: self.phits(at, route.first.port), ..route }
     }
 
     /// Notes the phits of all outputs of a router: what [`Routing::occupancy_changed`] is for, after all grants.
@@ -258,7 +275,7 @@ impl Before {
 impl Rule {
     fn new(candidates: Candidates, cost: Cost, packets: i32, context: &RoutingContext) -> Self {
         let threshold = i64::from(packets) * i64::from(context.packet_size);
-        Self { candidates, cost, threshold, before: None, counted: None, again: false }
+        Self { candidates, cost, threshold, before: None, counted: None, again: false, at_exit: false }
     }
 }
 
@@ -266,6 +283,30 @@ impl Rule {
     /// Sends `packet` over the route that costs less. Returns the first port of the other one if it is minimal.
     #[inline]
     fn decide(&self, at: &RouterView<'_>, packet: &mut Packet) -> Option<u16> {
+        let (minimal, valiant) = self.routes(at, packet);
+        let minimally = prefers_minimal(&minimal, &valiant, self.cost, self.threshold);
+        take(at, packet, if minimally { &minimal } else { &valiant });
+        minimally.then_some(valiant.first.port)
+    }
+
+    /// Decides again about a packet that has come over a local link of its source's group, if both of its routes leave
+    /// the group here.
+    fn decide_at_exit(&self, at: &RouterView<'_>, packet: &mut Packet) {
+        let group = |router: u32| at.topology.group_of(router);
+        let (source, here) = (at.topology.attachment(packet.source).0, group(at.router));
+        if group(source) != here || group(packet.destination_router) == here {
+            return;
+        }
+        let (minimal, valiant) = self.routes(at, packet);
+        if [&minimal, &valiant].iter().all(|route| at.class(route.first.port) == GLOBAL) {
+            let minimally = prefers_minimal(&minimal, &valiant, self.cost, self.threshold);
+            take(at, packet, if minimally { &minimal } else { &valiant });
+        }
+    }
+
+    /// The two routes of `packet` from here.
+    #[inline]
+    fn routes(&self, at: &RouterView<'_>, packet: &Packet) -> (Route, Route) {
         let mut minimal = self.candidates.minimal(at, packet, self.cost);
         let mut valiant = self.candidates.valiant(at, packet, self.cost);
         if let Some(before) = &self.before {
@@ -274,19 +315,12 @@ impl Rule {
         if let Some(counted) = &self.counted {
             counted.count(at, packet, (&mut minimal, &mut valiant), None);
         }
-        let minimally = prefers_minimal(&minimal, &valiant, self.cost, self.threshold);
-        take(at, packet, if minimally { &minimal } else { &valiant });
-        minimally.then_some(valiant.first.port)
+        (minimal, valiant)
     }
 }
 
 /// UGAL's inequality: the minimal route if it costs no more than the other plus the threshold.
-pub(super) fn prefers_minimal(
-    minimal: &source_adaptive::Route,
-    valiant: &source_adaptive::Route,
-    cost: Cost,
-    threshold: i64,
-) -> bool {
+pub(super) fn prefers_minimal(minimal: &Route, valiant: &Route, cost: Cost, threshold: i64) -> bool {
     cost.of(minimal) <= cost.of(valiant) + threshold
 }
 
@@ -328,6 +362,9 @@ impl Routing for Rule {
                 let single = self.candidates.minimal == 1 && self.candidates.valiant == 1;
                 view.watch_occupancy(if single { other..other + 1 } else { 0..view.ports() });
             }
+        }
+        if self.at_exit && packet.came_by == LOCAL {
+            self.decide_at_exit(view, packet);
         }
         Some(hop(view, packet, self.candidates.via, SecondHalf::Above))
     }

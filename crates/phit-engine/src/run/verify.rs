@@ -2,7 +2,7 @@
 
 use crate::error::ScenarioError;
 use crate::fabric::LinkClasses;
-use crate::fabric::seams::queueing::Division;
+use crate::fabric::seams::queueing::{Division, Widening};
 use crate::fabric::seams::reservation::Role;
 use crate::proof::messages::Messages;
 use crate::proof::{self, Proof, bubble, cdg, escape, ladder, tables};
@@ -111,13 +111,22 @@ impl Proving<'_> {
         let proof = own.unwrap_or_else(|| routing.proof());
         let reference = proof.reference();
         let (argument, result) = match proof {
-            Proof::Order(routes) => match reference.and_then(|legs| scenario.queueing.params().widening(legs, vcs)) {
-                None => (ORDER, cdg::check_all(topology, &routes, vcs, messages, None)),
-                Some(wider) => match wider.unproved() {
-                    None => (ESCAPE, cdg::check_all(topology, &routes, vcs, messages, Some(&*wider))),
-                    Some(reason) => return json!({ "proved": null, "argument": ESCAPE, "reason": reason }),
-                },
-            },
+            Proof::Order(routes) => {
+                let queueing = scenario.queueing.params();
+                let mut wider = Vec::from_iter(reference.and_then(|legs| queueing.widening(legs, vcs)));
+                wider.extend(reference.and_then(|legs| queueing.widening_of_requests(legs, vcs)));
+                let unproved = match messages {
+                    // The proof of messages takes all packets for alike.
+                    Some(_) if wider.len() > 1 => Some("requests for which endpoints have no room wait for replies"),
+                    _ => wider.iter().find_map(|wider| wider.unproved()),
+                };
+                if let Some(reason) = unproved {
+                    return json!({ "proved": null, "argument": ESCAPE, "reason": reason });
+                }
+                let argument = if wider.is_empty() { ORDER } else { ESCAPE };
+                let wider: Vec<&dyn Widening> = wider.iter().map(|wider| &**wider).collect();
+                (argument, cdg::check_all(topology, &routes, vcs, messages, &wider))
+            }
             Proof::Steps(mechanism) => (ORDER, escape::check_all(topology, &*mechanism, vcs, messages)),
             Proof::Ladder(routes) => (ORDER, ladder::check(topology, &routes, vcs, messages)),
             Proof::Escape(mechanism) if mechanism.stays_in_escape() => {

@@ -189,7 +189,17 @@ pub(crate) fn networks(scenario: &Scenario) -> u16 {
 
 /// Refuses requests that this router cannot answer, or cannot keep apart from replies.
 fn requests(scenario: &Scenario, topology: &dyn Topology) -> Result<(), ScenarioError> {
-    let Some(requests) = &scenario.traffic.requests else { return Ok(()) };
+    let parts = scenario.queueing.params().parts_replies();
+    let Some(requests) = &scenario.traffic.requests else {
+        return match parts {
+            true => Err(ScenarioError::missing("queueing.replies", "expected traffic.requests with it")),
+            false => Ok(()),
+        };
+    };
+    if parts && requests.virtual_networks {
+        let expected = "expected false with queueing.replies, where replies may take the channels of requests";
+        return Err(ScenarioError::new("traffic.requests.virtual_networks", "true", expected));
+    }
     let router = scenario.router.params();
     if !router.several_source_queues() {
         let expected =

@@ -205,6 +205,14 @@ pub fn cases() -> Vec<(&'static str, &'static str, Value)> {
                 routing(json!({ "kind": "ftree", "roots": [4, 5, 6, 7] })),
             ),
         ),
+        (
+            "routing",
+            "ftree_adaptive",
+            with(
+                topology(json!({ "kind": "clos", "down": [4, 4], "up": [4] })),
+                routing(json!({ "kind": "ftree_adaptive", "share": 0.25 })),
+            ),
+        ),
         ("queueing", "virtual_channels", json!({ "queueing": { "kind": "virtual_channels" } })),
         ("queueing", "dbbm", queueing(json!({ "kind": "dbbm", "queues": 4 }))),
         ("queueing", "noq", {

@@ -94,6 +94,47 @@ fn what_has_no_places_is_refused() {
     refused(plain, "router.vc_choice", "wormhole");
 }
 
+/// Requests and replies over `vcs` channels, of which `replies` are for replies alone.
+fn answered(vcs: (u32, u32), replies: (u32, u32), load: f64) -> Value {
+    let (local, global) = replies;
+    let queueing = json!({ "kind": "flexvc", "replies": { "local": local, "global": global } });
+    let traffic = json!({ "requests": { "virtual_networks": false } });
+    with(dragonfly(json!("minimal"), vcs, load), json!({ "queueing": queueing, "traffic": traffic }))
+}
+
+#[test]
+fn replies_take_the_channels_of_requests_and_their_own() {
+    assert_eq!(verify(&scenario(&answered((5, 3), (3, 2), 0.1))).unwrap()["proved"], true);
+    let room =
+        json!({ "traffic": { "requests": { "room": 80 } }, "router": { "links": { "endpoint": { "vcs": 4 } } } });
+    assert_eq!(verify(&scenario(&with(answered((5, 3), (3, 2), 0.1), room))).unwrap()["proved"], Value::Null);
+    // More channels for both carry more. If one of them is for replies alone, requests have less room.
+    let saturated = |vcs, replies| run(&answered(vcs, replies, 1.0)).accepted_load();
+    let [few, more, parted] =
+        [((4, 2), (2, 1)), ((6, 3), (2, 1)), ((6, 3), (3, 1))].map(|(vcs, own)| saturated(vcs, own));
+    assert!(more > 1.05 * few && parted < 0.99 * more, "{few} {more} {parted}");
+    let document = with(answered((5, 3), (3, 2), 0.8), json!({ "measure": { "warmup": 200, "cycles": 300 } }));
+    let whole = run(&document);
+    let parts = run_with(&document, Options { threads: 2, partitions: Some(3) });
+    assert_eq!(number(&whole, "/latency_mean"), number(&parts, "/latency_mean"));
+}
+
+#[test]
+fn channels_of_replies_that_do_not_fit_are_refused() {
+    let refused = |value: Value, words: &str| {
+        let error = phit_engine::run::run(&scenario(&value), Options::default(), &mut |_, _| true).unwrap_err();
+        assert!(error.to_string().contains(words), "{error}");
+    };
+    refused(answered((5, 3), (4, 2), 0.1), "queueing.replies = { local = 4, global = 2 }: expected at least 2 local");
+    refused(answered((5, 3), (1, 1), 0.1), "queueing.replies = { local = 1, global = 1 }: ");
+    let apart = json!({ "traffic": { "requests": { "virtual_networks": true } } });
+    refused(with(answered((6, 4), (3, 2), 0.1), apart), "traffic.requests.virtual_networks = true: expected false");
+    let mut silent = answered((5, 3), (3, 2), 0.1);
+    silent["traffic"].as_object_mut().unwrap().remove("requests");
+    refused(silent, "queueing.replies: expected traffic.requests");
+    refused(with(answered((8, 4), (4, 2), 0.1), json!({ "routing": "piggyback" })), "routing.kind = \"piggyback\"");
+}
+
 #[test]
 fn channels_of_whole_packets_share_a_buffer() {
     // As much memory in all: 4 local channels of two packets each, and 2 global ones of eight.

@@ -24,6 +24,7 @@ mod functions;
 mod graphs;
 mod kernels;
 mod limits;
+mod links;
 mod measure;
 mod pauses;
 mod planes;

@@ -124,6 +124,8 @@ _LATER = [
         ("ReservedBufferGlobal", None, "`router.links.global.private`, in packets, with `Buffer=DYNAMIC`"),
         ("MaxPetitionsOnFlight", "", "`traffic.requests.outstanding`"),
         ("NumberSegregatedTrafficFlows", "1", "1 only, with requests"),
+        ("LocalResChannels", "0", "`queueing.replies.local`, with requests unless `VcUsage` is `BASE`"),
+        ("GlobalResChannels", "0", "`queueing.replies.global`, with requests unless `VcUsage` is `BASE`"),
         ("VcAllocation", "LOWEST_OCCUPANCY", "`router.vc_choice`, unless `VcUsage` is `BASE`"),
         (
             "CongestionDetection",
@@ -162,8 +164,6 @@ _LATER = [
     ),
     *_all(
         REFUSED,
-        ("LocalResChannels", "0", "of request-reply traffic"),
-        ("GlobalResChannels", "0", "of request-reply traffic"),
         ("MisrouteFactor", "", "of `CAR`"),
         ("MisrouteTh", "", "of `CAR`"),
         ("WindowSize", "", "of `CAR`"),

@@ -167,8 +167,14 @@ def _channels(given: Configuration) -> Document:
         given.findings.refuse(
             given["VcUsage"], f"cannot be expressed; expected BASE, or routing={' or '.join(BY_PLACES)}"
         )
-    highest = "group" if usage == "FLEXIBLE" else "position"
-    given.findings.put("queueing", {"kind": "flexvc", "highest": highest}, given["VcUsage"])
+    queueing: Document = {"kind": "flexvc", "highest": "group" if usage == "FLEXIBLE" else "position"}
+    read = ["VcUsage"]
+    if given.text("Traffic").endswith(ANSWERED):
+        keys = ("LocalResChannels", "GlobalResChannels")
+        local, across = (given.whole(key, 1, 64) for key in keys)
+        queueing["replies"] = {"local": local, "global": across}
+        read += keys
+    given.findings.put("queueing", queueing, *(given[key] for key in read))
     return {"vc_choice": CHOICES[given.one_of("VcAllocation", *CHOICES)]}
 
 
@@ -409,17 +415,20 @@ ANSWERED = "_RCTV"
 
 
 def _requests(given: Configuration) -> None:
-    """Requests and their replies, in halves of the virtual channels."""
+    """Requests and their replies, in halves of the virtual channels, or by FlexVC with some for replies alone."""
     name = given.text("routing")
     if name not in TWICE:
         given.findings.refuse(given["Traffic"], f"cannot be expressed; expected routing={' or '.join(TWICE)} with it")
-    for key, channels in zip(("LocalLinkChannels", "GlobalChannels"), TWICE.get(name, (4, 2)), strict=True):
-        if given.whole(key, 1, 64) != channels:
-            given.findings.refuse(given[key], f"expected {channels} with requests: the channels of the route twice")
-    given.one_of("VcUsage", "BASE")
     given.one_of("NumberSegregatedTrafficFlows", "1")
     requests: Document = {}
     sources = [given["Traffic"]]
+    if given.one_of("VcUsage", "BASE", "FLEXIBLE", "TBFLEX") != "BASE":
+        requests["virtual_networks"] = False
+        sources.append(given["VcUsage"])
+    else:
+        for key, channels in zip(("LocalLinkChannels", "GlobalChannels"), TWICE.get(name, (4, 2)), strict=True):
+            if given.whole(key, 1, 64) != channels:
+                given.findings.refuse(given[key], f"expected {channels} with requests: the channels of the route twice")
     if given.text("MaxPetitionsOnFlight"):
         requests["outstanding"] = given.whole("MaxPetitionsOnFlight", 1, 65_535)
         sources.append(given["MaxPetitionsOnFlight"])

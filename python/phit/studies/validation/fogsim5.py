@@ -77,7 +77,9 @@ below the tables. Larger differences that are not judged have these:
 
 * FOGSim's endpoints drop a packet if its injection queue is full, and Phit's sources keep all packets. In FOGSim's
   saturated runs of QCN at a load of 0.2, queues take 0.15 and 0.18. So latencies differ where queues from the start are
-  still being emptied: with QCN under ADV+1 at 0.35, packets take 26 and 60 % longer in Phit.
+  still being emptied: with QCN under ADV+1 at 0.35, packets take 26 and 60 % longer in Phit. Where Phit's sources drop
+  packets, too, at the same number of phits in all (120 for each of 8 destinations), BASE takes 415 cycles (FOGSim 430,
+  without drops 548) and FBCOMP 631 (683 and 1,119).
 * The latency of PAUSE at h=2 and a load of 0.4, beyond saturation, scatters by more than it differs.
 * Source-adaptive mechanisms (SRC_ADP, PB_ACOR) are far from a steady state after these warm-ups. Latencies differ by up
   to 17 %, in both directions, and accepted loads by up to 2 %.

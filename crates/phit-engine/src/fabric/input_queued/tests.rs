@@ -70,6 +70,7 @@ fn with_routing(mut simulation: Simulation, routing: impl Fn() -> Box<dyn Routin
                 looks_ahead: old.looks_ahead,
                 sorts: old.sorts,
                 managed: old.managed,
+                parts_replies: old.parts_injection,
                 first_leads: old.first_leads,
                 lasting: false,
                 ideal: old.ideal,

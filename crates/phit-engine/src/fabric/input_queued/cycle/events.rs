@@ -5,7 +5,7 @@ use crate::engine::{NONE, Tick};
 use crate::fabric::input_queued::options::kernel::Kernel;
 use crate::fabric::input_queued::options::params::Switching;
 use crate::fabric::input_queued::partition::Partition;
-use crate::fabric::input_queued::state::kind::{self, unpack_credit};
+use crate::fabric::input_queued::state::kind::{self, ROOM, unpack_credit};
 use crate::fabric::input_queued::state::records::{Output, Progress, Queue, TAIL_PENDING};
 use crate::fabric::input_queued::state::severed::Cut;
 use crate::packet::{MOST_CLASSES, Packet};
@@ -107,6 +107,7 @@ impl Partition {
             kind::LOSS => self.lose(target),
             kind::REVIEW => self.management.review(target),
             kind::HOST => {}
+            kind::DEPARTURE if K::EXTRAS && self.tables.lines.is_some() => self.link_takes_with_credit::<K>(target),
             kind::DEPARTURE if K::EXTRAS && self.tables.queues.is_some() => self.link_takes::<K>(target),
             kind::DEPARTURE => self.departs(target),
             kind::HEAD if self.setup.settings.reserves => self.speculative_head_received(target),
@@ -169,7 +170,10 @@ impl Partition {
             if K::SETTLED {
                 self.decide_ahead(port, queue, packet);
             }
-            self.offer::<K>(port, queue);
+            match K::EXTRAS && !K::HELD && self.setup.settings.decides_at_front {
+                true => self.agenda.add(queue),
+                false => self.offer::<K>(port, queue),
+            }
             return;
         }
         if !K::WHOLE && packet == NONE {
@@ -358,8 +362,11 @@ impl Partition {
     /// Credit comes back to a sender.
     #[inline(always)]
     pub(crate) fn credit<K: Kernel>(&mut self, target: u32, data: u32) {
-        let (vc, phits) = unpack_credit(data);
+        let (vc, phits) = unpack_credit(if K::EXTRAS { data & !ROOM } else { data });
         if let Some(output) = self.tables.outputs.get(target as usize) {
+            if K::EXTRAS && self.tables.lines.is_some() && data & ROOM == 0 {
+                return self.link_credit(target, (vc, phits));
+            }
             let credits = &mut self.tables.channels[output.vc + vc].credits;
             let before = *credits;
             *credits += phits;

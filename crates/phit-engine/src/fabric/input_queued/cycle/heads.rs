@@ -6,7 +6,7 @@ use crate::fabric::input_queued::endpoints::exchange::first_channel;
 use crate::fabric::input_queued::options::kernel::Kernel;
 use crate::fabric::input_queued::partition::Partition;
 use crate::fabric::input_queued::state::lost::Kind;
-use crate::fabric::input_queued::state::records::{Input, Output, Progress};
+use crate::fabric::input_queued::state::records::{Input, Output, Progress, Queue};
 use crate::fabric::seams::queueing::Lanes;
 use crate::fabric::seams::reservation::Role;
 use crate::fabric::seams::routing::{DISCARD, Head, RouterView, View, advance_leg};
@@ -97,6 +97,19 @@ impl Partition {
             }
         };
         self.decide::<K>(router, first, queue, hop);
+    }
+
+    /// The decision for the packet behind the first one of `queue`, which is about to leave; `None` without a packet.
+    #[cold]
+    pub(crate) fn decide_next<K: Kernel>(&mut self, queue: u32) -> Option<Queue> {
+        let before = self.queues[queue];
+        if before.first == before.last {
+            return None;
+        }
+        let &Input { queues, router, number, .. } = &self.inputs[before.port];
+        self.queues[queue].first = self.packets[before.first].next;
+        self.route::<K>(router, number, before.port, queue, queue - queues);
+        Some(std::mem::replace(&mut self.queues[queue], before))
     }
 
     /// Notes `hop` as the decision for the head of `queue`; `first` is the router's first port.

@@ -1,9 +1,9 @@
-//! Flits start on links from output buffers in which packets without data go first.
+//! Flits start on links from output buffers in which packets without data go first, or packets wait for credits.
 
 use crate::engine::Tick;
 use crate::fabric::input_queued::options::kernel::Kernel;
 use crate::fabric::input_queued::partition::Partition;
-use crate::fabric::input_queued::state::kind;
+use crate::fabric::input_queued::state::kind::{self, ROOM, pack_credit};
 use crate::fabric::input_queued::state::records::BROKEN;
 use crate::fabric::input_queued::wiring::passage::Passage;
 use crate::fabric::links::align;
@@ -31,7 +31,10 @@ impl Partition {
         let control = self.packets[packet].misrouted & REPLY != 0;
         let flit = Leaving { ready, packet, size: grant.size, vc: grant.vc, head, tail };
         let (free, now) = (self.tables.outputs[grant.output].free, self.now);
-        let next = self.tables.queues.as_mut().and_then(|queues| queues.push(grant.output, control, flit, free, now));
+        let next = match &mut self.tables.lines {
+            Some(lines) => lines.push(grant.output, flit, (free, now + 1)),
+            None => self.tables.queues.as_mut().and_then(|queues| queues.push(grant.output, control, flit, free, now)),
+        };
         self.tell_link(grant.output, next);
     }
 
@@ -41,6 +44,32 @@ impl Partition {
         if let Some(next) = next {
             self.file(align(next, cycle).max(self.now + 1), kind::DEPARTURE, output, 0);
         }
+    }
+
+    /// Credit for `phits` of virtual channel `vc` has come to the link behind `output`, where packets wait for it.
+    #[inline(never)]
+    pub(crate) fn link_credit(&mut self, output: u32, (vc, phits): (u32, i32)) {
+        let times = (self.tables.outputs[output].free, self.now + 1);
+        let next = self.tables.lines.as_mut().and_then(|lines| lines.credit(output, (vc, phits), times));
+        self.tell_link(output, next);
+    }
+
+    /// The link behind `output` takes the next packet that has credits. The packet leaves its room in the output buffer
+    /// to others from the next tick on.
+    #[inline(never)]
+    pub(crate) fn link_takes_with_credit<K: Kernel>(&mut self, output: u32) {
+        let now = self.now;
+        let Some(lines) = self.tables.lines.as_mut().filter(|lines| lines.is_due(output, now)) else { return };
+        if let Some(packet) = lines.take(output, now) {
+            let end = now + self.link_time(output, packet.size.into());
+            self.tables.outputs[output].free = end;
+            self.wires.note_between(output, (now, 0, end), packet.size.into(), false);
+            self.file(now + 1, kind::CREDIT, output, ROOM | pack_credit(packet.vc.into(), packet.size.into()));
+            self.starts::<K>(output, &packet, end);
+        }
+        let times = (self.tables.outputs[output].free, now + 1);
+        let next = self.tables.lines.as_mut().and_then(|lines| lines.told(output, times));
+        self.tell_link(output, next);
     }
 
     /// The link behind `output` takes the next flit.

@@ -297,6 +297,11 @@ impl Partition {
         if K::EXTRAS && self.setup.settings.fine > 1 && self.rests(queue) {
             return Look::Again;
         }
+        if K::EXTRAS && !K::HELD && self.setup.settings.decides_at_front && q.output == NONE {
+            let &Input { queues, router, number, .. } = &self.inputs[port];
+            self.route::<K>(router, number, port, queue, queue - queues);
+        }
+        let q = &self.queues[queue];
         // Fields are read where they are needed: to keep them all at hand would take more instructions.
         let input = &self.inputs[port];
         if self.setup.settings.managed::<K>() && self.management.holds(queue) {

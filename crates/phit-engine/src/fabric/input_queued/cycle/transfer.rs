@@ -24,6 +24,10 @@ impl Partition {
     #[inline(always)]
     pub(crate) fn transfer<K: Kernel>(&mut self, grant: &Request) {
         let now = self.now;
+        let next = match K::EXTRAS && !K::HELD && self.setup.settings.decides_at_front {
+            true => self.decide_next::<K>(grant.queue),
+            false => None,
+        };
         let size = if K::SIZED { self.setup.settings.size } else { u32::from(grant.size) };
         if self.setup.settings.wants::<K>().departures && (K::WHOLE || self.progress[grant.queue].sent == 0) {
             self.announce_departure(grant.queue, grant.output, grant.vc);
@@ -48,7 +52,8 @@ impl Partition {
             }
         };
 
-        let queued = K::EXTRAS && K::HELD && self.tables.queues.is_some();
+        let lined = K::EXTRAS && !K::HELD && self.tables.lines.is_some();
+        let queued = lined || K::EXTRAS && K::HELD && self.tables.queues.is_some();
         let settings = &self.setup.settings;
         let input = &mut self.inputs[port];
         let &mut Input { class: came_by, upstream_partition, upstream, .. } = input;
@@ -62,7 +67,8 @@ impl Partition {
         };
         let passage = match &mut self.rates {
             Some(rates) if K::EXTRAS => {
-                let (input_free, output_free, link_free) = (input.busy, output.busy, output.free);
+                let link_free = if queued { 0 } else { output.free };
+                let (input_free, output_free) = (input.busy, output.busy);
                 let (input, output) = (port, grant.output);
                 let granted = Granted { input, output, now, entry, input_free, output_free, link_free };
                 rates.pass(&self.setup.config, settings, granted, (size, class, !settings.several_paths))
@@ -117,9 +123,9 @@ impl Partition {
             self.speculative_leaves(packet);
         }
         match far >= BROKEN {
-            true => self.charge_endpoint::<K>(grant, packet, channel, far),
+            true if !lined => self.charge_endpoint::<K>(grant, packet, channel, far),
             false if K::EXTRAS && self.setup.settings.pauses => {}
-            false => self.tables.channels[channel].credits -= size as i32,
+            _ => self.tables.channels[channel].credits -= size as i32,
         }
         let gone = match far >= BROKEN {
             _ if queued => {
@@ -170,6 +176,10 @@ impl Partition {
         }
         if tail {
             self.pop::<K>(grant.queue, packet, passage.occupied, gone);
+            if let Some(next) = next {
+                let q = &mut self.queues[grant.queue];
+                (q.output, q.vc, q.vcs) = (next.output, next.vc, next.vcs);
+            }
             return;
         }
         let (q, progress) = (&mut self.queues[grant.queue], &mut self.progress[grant.queue]);

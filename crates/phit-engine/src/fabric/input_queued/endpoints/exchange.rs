@@ -362,8 +362,8 @@ fn lane_of(sending: Sending, kind: Kind, packet: Generated, size: u32, at: &Site
 /// The injection queues for requests, or for replies; with congestion control for data, or for notifications.
 pub(crate) fn injection_lanes(config: &Config, settings: &Settings, kind: Kind) -> Range<u16> {
     let count = config.links[0].queues;
-    match (settings.networks, kind) {
-        (1, _) => 0..count,
+    match (settings.parts_injection, kind) {
+        (false, _) => 0..count,
         (_, Kind::Request) => 0..count / 2,
         (_, Kind::Reply) => count / 2..count,
     }

@@ -2,9 +2,9 @@
 
 use super::headroom::MOST_PRIORITIES;
 use super::params::{
-    Admittance, Clock, Connection, CreditChannel, CreditRelease, Ejection, FlowControl, HoldLimit, InjectionQueue,
-    OutputRoom, RouterParams, Sharing, Speculation, Switching, VcAllocation, VcChoice, VcEligible, VcPreferred,
-    VcReuse, VcTurns,
+    Admittance, Clock, Connection, CreditChannel, CreditRelease, CreditUse, Decision, Ejection, FlowControl, HoldLimit,
+    InjectionQueue, OutputRoom, RouterParams, Sharing, Speculation, Switching, VcAllocation, VcChoice, VcEligible,
+    VcPreferred, VcReuse, VcTurns,
 };
 use crate::error::ScenarioError;
 use crate::fabric::checks::{check, check_room, described, fits};
@@ -53,6 +53,7 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> RouterParams<A> {
         self.rounds()?;
         self.ejection()?;
         self.choice()?;
+        self.decision()?;
         self.control_buffers()?;
         if self.connection == Connection::Packet && self.switching != Switching::Wormhole {
             let expected = "expected router.switching = \"wormhole\": elsewhere the packet is the flit";
@@ -96,7 +97,77 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> RouterParams<A> {
         self.room(demands)?;
         self.alternatives(demands)?;
         self.pauses_fit(demands)?;
+        self.credits_at_link(demands)?;
         self.assumptions(demands)
+    }
+
+    /// Checks credits that are taken at the link: they need packets that move as a whole, a limited output buffer, and
+    /// mechanisms that ask for nothing but the room in it.
+    fn credits_at_link(&self, demands: &Demands<'_>) -> Result<(), ScenarioError> {
+        if self.credit_use == CreditUse::Grant {
+            return Ok(());
+        }
+        let with = "with router.credit_use = \"link\"";
+        if !self.buffers_end() {
+            let expected = format!("expected a number of phits {with}: packets wait for credits in output buffers");
+            return Err(ScenarioError::new("router.output_buffer", "\"infinite\"", expected));
+        }
+        let topology = demands.topology;
+        let endpoint = described(&self.links, &topology.classes()[0]).1;
+        let beside = [
+            (
+                "router.switching",
+                self.switching == Switching::Wormhole,
+                "flits of packets in several channels would mix",
+            ),
+            (
+                "router.vc_allocation",
+                self.vc_allocation != VcAllocation::WithSwitch,
+                "a channel is held until the packet has left the output buffer",
+            ),
+            (
+                "router.sharing",
+                self.sharing.is_some(),
+                "virtual channels that share a buffer have no room of their own",
+            ),
+            ("router.flow_control", self.pfc().is_some(), "pauses are without credits"),
+            ("router.ejection", self.ejection == Ejection::EndpointIdle, "grants do not wait for endpoints"),
+            (
+                "router.credit_release",
+                self.credit_release == CreditRelease::Output,
+                "it is not known at the grant when a packet starts on the link",
+            ),
+            ("router.output_speedup", self.output_speedup > 1, "two packets could take the same room"),
+            ("router.links.endpoint.ejection_buffer", endpoint.ejection_buffer.is_some(), "endpoints take what comes"),
+            ("topology.faults.later", !topology.breakdowns().is_empty(), "packets that wait for a broken link stay"),
+            ("congestion.kind", demands.throttled, "packets are marked when they are granted"),
+        ];
+        if let Some((key, _, why)) = beside.iter().find(|(_, given, _)| *given) {
+            return Err(ScenarioError::missing(*key, format!("{why}; expected the default {with}")));
+        }
+        let mut between = topology.classes().iter().skip(1).map(|class| described(&self.links, class));
+        if let Some((path, link)) = between.find(|(_, link)| link.latency == 0) {
+            let expected = format!("expected at least 1 {with}");
+            return Err(ScenarioError::new(format!("{path}.latency"), link.latency, expected));
+        }
+        if !demands.queueing.undivided() {
+            let expected = format!("expected \"virtual_channels\" {with}: credits are for a channel");
+            return Err(ScenarioError::new("queueing.kind", format!("{:?}", demands.queueing_kind), expected));
+        }
+        let fits: RoutingProperty = |routing| {
+            let rooms = routing.counts_on_room() || routing.packets_per_buffer() > 1;
+            !rooms && !routing.samples_output_buffers() && !routing.loads_links()
+        };
+        match fits(demands.routing) {
+            true => Ok(()),
+            false => {
+                let expected = format!(
+                    "{with} a router does not know how full the next buffer is; those that need not know are: {}",
+                    (demands.routings)(fits)
+                );
+                Err(ScenarioError::new("routing.kind", format!("{:?}", demands.routing_kind), expected))
+            }
+        }
     }
 
     /// Checks ejection to idle endpoints: it needs packets that move as a whole, and outputs with one grant in a tick.
@@ -130,6 +201,26 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> RouterParams<A> {
         };
         let value = serde_json::to_string(&self.vc_choice).unwrap_or_default();
         Err(ScenarioError::new("router.vc_choice", value, expected))
+    }
+
+    /// Checks decisions at the front of queues: they need packets that move as a whole, and channels that come with the
+    /// crossbar.
+    fn decision(&self) -> Result<(), ScenarioError> {
+        let expected = match () {
+            () if self.decision == Decision::InputFree => return Ok(()),
+            () if self.switching == Switching::Wormhole => {
+                "expected \"input_free\" with router.switching = \"wormhole\""
+            }
+            () if self.switching == Switching::StoreAndForward => {
+                "expected \"input_free\" with router.switching = \"store_and_forward\""
+            }
+            () if self.vc_allocation != VcAllocation::WithSwitch => {
+                "expected \"input_free\" with this router.vc_allocation, which has an allocator for channels"
+            }
+            () if self.allocation_delay > 0 => "expected \"input_free\" with router.allocation_delay above 0",
+            () => return Ok(()),
+        };
+        Err(ScenarioError::new("router.decision", "\"front\"", expected))
     }
 
     /// Checks output buffers in which control packets go first: they need channels that are allocated in a stage, links
@@ -310,7 +401,10 @@ fn told_ahead(demands: &Demands<'_>) -> Result<(), ScenarioError> {
 
 /// Checks channels that follow from the places of hops: the routing mechanism must have such routes.
 fn positions(demands: &Demands<'_>) -> Result<(), ScenarioError> {
-    let has: RoutingProperty = |routing| routing.proof().reference().is_some() && routing.knows_widening();
+    let any: RoutingProperty = |routing| routing.proof().reference().is_some() && routing.knows_widening();
+    let unknowing: RoutingProperty = |routing| routing.proof().reference().is_some() && !routing.reads_buffers();
+    // Which channels are compared would depend on the kind of packet.
+    let has = if demands.queueing.parts_replies() { unknowing } else { any };
     match has(demands.routing) {
         true => Ok(()),
         false => {

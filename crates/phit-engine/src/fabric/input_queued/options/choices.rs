@@ -5,9 +5,9 @@
 
 use super::pace::Pace;
 use super::params::{
-    Clock, Connection, CreditChannel, CreditRelease, CutThrough, Ejection, FlowControl, InjectionQueue, Inputs,
-    OutputRoom, Redecision, RouterParams, Speculation, VcAllocation, VcChoice, VcEligible, VcPreferred, VcReuse,
-    VcTurns,
+    Clock, Connection, CreditChannel, CreditRelease, CreditUse, CutThrough, Decision, Ejection, FlowControl,
+    InjectionQueue, Inputs, OutputRoom, Redecision, RouterParams, Speculation, VcAllocation, VcChoice, VcEligible,
+    VcPreferred, VcReuse, VcTurns,
 };
 
 /// The values of the options.
@@ -38,6 +38,8 @@ pub(crate) struct Choices {
     pub pauses: bool,
     /// When credits are sent.
     pub credit_release: CreditRelease,
+    /// Packets take credits when they start on the link, see [`crate::fabric::seams::routing::OutputChannels`].
+    pub credits_at_link: bool,
     /// Phits of the output buffer of packets without data, if they have one of their own.
     pub control_buffer: Option<u32>,
     /// A flit counts in its output buffer once it has crossed.
@@ -61,6 +63,8 @@ pub(crate) struct Choices {
     pub transit_priority: bool,
     /// Choice of injection queue.
     pub injection_queue: InjectionQueue,
+    /// Heads are decided about as soon as they come to the front.
+    pub decides_at_front: bool,
     /// Blocked heads of a mechanism that re-decides are asked about in every tick.
     pub redecide_every_cycle: bool,
 }
@@ -81,6 +85,7 @@ impl Choices {
             turns_by_queue: params.vc_turns == VcTurns::Queues,
             pauses: params.flow_control == FlowControl::Pfc,
             credit_release: params.credit_release,
+            credits_at_link: params.credit_use == CreditUse::Link,
             control_buffer: params.control_buffer,
             counts_when_crossed: params.output_room == OutputRoom::Crossed,
             ejects_when_idle: params.ejection == Ejection::EndpointIdle,
@@ -92,6 +97,7 @@ impl Choices {
             rounds: params.allocation_rounds,
             transit_priority: params.transit_priority,
             injection_queue: params.injection_queue,
+            decides_at_front: params.decision == Decision::Front,
             redecide_every_cycle: params.redecision == Redecision::EveryCycle,
         }
     }
@@ -122,6 +128,8 @@ impl Choices {
             paths: _,
             redecide_every_cycle: _,
             // Only kernels with extras support these choices.
+            credits_at_link,
+            decides_at_front,
             control_buffer,
             ejects_when_idle,
             vc_choice,
@@ -132,7 +140,12 @@ impl Choices {
             pace,
             full_is_taken,
         } = *self;
-        let rules = inputs_at_link_rate || reuse_when_empty || ejects_when_idle || full_is_taken;
+        let rules = inputs_at_link_rate
+            || credits_at_link
+            || decides_at_front
+            || reuse_when_empty
+            || ejects_when_idle
+            || full_is_taken;
         let rules = rules || vc_choice != VcChoice::Roomiest || control_buffer.is_some();
         rules || rounds > 1 || connects_packets || pace.is_some()
     }

@@ -56,13 +56,16 @@ impl Config {
     ) -> Self {
         let parts = division.parts();
         let ticks_per_cycle = links.ticks_per_cycle;
+        let choices = Choices::new(params);
+        // Where credits are taken at the link, the next buffer behind the crossbar is the output buffer of a channel.
+        let next = params.output_buffer.finite().filter(|_| choices.credits_at_link);
         Self {
             latency: params.latency * links.fine(),
             allocation_delay: params.allocation_delay * links.fine(),
             speedup: params.speedup,
             crossbar: params.crossbar_bandwidth,
             credit_delay: params.credit_delay * ticks_per_cycle,
-            choices: Choices::new(params),
+            choices,
             switching: params.switching,
             admittance: (params.admittance == Admittance::PerDestination).then_some(params.admittance_room),
             sharing: params.sharing,
@@ -70,12 +73,12 @@ impl Config {
             buffers: Buffers {
                 division,
                 vcs: links.vcs_but(division, networks, reserved),
-                capacity: links.iter().map(|l| l.buffer * parts).collect(),
+                capacity: links.iter().map(|l| next.unwrap_or(l.buffer * parts)).collect(),
                 flit_size: match params.switching {
                     Switching::Wormhole => params.flit_size,
                     Switching::VirtualCutThrough | Switching::StoreAndForward => WHOLE_PACKET,
                 },
-                output_buffer: params.output_buffer.finite(),
+                output_buffer: if next.is_some() { None } else { params.output_buffer.finite() },
                 ticks_per_cycle: links.ticks_per_cycle,
             },
             links: links.clone(),

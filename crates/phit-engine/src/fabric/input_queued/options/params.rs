@@ -51,6 +51,45 @@ impl OutputRoom {
     }
 }
 
+/// When the routing mechanism is asked about a head.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Decision {
+    /// When its input is free, so that it could be granted.
+    #[default]
+    InputFree,
+    /// As soon as it comes to the front of its queue, while the packet before it still crosses (SST's merlin). If that
+    /// packet is granted in this cycle, it does not count yet. Mechanisms that decide again about blocked heads, or
+    /// count heads, are asked as always.
+    Front,
+}
+
+impl Decision {
+    fn is_input_free(&self) -> bool {
+        *self == Self::InputFree
+    }
+}
+
+/// When a packet takes its credit of the next input buffer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CreditUse {
+    /// When it is granted the crossbar, so that nothing blocks an output buffer.
+    #[default]
+    Grant,
+    /// When it starts on the link (SST's merlin). Every virtual channel of a port has an output buffer, whose room is
+    /// taken with the grant. The channels take turns at the link, as far as the next buffers have room for a packet. So
+    /// packets without credits fill output buffers, and routing mechanisms see these: the occupancy of a channel is
+    /// that of its output buffer.
+    Link,
+}
+
+impl CreditUse {
+    fn is_grant(&self) -> bool {
+        *self == Self::Grant
+    }
+}
+
 /// When an output to an endpoint may be granted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -574,7 +613,7 @@ pub struct RouterParams<A> {
     pub connection: Connection,
     /// Phits in the output buffer of each port, shared by its virtual channels and reserved at the grant. Credits for
     /// the next input buffer are taken at the grant too, so the output buffer is never blocked. `"infinite"` is limited
-    /// by credits alone.
+    /// by credits alone. With `credit_use = "link"`, each virtual channel has so many phits.
     #[schemars(extend("maximum" = LARGEST_OUTPUT_BUFFER))]
     #[schemars(extend("x-unit" = "phits"))]
     pub output_buffer: Phits,
@@ -599,6 +638,10 @@ pub struct RouterParams<A> {
     pub pfc: Option<Pfc>,
     /// When credits are sent back.
     pub credit_release: CreditRelease,
+    /// When packets take credits. `"link"` needs packets that move as a whole, and channels that come with the
+    /// crossbar.
+    #[serde(skip_serializing_if = "CreditUse::is_grant")]
+    pub credit_use: CreditUse,
     /// How many credits an input port sends back at once. It matters where a speedup empties buffers faster than links
     /// fill them.
     pub credit_channel: CreditChannel,
@@ -618,6 +661,10 @@ pub struct RouterParams<A> {
     /// if it had not been generated. `"infinite"`: no limit.
     #[schemars(extend("x-unit" = "phits"))]
     pub admittance_room: Phits,
+    /// When a mechanism decides about a head. `"front"` needs packets that move as a whole, channels that come with the
+    /// crossbar, and `allocation_delay = 0`.
+    #[serde(skip_serializing_if = "Decision::is_input_free")]
+    pub decision: Decision,
     /// When adaptive mechanisms decide again about blocked heads.
     pub redecision: Redecision,
     /// How the virtual channels of a port share its memory, endpoints' ports included. With `links.endpoint.private`
@@ -659,6 +706,7 @@ impl<A: Default> Default for RouterParams<A> {
             flow_control: FlowControl::Credits,
             pfc: None,
             credit_release: CreditRelease::Input,
+            credit_use: CreditUse::Grant,
             credit_channel: CreditChannel::Unlimited,
             credit_delay: 0,
             cut_through: CutThrough::Both,
@@ -666,6 +714,7 @@ impl<A: Default> Default for RouterParams<A> {
             injection_queue: InjectionQueue::LeastOccupied,
             admittance: Admittance::Single,
             admittance_room: Phits::Infinite,
+            decision: Decision::InputFree,
             redecision: Redecision::OnChange,
             sharing: None,
             links: LinkTable::new(),

@@ -39,6 +39,8 @@ pub(crate) struct Settings {
     /// Blocked heads of a mechanism that re-decides are asked about in every tick, as those of a mechanism always are
     /// that decides for a router at once.
     pub every_cycle: bool,
+    /// Heads are decided about as soon as they come to the front.
+    pub decides_at_front: bool,
     /// The queueing organisation leaves the choice of queue to the routing mechanism.
     pub transparent: bool,
     /// It asks for the hop after next.
@@ -137,6 +139,8 @@ pub(crate) struct Settings {
     pub in_turn: bool,
     /// Virtual networks, of which packets of each have virtual channels of their own.
     pub networks: u8,
+    /// Requests and replies have injection queues of their own.
+    pub parts_injection: bool,
     /// Endpoints have room for so many requests only, until they have been answered.
     pub endpoints_keep: bool,
     /// Ports have several paths through the crossbar, see [`crate::fabric::input_queued::allocation::paths`].
@@ -263,6 +267,7 @@ impl Settings {
             looks_ahead,
             sorts,
             managed,
+            parts_replies,
             first_leads,
             lasting,
             ideal,
@@ -300,9 +305,12 @@ impl Settings {
         let mut arrival_bandwidth = bandwidth;
         arrival_bandwidth[0] = config.links[0].injection_bandwidth.unwrap_or(config.links[0].bandwidth);
         let mut full = by_class(&|link| link.buffer).map(|phits| phits as i32);
+        let choices = config.choices;
+        if choices.credits_at_link {
+            full = by_class(&|_| config.buffers.capacity[0]).map(|phits| phits as i32);
+        }
         // An endpoint without credits takes whatever comes.
         full[0] = config.links[0].ejection_buffer.map_or(0, |phits| phits as i32);
-        let choices = config.choices;
         let single = config.switching != Switching::Wormhole && !choices.vc_stage;
         let immediate = config.allocation_delay == 0 && config.switching != Switching::StoreAndForward;
         let size = if sizes.0 == sizes.1 { sizes.0.into() } else { 0 };
@@ -351,6 +359,7 @@ impl Settings {
             rereads: wants.occupancy || wants.redecide,
             // Heads that are decided about together depend on one another.
             every_cycle: choices.redecide_every_cycle || wants.batch || wants.every_tick,
+            decides_at_front: choices.decides_at_front && !wants.batch && !wants.redecide && !wants.heads,
             transparent,
             looks_ahead,
             sorts,
@@ -409,6 +418,7 @@ impl Settings {
                 && ranks.is_none()
                 && !(repeats || controls || reserves),
             networks: config.networks as u8,
+            parts_injection: config.networks > 1 || parts_replies,
             endpoints_keep: requests.is_some_and(|requests| requests.room.is_some()),
             several_paths,
             turns: if choices.turns_by_queue { radix } else { 0 },
@@ -446,6 +456,8 @@ pub(crate) struct Policies<'a> {
     pub sorts: bool,
     /// The queue organisation is managed.
     pub managed: bool,
+    /// It has channels for replies alone.
+    pub parts_replies: bool,
     /// It puts the first queue of an input before the others.
     pub first_leads: bool,
     /// All packets of a queue take one way.

@@ -23,7 +23,9 @@ use crate::fabric::input_queued::partition::Partition;
 use crate::fabric::input_queued::post::office::PostOffice;
 use crate::fabric::input_queued::state::pauses::Pauses;
 use crate::fabric::input_queued::state::pools::Pools;
-use crate::fabric::input_queued::state::records::{Input, Output, OutputTables, OutputVc, Progress, Queue};
+use crate::fabric::input_queued::state::records::{
+    Input, Output, OutputTables, OutputVc, Progress, Queue, SINK, UNLIMITED,
+};
 use crate::fabric::input_queued::waiting::agenda::Agenda;
 use crate::fabric::input_queued::waiting::at_outputs::AtOutputs;
 use crate::fabric::input_queued::waiting::wait_lists::WaitLists;
@@ -34,7 +36,7 @@ use crate::fabric::input_queued::wiring::setup::{Frozen, Map, Setup};
 use crate::fabric::links::LinkClass;
 use crate::fabric::seams::allocator::{AllocatorContext, AllocatorParams, InTurn};
 use crate::fabric::seams::queueing::QueueingContext;
-use crate::fabric::seams::routing::{OutputBuffers, OutputQueues, Routing, RoutingContext, Watches};
+use crate::fabric::seams::routing::{OutputBuffers, OutputChannels, OutputQueues, Routing, RoutingContext, Watches};
 use crate::fabric::sources::cycles;
 use crate::fabric::wires::Wires;
 use crate::fabric::zero_load::Ways;
@@ -110,11 +112,12 @@ impl<'a> Plan<'a> {
         let marks = self.congestion.notifications().is_some();
         let messages = marks
             || config.choices.control_buffer.is_some()
+            || config.choices.credits_at_link
             || config.choices.pauses
             || self.routing.sends_messages()
             || self.queueing.sends_messages();
         let of_class = |link: &LinkClass| {
-            // Control messages and marks take the link's latency alone.
+            // Control messages, marks and packets that start by themselves take the link's latency alone.
             (config.latency + link.latency)
                 .min((credit_release + link.credit_latency + config.credit_delay).max(1))
                 .min(if messages { link.latency.max(1) } else { Tick::MAX })
@@ -347,6 +350,7 @@ impl<'a> Plan<'a> {
                 looks_ahead: self.queueing.looks_ahead(),
                 sorts: self.queueing.sorts(),
                 managed: manager.is_some(),
+                parts_replies: self.queueing.parts_replies(),
                 first_leads: manager.as_ref().is_some_and(|manager| manager.first_leads()),
                 lasting: routing.tables().is_some() && queueing.by_destination(),
                 ideal: allocator.ideal(),
@@ -407,6 +411,13 @@ impl<'a> Plan<'a> {
                 .choices
                 .control_buffer
                 .map(|control| Box::new(OutputQueues::new(capacity, control, outputs.len(), crossing))),
+            lines: config.choices.credits_at_link.then(|| {
+                let credits = |output: &Output| match output.class {
+                    _ if output.far_partition == SINK => UNLIMITED,
+                    class => config.links[class as usize].buffer as i32,
+                };
+                Box::new(OutputChannels::new(outputs.iter().map(|output| (output.vcs, credits(output)))))
+            }),
             granted: rounds::grants(if settings.choices.rounds > 1 { outputs.len() } else { 0 }),
             round: 0,
             behind: config.buffers.clone(),

@@ -28,6 +28,8 @@ impl Plan<'_> {
         let (topology, config) = (&*self.topology, &*self.config);
         let mut all = Ports::default();
         let room = self.traffic.requests().and_then(|requests| requests.room);
+        // Where credits are taken at the link, a grant takes room in the output buffer.
+        let behind = config.choices.credits_at_link.then_some(config.buffers.capacity[0] as i32);
         for (local, router) in layout.parts[index].iter().enumerate() {
             poll();
             all.first_port.push(all.inputs.len() as u32);
@@ -57,9 +59,13 @@ impl Plan<'_> {
                 });
                 all.queues.extend((0..lanes).map(|_| Queue::new(index_in)));
                 let (far_partition, far_queue, credits) = match port.peer {
-                    Peer::Endpoint(_) => (SINK, NONE, link.ejection_buffer.map_or(UNLIMITED, |phits| phits as i32)),
+                    Peer::Endpoint(_) => {
+                        let room = link.ejection_buffer.map_or(UNLIMITED, |phits| phits as i32);
+                        (SINK, NONE, behind.unwrap_or(room))
+                    }
                     Peer::Router { router: next, port: into } => {
                         let credits = if self.config.choices.pauses { OPEN } else { link.buffer as i32 };
+                        let credits = behind.unwrap_or(credits);
                         (layout.partition_of(next), layout.queues(next, into), credits)
                     }
                     // A packet may be sent here when other links break, and is lost.

@@ -89,6 +89,10 @@ pub(crate) const fn of_mail(event: Event) -> (u32, u32) {
     (event.target >> SHIFT, event.target & MASK)
 }
 
+/// In the data of a credit: it is for room in the output buffer in front of the link, where packets take the next input
+/// buffer's credits at the link.
+pub(crate) const ROOM: u32 = 1 << 31;
+
 /// A virtual channel (up to 1,024) and a flit's size in phits in one word.
 #[inline]
 pub(crate) fn pack_credit(vc: u32, phits: u32) -> u32 {

@@ -167,6 +167,7 @@ fn remember_outputs(tables: &OutputTables, memory: &mut Memory) {
         // Flits that have left return their room when it is needed.
         buffers: _,
         queues,
+        lines,
         ready,
         // A grant of this tick, and there is none.
         granted: _,
@@ -186,6 +187,9 @@ fn remember_outputs(tables: &OutputTables, memory: &mut Memory) {
     ready.iter().for_each(|tick| memory.free_from(*tick));
     if queues.is_some() {
         memory.cannot("buffers of packets without data");
+    }
+    if lines.is_some() {
+        memory.cannot("links that take packets in turn");
     }
 }
 

@@ -259,6 +259,14 @@ pub trait QueueingParams {
     fn widening(&self, _reference: Legs, _vcs: &[u8]) -> Option<Arc<dyn Widening>> {
         None
     }
+    /// Those of requests, if replies have channels of their own beside them.
+    fn widening_of_requests(&self, _reference: Legs, _vcs: &[u8]) -> Option<Arc<dyn Widening>> {
+        None
+    }
+    /// True if replies have channels that requests never take.
+    fn parts_replies(&self) -> bool {
+        false
+    }
     /// True if the organisation sends control messages.
     fn sends_messages(&self) -> bool {
         false

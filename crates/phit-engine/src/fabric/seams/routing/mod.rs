@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 mod hops;
 mod output_buffers;
+mod output_channels;
 mod output_queues;
 mod outputs;
 mod proof;
@@ -22,6 +23,7 @@ mod view;
 pub use hops::minimal_hop;
 pub(crate) use hops::{DISCARD, advance_leg, one_channel, told_ahead};
 pub(crate) use output_buffers::OutputBuffers;
+pub(crate) use output_channels::OutputChannels;
 pub(crate) use output_queues::{Leaving, OutputQueues};
 pub(crate) use outputs::{Buffers, Granted, Output, OutputTables, OutputVc};
 pub use proof::{Adaptive, Channels, Ladder, Legs, Longest, Proof, Routes, Standing, Step};

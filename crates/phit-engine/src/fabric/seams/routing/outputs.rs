@@ -1,6 +1,6 @@
 //! A router's state of its outputs, which the views read.
 
-use super::{OutputBuffers, OutputQueues};
+use super::{OutputBuffers, OutputChannels, OutputQueues};
 use crate::engine::{Bytes, Table, Tick, bytes_of};
 use crate::fabric::seams::queueing::Division;
 
@@ -72,6 +72,8 @@ pub(crate) struct OutputTables {
     pub buffers: OutputBuffers,
     /// Their buffers, where packets without data have buffers of their own.
     pub queues: Option<Box<OutputQueues>>,
+    /// Their buffers, where packets take credits when they start on the link.
+    pub lines: Option<Box<OutputChannels>>,
     /// By port: the first tick in which a transfer to it can start, as far as its side of the crossbar and its buffer
     /// are concerned. Empty unless the mechanism decides for all heads of a router at once, and that time is known.
     pub ready: Table<Tick>,
@@ -86,10 +88,12 @@ pub(crate) struct OutputTables {
 impl Bytes for OutputTables {
     fn bytes(&self) -> usize {
         let queues = self.queues.as_ref().map_or(0, |queues| queues.bytes());
+        let lines = self.lines.as_ref().map_or(0, |lines| lines.bytes());
         queues
+            + lines
             + bytes_of!(self, Self {
                 first_port, outputs, channels, charged, owners, buffers, ready, granted;
-                queues, round, behind
+                queues, lines, round, behind
             })
     }
 }

@@ -140,7 +140,11 @@ pub(super) fn buffers(partitions: &[Partition], pending: &[Pending], here: &Part
             let channel = sending_channel(sender, input) + lane;
             let vc = &sender.tables.channels[channel];
             let back = pending[input.upstream_partition as usize].credits.get(&channel).copied().unwrap_or(0);
-            let sum = i64::from(vc.credits) + (load.coming + load.inside + others + back) as i64;
+            let lane_credits = match &sender.tables.lines {
+                Some(lines) if input.class > 0 => lines.credits(input.upstream, lane),
+                _ => vc.credits,
+            };
+            let sum = i64::from(lane_credits) + (load.coming + load.inside + others + back) as i64;
             if division.shared && lane % division.queues > 0 {
                 if load.coming > 0 || vc.credits != 0 || back > 0 {
                     return Err(wrong("packets come into a queue that others share their room with".into()));
@@ -165,11 +169,11 @@ pub(super) fn buffers(partitions: &[Partition], pending: &[Pending], here: &Part
                     return Err(wrong(format!("{held} phits are charged to its sender, but {out} are out")));
                 }
                 pools.audit(input.upstream, &sender.tables.channels).map_err(wrong)?;
-            } else if vc.credits < 0 || sum != capacity {
+            } else if lane_credits < 0 || sum != capacity {
                 return Err(wrong(format!(
                     "{} credits, {} phits coming, {} in the queue (and what shares its room), {back} phits of credit \
                      on their way back: not {capacity}",
-                    vc.credits, load.coming, load.inside
+                    lane_credits, load.coming, load.inside
                 )));
             }
             let sender_sent = if input.class == 0 {

@@ -76,6 +76,7 @@ pub(crate) fn audit(partitions: &[Partition], inboxes: &Inboxes<Mail>, held_pack
     }
     for partition in partitions {
         waiting::add(partition, &mut pending);
+        waiting::for_credits(partition, &mut pending[partition.setup.index as usize])?;
     }
     let (mut injected, mut delivered, mut held, mut discarded) = (0, 0, 0, 0);
     for partition in partitions {
@@ -90,7 +91,7 @@ pub(crate) fn audit(partitions: &[Partition], inboxes: &Inboxes<Mail>, held_pack
         held += again.map(|again| u64::from(again.size)).sum::<u64>();
         held += partition.sending.admittances().map_or(0, Admittances::phits_again);
         discarded += partition.severed.discarded();
-        held += pending_here.delivering;
+        held += pending_here.delivering + pending_here.lined;
         held += buffers(partitions, &pending, partition)?;
         packets(partition, pending_here)?;
         channels(partition)?;

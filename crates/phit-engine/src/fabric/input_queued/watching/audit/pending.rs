@@ -2,7 +2,7 @@
 
 use crate::engine::{NONE, Tick};
 use crate::fabric::input_queued::partition::Partition;
-use crate::fabric::input_queued::state::kind::{self, unpack_credit};
+use crate::fabric::input_queued::state::kind::{self, ROOM, unpack_credit};
 use crate::packet::Packet;
 use std::collections::HashMap;
 
@@ -24,6 +24,11 @@ pub(super) struct Pending {
     pub(super) arrivals: HashMap<u32, Vec<(Tick, Coming)>>,
     /// Phits of credit on their way to each channel.
     pub(super) credits: HashMap<u32, u64>,
+    /// Phits of room in the output buffer of each channel that is about to be free, where packets wait there for
+    /// credits.
+    pub(super) rooms: HashMap<u32, u64>,
+    /// Phits of packets that wait there.
+    pub(super) lined: u64,
     /// Phits that are leaving each queue, where pauses make queues count them.
     pub(super) leaving: HashMap<u32, u64>,
     /// Ticks in which credits come to each sender, an output port or an endpoint.
@@ -59,6 +64,11 @@ impl Pending {
                     let (lane, phits) = unpack_credit(event.data);
                     let queue = partition.inputs[target - senders(partition)].queues + lane;
                     *pending.leaving.entry(queue).or_default() += phits as u64;
+                }
+                kind::CREDIT if event.data & ROOM != 0 => {
+                    let (channel, phits) = credited(partition, target, event.data & !ROOM);
+                    *pending.rooms.entry(channel).or_default() += phits;
+                    pending.wakes.entry((what, channel)).or_default().push(at);
                 }
                 kind::CREDIT => {
                     let (channel, phits) = credited(partition, target, event.data);
