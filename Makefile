@@ -133,8 +133,8 @@ test-wheel: $(STAMPS)/packages ## Install the wheel of dist/ where there is no R
 fidelity: $(STAMPS)/build ## Measure the error of the fluid network, some minutes; writes docs/fluid-fidelity.md
 	$(BIN)/python -m phit.studies.validation.fidelity_matrix
 
-validate: $(STAMPS)/build ## Compare with FOGSim and BookSim, some minutes; writes docs/validation.md
-	$(BIN)/phit validate
+validate: $(STAMPS)/build ## Compare with other simulators, 4,600 runs, some hours; goes on where it stopped; writes docs/validation.md
+	$(BIN)/phit validate --results out/validation
 
 # The engine once more, in a workspace of its own: some minutes. What is compiled is kept in target/crate.
 test-crate: $(STAMPS)/packages ## Build the crate that `phit new-mechanism` writes and run its tests, some minutes
@@ -172,7 +172,7 @@ bench-counts: ## Count instructions and cache misses for docs/performance.md (ha
 
 ONLY ?=
 .PHONY: bench-cliffs
-bench-cliffs: $(STAMPS)/build ## Count instructions a hop of some 470 settings (two hours; goes on where it stopped; ONLY="torus.*1.0": of some)
+bench-cliffs: $(STAMPS)/build ## Count instructions a hop of some 470 settings (half an hour with QEMU, else three; goes on where it stopped; ONLY="torus.*1.0": of some)
 	$(BIN)/python benches/cliffs.py --only '$(ONLY)'
 
 bench-workloads: $(STAMPS)/build ## Compare programs with drawn traffic, read one of 10^7 operations and traces of 200 MB, time a step of 8,192 accelerators (ten minutes)
