@@ -65,6 +65,10 @@ impl Weighing for Minimal {
         &Profit { eta: 0.0, empty_queue: EmptyQueue::OwnWay, full_way: FullWay::Counted }
     }
 
+    fn has_choice(&self) -> bool {
+        false
+    }
+
     fn least_distance(&self) -> u32 {
         u32::MAX
     }

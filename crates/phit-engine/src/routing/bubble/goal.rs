@@ -58,6 +58,10 @@ impl Deroute for Balanced {
         HalfWay::Random
     }
 
+    fn weighs_queues(&self) -> bool {
+        false
+    }
+
     /// The way of a hops ahead and k - a back is gone ahead with the probability (k - a) / k.
     fn plan(&self, from: u32, to: u32, _: &Slots<'_>, rng: &mut Rng) -> Plan {
         let (s, t) = (self.lattice.position(from), self.lattice.position(to));

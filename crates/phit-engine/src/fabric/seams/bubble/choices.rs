@@ -105,6 +105,10 @@ pub trait Weighing: Send + Sync + Debug {
     fn half_way(&self) -> HalfWay;
     /// The profit of a route.
     fn profit(&self) -> &Profit;
+    /// False if packets have no choice at all.
+    fn has_choice(&self) -> bool {
+        true
+    }
     /// Packets with a shorter route than this, in hops, have no choice.
     fn least_distance(&self) -> u32;
     /// Calls `see` with the routes from `s` to `t` other than the minimal one. `coins` are the directions of half
@@ -159,6 +163,26 @@ pub(super) fn minimal(lattice: &Lattice, s: &Position, t: &Position, coins: u32)
     Plan { via: None, way, hops: length(&way) as u16, derouted: Derouted::No }
 }
 
+/// Records the routes between two routers. `coins` are the directions of half rings.
+fn list(rule: &impl Weighing, from: u32, to: u32, coins: u32, choices: &mut Choices) {
+    let lattice = rule.lattice();
+    let (s, t) = (lattice.position(from), lattice.position(to));
+    (choices.to, choices.minimal) = (to, minimal(lattice, &s, &t, coins));
+    let (mut weights, mut plans) = (Vec::new(), Vec::new());
+    if u32::from(choices.minimal.hops) >= rule.least_distance() {
+        let mut add = |choice: &Choice| {
+            weights.push(Weight::new(choice, plans.len()));
+            plans.push(choice.plan);
+        };
+        let directions = directions(&choices.minimal.way);
+        let (shortness, count) = (rule.profit().eta, directions.count_ones() as u16);
+        add(&Choice { shortness, directions, count, plan: choices.minimal });
+        rule.ways(&s, &t, &choices.minimal.way, coins, add);
+        weights[1..].sort_by(|a, b| b.at_most().total_cmp(&a.at_most()));
+    }
+    (choices.weights, choices.plans) = (weights.into(), plans.into());
+}
+
 impl<T: Weighing> Deroute for T {
     fn lattice(&self) -> &Lattice {
         Weighing::lattice(self)
@@ -183,26 +207,20 @@ impl<T: Weighing> Deroute for T {
         best.plan
     }
 
+    fn weighs_queues(&self) -> bool {
+        self.has_choice()
+    }
+
     fn note(&self, from: u32, to: u32, choices: &mut Choices) -> bool {
-        if Weighing::half_way(self) == HalfWay::Random {
-            return false;
+        let sure = Weighing::half_way(self) != HalfWay::Random;
+        if sure {
+            list(self, from, to, 0, choices);
         }
-        let lattice = Weighing::lattice(self);
-        let (s, t) = (lattice.position(from), lattice.position(to));
-        (choices.to, choices.minimal) = (to, minimal(lattice, &s, &t, 0));
-        let (mut weights, mut plans) = (Vec::new(), Vec::new());
-        if u32::from(choices.minimal.hops) >= self.least_distance() {
-            let mut add = |choice: &Choice| {
-                weights.push(Weight::new(choice, plans.len()));
-                plans.push(choice.plan);
-            };
-            let directions = directions(&choices.minimal.way);
-            let (shortness, count) = (self.profit().eta, directions.count_ones() as u16);
-            add(&Choice { shortness, directions, count, plan: choices.minimal });
-            self.ways(&s, &t, &choices.minimal.way, 0, add);
-            weights[1..].sort_by(|a, b| b.at_most().total_cmp(&a.at_most()));
-        }
-        (choices.weights, choices.plans) = (weights.into(), plans.into());
+        sure
+    }
+
+    fn note_of_packet(&self, from: u32, to: u32, rng: &mut Rng, choices: &mut Choices) -> bool {
+        list(self, from, to, Weighing::half_way(self).coins(rng), choices);
         true
     }
 

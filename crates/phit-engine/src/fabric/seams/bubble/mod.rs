@@ -142,8 +142,19 @@ pub trait Deroute: Send + Sync + Debug {
     /// The plan of a packet from router `from` to another router `to`, given the adaptive queues of `from`.
     fn plan(&self, from: u32, to: u32, slots: &Slots<'_>, rng: &mut Rng) -> Plan;
 
+    /// False if `plan` is the same whatever the adaptive queues hold.
+    fn weighs_queues(&self) -> bool {
+        true
+    }
+
     /// Records the choices of `plan`. Returns false, and records nothing, if they depend on chance.
     fn note(&self, _from: u32, _to: u32, _choices: &mut Choices) -> bool {
+        false
+    }
+
+    /// Records the choices of `plan` for one packet, whose random numbers are `rng`. Returns false, and records
+    /// nothing, if nothing is chosen among.
+    fn note_of_packet(&self, _from: u32, _to: u32, _rng: &mut Rng, _choices: &mut Choices) -> bool {
         false
     }
 
