@@ -53,6 +53,28 @@ pub(super) fn over(view: &RouterView<'_>, port: u16, packet: &Packet, hops: u32)
     Hop { port, vc, vcs }
 }
 
+/// [`over`] for the routes of one mechanism, whose channels are worked out once.
+pub(super) struct Channels {
+    /// By link class and hops taken: the first channel, and how many.
+    shares: Vec<[(u8, u8); 1 + MOST_HOPS as usize]>,
+}
+
+impl Channels {
+    /// The channels of routes of up to `hops` hops where links of each class have `vcs` channels.
+    pub(super) fn new(vcs: &[u8], hops: u32) -> Self {
+        let share = |vcs: u8| std::array::from_fn(|taken| Ladder::channels(taken as u32, hops, vcs));
+        Self { shares: vcs.iter().map(|vcs| share(*vcs)).collect() }
+    }
+
+    /// The hop of `packet` over `port`.
+    #[inline]
+    pub(super) fn over(&self, view: &RouterView<'_>, port: u16, packet: &Packet) -> Hop {
+        let taken = packet.hops.total().min(MOST_HOPS) as usize;
+        let (vc, vcs) = self.shares[usize::from(view.class(port))][taken];
+        Hop { port, vc, vcs }
+    }
+}
+
 /// The step for a proof.
 pub(super) fn step(topology: &dyn Topology, packet: &Standing, port: u16, hops: u32, vcs: &[u8]) -> Hop {
     let class = usize::from(topology.port(packet.at, port).class);

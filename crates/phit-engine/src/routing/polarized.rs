@@ -6,7 +6,7 @@ use super::source_adaptive::Queue;
 use super::{Injection, RouterView, Routing, RoutingContext, RoutingParams, View, Wants, ladder};
 use crate::engine::Tick;
 use crate::error::ScenarioError;
-use crate::fabric::seams::routing::{Adaptive, Changes, Ladder, Proof, Standing, Step};
+use crate::fabric::seams::routing::{Adaptive, Changes, Ladder, Lane, Proof, Standing, Step};
 use crate::packet::{MISROUTED_LOCALLY, Packet};
 use crate::topology::{Hop, RouteTable, Topology};
 use schemars::JsonSchema;
@@ -102,6 +102,7 @@ impl RoutingParams for Polarized {
         let radix = context.routers.iter().map(|router| context.topology.ports(router)).max().unwrap_or(0);
         Box::new(Rule {
             rules: self.rule(&*context.topology),
+            channels: ladder::Channels::new(&context.vcs, self.longest(&*context.topology)),
             penalty,
             queue: self.queue,
             distances: Distances::new(context),
@@ -120,19 +121,23 @@ struct Rules {
     hops: u32,
 }
 
-/// Links from a router to the source and to the destination of a packet.
-type Apart = [u32; 2];
+/// Links from a router to both ends of a packet's way.
+#[derive(Debug, Clone, Copy)]
+struct Apart {
+    source: u32,
+    destination: u32,
+}
 
 impl Rules {
     /// By how much a hop to the `next` router raises the difference. `None` if a packet that has taken `taken` hops may
     /// not take it.
     #[inline]
     fn gain(self, here: Apart, next: Apart, taken: u32) -> Option<i64> {
-        let [[from, left], [from_next, left_next]] = [here, next].map(|apart| apart.map(i64::from));
-        let (away, nearer) = (from_next - from, left - left_next);
-        let onward = if from < left { away > 0 } else { nearer > 0 };
+        let away = i64::from(next.source) - i64::from(here.source);
+        let nearer = i64::from(here.destination) - i64::from(next.destination);
+        let onward = if here.source < here.destination { away > 0 } else { nearer > 0 };
         let gain = away + nearer;
-        let fits = left_next < i64::from(self.hops) - i64::from(taken);
+        let fits = i64::from(next.destination) < i64::from(self.hops) - i64::from(taken);
         (fits && (gain > 0 || gain == 0 && !self.strong && onward)).then_some(gain)
     }
 }
@@ -148,7 +153,10 @@ impl Adaptive for Followed {
         let taken = packet.hops.total();
         let memo = if taken == 0 { packet.at + 1 } else { packet.memo };
         let (rules, source) = (self.0.rule(topology), (memo & !DIRECT).saturating_sub(1));
-        let apart = |router: u32| [source, packet.to].map(|end| topology.distance(router, end));
+        let apart = |router: u32| Apart {
+            source: topology.distance(router, source),
+            destination: topology.distance(router, packet.to),
+        };
         let step = |port, memo| Step { hop: ladder::step(topology, packet, port, rules.hops, vcs), memo, escape: true };
         if memo & DIRECT == 0 {
             let here = apart(packet.at);
@@ -174,6 +182,7 @@ type Ways = SmallVec<[[u64; 3]; 1]>;
 
 struct Rule {
     rules: Rules,
+    channels: ladder::Channels,
     /// Phits.
     penalty: [u32; 3],
     queue: Queue,
@@ -194,14 +203,19 @@ impl Rule {
     fn find(&mut self, view: &RouterView<'_>, packet: &Packet, place: usize) {
         let (rules, taken, found) = (self.rules, packet.hops.total(), &mut self.found);
         let source = view.known.attachment(view.topology, packet.source).0;
-        let ends = [source, packet.destination_router];
-        let apart = |place: Place| ends.map(|end| self.distances.between(view, place, end));
+        let apart = |place: Place| Apart {
+            source: self.distances.between(view, place, source),
+            destination: self.distances.between(view, place, packet.destination_router),
+        };
         let here = apart(self.distances.here(view));
         found.clear();
+        let mut most = i64::MIN;
         for (port, next) in self.distances.links(view) {
-            found.extend(rules.gain(here, apart(next), taken).map(|gain| (port, gain)));
+            if let Some(gain) = rules.gain(here, apart(next), taken) {
+                most = most.max(gain);
+                found.push((port, gain));
+            }
         }
-        let most = found.iter().map(|&(_, gain)| gain).max().unwrap_or(0);
         let ways = &mut self.ways.notes[place];
         ways.fill([0; 3]);
         for &(port, gain) in &*found {
@@ -212,9 +226,11 @@ impl Rule {
     /// The hop with the shortest queue, of those that can take the packet now if there are any; of equals any, the same
     /// whenever it is asked for.
     fn shortest(&mut self, view: &mut View<'_>, packet: &Packet, place: usize) -> Option<Hop> {
+        let at = view.at;
         self.best.clear();
         let mut least = (true, u64::MAX);
-        let mut among = (u8::MAX, Hop { port: 0, vc: 0, vcs: 0 });
+        // Ports of one class have their channels divided alike, and most follow one another.
+        let mut among: Option<(Hop, Lane<'_>)> = None;
         for (word, ports) in self.ways.notes[place].iter().enumerate() {
             let mut rest = ports[0] | ports[1] | ports[2];
             while rest != 0 {
@@ -222,16 +238,16 @@ impl Rule {
                 rest ^= bit;
                 let port = (64 * word) as u16 + bit.trailing_zeros() as u16;
                 let behind = self.penalty[usize::from(ports[1] & bit != 0) + 2 * usize::from(ports[2] & bit != 0)];
-                // Ports of one class have their channels divided alike, and most follow one another.
-                let class = view.class(port);
-                if among.0 != class {
-                    among = (class, ladder::over(view, port, packet, self.rules.hops));
-                }
-                let hop = Hop { port, ..among.1 };
-                let lane = view.lane(port..port + 1, hop.vc);
-                let Some((_, output)) = lane.ports().next() else { continue };
+                let (hop, lane) = match among {
+                    Some((hop, lane)) if lane.is_of(port) => (Hop { port, ..hop }, lane),
+                    _ => {
+                        let hop = self.channels.over(&at, port, packet);
+                        *among.insert((hop, at.lane(port..at.ports(), hop.vc)))
+                    }
+                };
+                let output = lane.output(port);
                 let (occupancy, credits) = lane.occupancy((port, output));
-                let queue = if self.queue == Queue::Phits { occupancy } else { self.queue.length(view, port, hop.vc) };
+                let queue = if self.queue == Queue::Phits { occupancy } else { self.queue.length(&at, port, hop.vc) };
                 let waits = !lane.takes((port, output), credits, packet.size.into());
                 let cost = (waits, u64::from(queue) + u64::from(behind));
                 if cost < least {
@@ -250,7 +266,7 @@ impl Rule {
         match self.best[..] {
             [] => None,
             [only] => Some(only),
-            ref equal => Some(equal[view.rng_of(packet).below(equal.len() as u32) as usize]),
+            ref equal => Some(equal[at.rng_of(packet).below(equal.len() as u32) as usize]),
         }
     }
 }
@@ -281,7 +297,7 @@ impl Routing for Rule {
             packet.flags = CORNERED;
         }
         let minimal = ladder::minimal_port(view, packet, packet.destination_router);
-        Some(ladder::over(view, minimal, packet, self.rules.hops))
+        Some(self.channels.over(view, minimal, packet))
     }
 
     fn departs(&mut self, at: &RouterView<'_>, _: u16, _: u16, hop: Hop, packet: &mut Packet) {
