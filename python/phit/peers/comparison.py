@@ -38,7 +38,7 @@ OUTFLANK = {"latency_mean": 0.03, "misrouted_locally": 0.02, "misrouted_globally
 """Tolerances against the OutFlank author's simulator below the paper's gamma*; for shares of packets absolute."""
 
 CONTROL = {"hot_load": 0.01, "other_load": 0.01, "latency_mean": 0.03, "notifications": 0.03}
-"""Relative tolerances against BookSim's branches for congestion control, or the 95 % interval of the seeds."""
+"""Relative tolerances against BookSim's branches for congestion control, or two standard errors of the seeds."""
 
 CONTROL_FULL = 0.05
 """Relative tolerance of their latencies at loads near saturation, where windows are not steady, and of changes."""
@@ -151,8 +151,6 @@ class Case:
     """The class of packets that is compared; all packets if `None`."""
     errors: float = 0.0
     """A difference of up to this many standard errors agrees, whatever the tolerance."""
-    scatters: bool = False
-    """Whether a difference within the 95 % interval of the difference of the means agrees, whatever the tolerance."""
 
     def scenarios(self, quick: bool) -> list[Document]:
         """The runs of this case, one for each seed."""
@@ -204,11 +202,10 @@ def compare(case: Case, measured: Sequence[Mapping[str, Any]]) -> list[Compariso
         runs = [float(run[measure]) for run in measured]
         ours = statistics.fmean(runs)
         tolerance = case.tolerances.get(measure)
-        if tolerance is not None and (case.errors or case.scatters) and len(runs) > 1:
-            alone = half_width(runs) if case.scatters else case.errors * statistics.stdev(runs) / len(runs) ** 0.5
+        if tolerance is not None and case.errors and len(runs) > 1:
             # Their runs are few, so they are taken to scatter as ours do.
-            both = alone * (1 + len(runs) / len(values)) ** 0.5
-            tolerance = max(tolerance, round(both / (1 if measure in SHARES else theirs), 4))
+            error = statistics.stdev(runs) * (1 / len(runs) + 1 / len(values)) ** 0.5
+            tolerance = max(tolerance, round(case.errors * error / (1 if measure in SHARES else theirs), 4))
         if tolerance is None:
             verdict = Verdict.SHOWN
         else:

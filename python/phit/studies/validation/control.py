@@ -33,6 +33,9 @@ SATURATED = 0.98
 SEEDS = 6
 """Phit's runs of a setting: enough to know how far runs scatter."""
 
+ERRORS = 2.0
+"""Standard errors of the difference of the means that agree."""
+
 QUICK_SEEDS = 3
 """Runs of a quick comparison. Two would not tell how far runs scatter."""
 
@@ -255,7 +258,7 @@ def _setting(path: Path, setting: str, group: Sequence[Row], config: Mapping[str
         seeds=SEEDS,
         setting=setting,
         notes=notes,
-        scatters=True,
+        errors=ERRORS,
         config=config,
         hot=ends,
     )
@@ -316,7 +319,7 @@ def _series(path: Path, table: Sequence[Row]) -> Iterator[Case | LeftOut]:
                 dict.fromkeys(theirs, CONTROL_FULL),
                 seeds=SEEDS,
                 setting=f"{setting}, cycles {begin} to {stop}",
-                scatters=True,
+                errors=ERRORS,
                 config={**config, "warmup_cycles": str(begin), "sample_period": str(span)},
                 hot=hot,
             )
