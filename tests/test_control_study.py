@@ -43,7 +43,7 @@ def test_figures_from_end_to_end(cli: Cli, tmp_path: Path) -> None:
     early, rates = (rows["rate"].to_list() for rows in (hot.filter(pl.col("t") < 3), hot))
     assert max(early) < 0.9 < max(rates)
     slowdowns = pl.read_parquet(tmp_path / "tables" / "collective.parquet")["slowdown"].to_list()
-    assert len(slowdowns) == len(SCHEMES)
+    assert len(slowdowns) == sum(not of.reserves for of in SCHEMES)
     assert min(slowdowns) >= 1 - 1e-9
     found = {row["id"]: row["verdict"] for row in json.loads((tmp_path / "claims.json").read_text())}
     assert list(found) == [claim.id for claim in study.claims]
@@ -71,8 +71,13 @@ def test_networks_have_the_sizes_that_tables_say(name: str, scale: Scale) -> Non
 @pytest.mark.parametrize("on", [make(SMALL) for make in MAKERS.values()], ids=lambda on: on.name)
 def test_schemes_differ_in_queues_and_controls_alone(on: Network) -> None:
     routers = {of.name: on.router(of) for of in SCHEMES if of.name != "VOQnet"}
-    links = [router["links"] for router in routers.values()]
+    links = [routers[of.name]["links"] for of in SCHEMES if of.name != "VOQnet" and not of.reserves]
     assert all(each == links[0] for each in links)
+    for of in SCHEMES:
+        if of.reserves:
+            own = routers[of.name]["links"]
+            assert all(own[name]["vcs"] == of.kinds * links[0][name]["vcs"] for name in own)
+            assert all(link["vcs"] * link["buffer"] <= 8192 for link in own.values())
     assert {name for name, router in routers.items() if "admittance" not in router} == {*CONTROLS, *TOGETHER}
     assert all(link["vcs"] * link["buffer"] <= 8192 for link in links[0].values())
     sources = on.aggressors(40)

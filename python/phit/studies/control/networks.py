@@ -53,6 +53,23 @@ QCN: Document = {
 """The standard's intervals belong to links of 10 Gb/s and memories of megabytes; these are shorter in proportion."""
 
 
+SMSRP: Document = {"kind": "smsrp", "time_to_live": 1000, "overhead": 1.05}
+
+LHRP: Document = {"kind": "lhrp", "threshold": 1000, "overhead": 1}
+
+KINDS_OF_PACKETS = {"smsrp": 5, "lhrp": 3}
+"""Kinds of packets of the protocols by which sources reserve time. Each kind has virtual channels of its own."""
+
+DROPPING: Document = {
+    "switching": "wormhole",
+    "flit_size": PACKET,
+    "vc_allocation": "stage",
+    "vc_eligible": "with_packet_room",
+    "allocator": {"kind": "separable_input_first", "priority": "class"},
+}
+"""`[router]` of these protocols: packets are dropped while they wait for a virtual channel, and a packet is a flit."""
+
+
 @dataclass(frozen=True)
 class Scheme:
     """A way to protect victims."""
@@ -73,6 +90,16 @@ class Scheme:
         """Whether it slows sources down."""
         return self.congestion is not None
 
+    @property
+    def kinds(self) -> int:
+        """Kinds of packets with virtual channels of their own."""
+        return KINDS_OF_PACKETS.get(self.congestion["kind"], 1) if self.congestion else 1
+
+    @property
+    def reserves(self) -> bool:
+        """Whether sources reserve time at destinations: such a scheme takes no programs and no adaptive routes."""
+        return self.kinds > 1
+
 
 NONE = "none"
 
@@ -88,6 +115,8 @@ SCHEMES = (
     Scheme("DCQCN", congestion=DCQCN),
     Scheme("ECN", congestion=ECN),
     Scheme("QCN", congestion=QCN),
+    Scheme("SMSRP", congestion=SMSRP),
+    Scheme("LHRP", congestion=LHRP),
     Scheme("FBICM + InfiniBand", FBICM, INFINIBAND, tables=True),
     Scheme("FBICM + DCQCN", FBICM, DCQCN, tables=True),
     Scheme(COORDINATED, {**FBICM, "marks": "isolated"}, DCQCN, tables=True),
@@ -97,6 +126,9 @@ SCHEMES = (
 
 CONTROLS = tuple(of.name for of in SCHEMES if of.throttles and not of.isolates)
 """Controls alone."""
+
+THROTTLES = tuple(name for name in CONTROLS if not next(of for of in SCHEMES if of.name == name).reserves)
+"""Controls alone that slow sources down by notifications."""
 
 TOGETHER = {
     "FBICM + InfiniBand": "InfiniBand",
@@ -138,11 +170,13 @@ class Network:
     def router(self, of: Scheme) -> Document:
         """`[router]`: crossbars as fast as links, and the same memory for every scheme but VOQnet."""
         memory = VOQNET_QUEUE * self.endpoints if of.queueing["kind"] == "voqnet" else MEMORY
-        links: Document = {"default": {"latency": 1, "vcs": 1, "buffer": memory}}
-        for name, channels in self.channels.items():
+        links: Document = {}
+        for name, hops in {"default": 1, **self.channels, "endpoint": 1}.items():
+            channels = hops * of.kinds
             links[name] = {"latency": 1, "vcs": channels, "buffer": memory // channels}
-        links["endpoint"] = {"latency": 1, "vcs": 1, "buffer": memory}
         router: Document = {"latency": 1, "speedup": 1, "links": links}
+        if of.reserves:
+            router |= DROPPING
         # A congestion control has a queue for each destination at every endpoint. The others have them, too.
         return router if of.throttles else {**router, "admittance": "per_destination"}
 

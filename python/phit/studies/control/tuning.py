@@ -33,10 +33,10 @@ class Axis:
     """Values of a parameter; `also` are parameters that get the same value."""
 
     key: str
-    values: tuple[int, ...]
+    values: tuple[float, ...]
     also: tuple[str, ...] = ()
 
-    def of(self, value: int) -> Document:
+    def of(self, value: float) -> Document:
         """The keys with this value."""
         return dict.fromkeys((self.key, *self.also), value)
 
@@ -49,8 +49,11 @@ MAPS: dict[str, tuple[Axis, Axis]] = {
     ),
     "ECN": (Axis("threshold", (256, 1024, 4096)), Axis("timer", (100, 300, 600, 2000, 6000))),
     "QCN": (Axis("set_point", (256, 1024, 4096)), Axis("time_reset", (2000, 8000, 32_000, 128_000))),
+    "SMSRP": (Axis("time_to_live", (250, 1000, 4000)), Axis("overhead", (1, 1.05, 1.25, 2))),
+    "LHRP": (Axis("threshold", (250, 1000, 4000)), Axis("overhead", (1, 1.05, 1.25, 2))),
 }
-"""Two parameters of each control: when routers mark, and how soon a source sends faster again."""
+"""Two parameters of each control: when routers mark, and how soon a source sends faster again; when routers drop, and
+how much more time than its packets need a source reserves."""
 
 
 def measured(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
@@ -77,9 +80,9 @@ def measured(labels: pl.DataFrame, done: Done) -> pl.DataFrame:
 @study.figure(
     "tuning",
     title="Parameters of the controls",
-    caption="Two parameters of each control under the smaller incast on the fat tree: when routers mark, and how soon "
-    "sources send faster again. Each cell has the rate of victims relative to what they offer, and the use of the hot "
-    "link.",
+    caption="Two parameters of each control under the smaller incast on the fat tree: when routers mark or drop, and "
+    "how soon sources send again. Each cell has the rate of victims relative to what they offer, and the use of the "
+    "hot link.",
     table=measured,
 )
 def maps(setting: Setting, seeds: int | None) -> list[Case]:

@@ -125,6 +125,7 @@ def _cases(
                 found += [
                     _case(setting, on, of, sources, routes, seed, measure, background=background)
                     for of in SCHEMES
+                    if routes == FIXED or not of.reserves
                     for background in backgrounds
                 ]
     return found
