@@ -10,6 +10,7 @@ pub fn changes() -> Vec<Value> {
     let clos = || json!({ "kind": "clos", "down": [4, 4], "up": [4] });
     let mesh = || json!({ "kind": "mesh", "dims": [4, 3] });
     let dragonfly = || json!({ "kind": "dragonfly", "p": 2, "a": 4, "h": 2 });
+    let tree = || json!({ "kind": "k_ary_n_tree", "arity": 3, "levels": 2 });
     let ring = || json!([[0, 1], [1, 2], [2, 3], [3, 0]]);
     let mut all = vec![
         json!({ "planes": { "count": 2 } }),
@@ -17,8 +18,34 @@ pub fn changes() -> Vec<Value> {
         router(json!({ "switching": "wormhole" })),
         router(json!({ "vc_allocation": "stage" })),
         router(json!({ "vc_allocation": "speculative" })),
+        router(json!({
+            "switching": "wormhole", "vc_allocation": "stage", "vc_allocator": { "kind": "separable_input_first" },
+        })),
         router(json!({ "vc_allocation": "stage", "sharing": {} })),
         router(json!({ "vc_allocation": "stage", "sharing": { "limit": "fixed", "most": 8 } })),
+        router(json!({
+            "flow_control": "pfc", "output_buffer": 8, "injection_queue": "round_robin", "pfc": { "frame": 3 },
+            "links": { "default": { "vcs": 2, "buffer": 100 } },
+        })),
+        router(json!({ "credit_use": "link", "output_buffer": 32 })),
+        router(json!({
+            "switching": "wormhole", "vc_allocation": "speculative",
+            "vc_preferred": "empty", "vc_eligible": "with_room",
+            "vc_allocator": { "kind": "separable_input_first", "among": "outputs" },
+        })),
+        json!({
+            "router": {
+                "switching": "wormhole", "flit_size": 1, "vc_allocation": "stage",
+                "output_buffer": 8, "control_buffer": 3,
+            },
+            "congestion": { "kind": "ecn", "threshold": 20, "channels": "own" },
+        }),
+        json!({ "routing": "minimal", "topology": tree(), "queueing": { "kind": "voqsw", "memory": "shared" } }),
+        json!({
+            "routing": "table", "topology": tree(), "router": { "links": { "default": { "vcs": 1 } } },
+            "queueing": { "kind": "fbicm", "detection": 24, "stop": 16, "go": 8, "cfqs": 2, "marks": "isolated" },
+            "congestion": { "kind": "infiniband" },
+        }),
         routed(clos(), json!({ "kind": "clos" })),
         routed(clos(), json!({ "kind": "clos", "allocation": "greedy", "precompute": 2, "redecide": false })),
         routed(json!({ "kind": "hyperx", "dims": [4, 3] }), json!("contention_grid")),
