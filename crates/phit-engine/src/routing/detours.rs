@@ -500,7 +500,7 @@ fn seen<'a>(plan: &'a Plan, phase: usize, aware: bool, at: RouterView<'a>) -> Ro
 macro_rules! ask {
     ($self:ident, view $view:ident, $method:ident($($argument:expr),*)) => {{
         let at = seen(&$self.plan, $self.phase, $self.aware, $view.at);
-        let mut view = View { at, rng: &mut *$view.rng, watched: &mut *$view.watched };
+        let mut view = View { at, rng: &mut *$view.rng, watched: &mut *$view.watched, sleeps: false };
         $self.mechanism.$method(&mut view, $($argument),*)
     }};
     ($self:ident, site $site:ident, $method:ident($($argument:expr),*)) => {{

@@ -135,6 +135,7 @@ fn how_a_mechanism_is_asked_does_not_change_what_it_answers() {
                     let wants = Wants {
                         batch: mask & 1 != 0,
                         redecide: mask & 2 != 0,
+                        sleeps: false,
                         every_tick: false,
                         arrivals: told,
                         heads: mask & 4 != 0,

@@ -15,6 +15,7 @@ use super::contention::{CONTENTION, Counters};
 use super::in_transit::DIRECT;
 use super::{DRAWN_BY_CYCLE, Head, Injection, RouterView, Routing, See, Site, View, Wants};
 use crate::engine::{Memory, Rng, Tick};
+use crate::fabric::seams::routing::Ports;
 use crate::packet::{Arena, Packet};
 use crate::topology::{Hop, Place, RouteTable, Tree};
 use allocation::{Allocator, Output};
@@ -221,6 +222,41 @@ impl Rule {
         }
     }
 
+    /// Lets heads sleep that could not go before and that no output can take now, where outputs upwards are compared in
+    /// rows: a head that goes down until its only output has room, one that goes up until any of its outputs has.
+    /// Returns whether others are left. The random numbers of the router are drawn for these alone.
+    fn lay_to_sleep(&mut self, at: &RouterView<'_>, heads: &mut [Head], packets: &Arena) -> bool {
+        let (Some(tree), Some(&place)) = (&self.tree, self.places.get(at.local as usize)) else { return true };
+        let ups = Ports { first: tree.down(place.level), count: tree.up(place.level) };
+        // Most packets are of one size.
+        let mut upwards = None;
+        let mut left = false;
+        for head in heads {
+            let packet = &packets[head.packet];
+            if !head.again || packet.flags & IN_ORDER != 0 {
+                left = true;
+                continue;
+            }
+            let phits = at.first_flit(packet);
+            let (ports, takes) = match tree.descent(place, packet.destination_router) {
+                Some(port) => (Ports { first: port, count: 1 }, at.takes_any(port, phits)),
+                None => {
+                    let takes = match upwards {
+                        Some((size, takes)) if size == phits => takes,
+                        _ => ups.numbers().any(|port| at.takes_any(port, phits)),
+                    };
+                    upwards = Some((phits, takes));
+                    (ups, takes)
+                }
+            };
+            match takes {
+                true => left = true,
+                false => head.waits = ports,
+            }
+        }
+        left
+    }
+
     /// The best of the listed outputs.
     fn best(&mut self, at: &RouterView<'_>, rng: &mut Rng, then: Tick, packet: &Packet, chosen: Option<u16>) -> Hop {
         let phits = at.first_flit(packet);
@@ -335,6 +371,7 @@ impl Routing for Rule {
             _ => Wants {
                 batch: decide != Decide::Arrival,
                 redecide,
+                sleeps: redecide,
                 occupancy: self.history.is_some(),
                 arrivals: decide == Decide::Arrival,
                 heads: self.contention.is_some(),
@@ -369,6 +406,10 @@ impl Routing for Rule {
 
     /// One input after the other; in a sequential allocation the first is drawn, for fairness.
     fn route_all(&mut self, view: &mut View<'_>, heads: &mut [Head], packets: &mut Arena) {
+        let rows = self.in_rows && self.whole && self.kept.is_none() && self.contention.is_none();
+        if rows && view.sleeps && !self.lay_to_sleep(&view.at, heads, packets) {
+            return;
+        }
         self.allocator.begin();
         let sequential = self.params.allocation.is_sequential();
         let start = if sequential { view.rng.below(view.topology.ports(view.router).into()) as u16 } else { 0 };
@@ -387,8 +428,9 @@ impl Routing for Rule {
             }
         }
         let (before, after) = heads.split_at_mut(heads.partition_point(|head| head.port < start));
-        if self.in_rows && self.whole && self.kept.is_none() && self.contention.is_none() {
-            return self.route_in_rows(view, after.iter_mut().chain(before), packets);
+        if rows {
+            let awake = after.iter_mut().chain(before).filter(|head| head.waits.count == 0);
+            return self.route_in_rows(view, awake, packets);
         }
         for head in after.iter_mut().chain(before).filter(|head| head.hop.is_none()) {
             let packet = &packets[head.packet];

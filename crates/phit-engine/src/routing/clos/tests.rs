@@ -116,6 +116,49 @@ fn packets_routed_deterministically_stay_in_order() {
     }
 }
 
+/// Counts the heads that are asked about, and those that leave; looks at those that sleep.
+#[derive(Default)]
+struct Asleep {
+    asked: usize,
+    asleep: usize,
+    left: usize,
+}
+
+impl Watch for Asleep {
+    fn asked(&mut self, _: &Rule, _: &RouterView<'_>, heads: &[Head], _: &Arena) {
+        self.asked += heads.len();
+    }
+    fn decided(&mut self, _: &Rule, at: &RouterView<'_>, heads: &[Head], packets: &Arena) {
+        for head in heads {
+            let phits = at.first_flit(&packets[head.packet]);
+            assert_eq!(head.hop.is_none(), head.waits.count > 0, "{head:?} neither goes nor waits");
+            assert!(!head.waits.numbers().any(|port| at.takes_any(port, phits)), "{head:?} sleeps, but could go");
+            self.asleep += usize::from(head.hop.is_none());
+        }
+    }
+    fn departs(&mut self, _: &RouterView<'_>, _: Hop, _: &Packet) {
+        self.left += 1;
+    }
+}
+
+#[test]
+fn heads_that_no_output_can_take_sleep() {
+    for (size, vcs) in [(1, 1), (3, 2)] {
+        let mut value = scenario(
+            json!("clos"),
+            &[("/topology/down", json!([8, 8])), ("/topology/up", json!([8])), ("/traffic/load", json!(1.0))],
+        );
+        value["traffic"]["packet_size"] = json!(size);
+        value["traffic"]["pattern"] = json!({ "kind": "hotspot", "targets": [0, 63], "share": 1.0 });
+        value["router"]["links"]["default"]["vcs"] = json!(vcs);
+        let asleep = watch(&value, Clos::default(), Asleep::default(), 3000);
+        let Asleep { asked, asleep, left } = *asleep.lock().unwrap();
+        // Some hundred heads wait in every tick.
+        assert!(asleep > 500 && left > 500, "hardly anything happens: {asleep} sleep, {left} leave");
+        assert!(asked < 20 * left, "{asked} heads were asked about, of which {left} left");
+    }
+}
+
 /// Watches that no packet goes where there is no way on, by following all ways.
 #[derive(Default)]
 struct DeadEnds {

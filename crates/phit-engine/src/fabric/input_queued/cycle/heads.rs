@@ -9,7 +9,7 @@ use crate::fabric::input_queued::state::lost::Kind;
 use crate::fabric::input_queued::state::records::{Input, Output, Progress, Queue};
 use crate::fabric::seams::queueing::Lanes;
 use crate::fabric::seams::reservation::Role;
-use crate::fabric::seams::routing::{DISCARD, Head, RouterView, View, advance_leg};
+use crate::fabric::seams::routing::{DISCARD, Head, Ports, RouterView, View, advance_leg};
 use crate::topology::{Hop, Leg};
 use std::hint::select_unpredictable;
 
@@ -17,7 +17,8 @@ use std::hint::select_unpredictable;
 macro_rules! view {
     ($self:ident, $router:expr) => {{
         let at = router_view!($self, $router);
-        View { at, rng: &mut $self.rngs[$router], watched: &mut $self.watched }
+        let sleeps = $self.setup.settings.batches_sleep && $self.tables.round == 0;
+        View { at, rng: &mut $self.rngs[$router], watched: &mut $self.watched, sleeps }
     }};
 }
 
@@ -227,7 +228,10 @@ impl Partition {
                 Some(hop) => {
                     self.decide::<K>(router, self.tables.first_port[router], queue, hop);
                 }
-                None => heads.push(Head { port: number, queue: lane as u16, packet, hop: None }),
+                None => {
+                    let (queue, again) = (lane as u16, decided);
+                    heads.push(Head { port: number, queue, packet, again, hop: None, waits: Ports::default() });
+                }
             }
         }
         if !heads.is_empty() {
@@ -242,6 +246,9 @@ impl Partition {
         let first = self.tables.first_port[router];
         let mut view = view!(self, router);
         self.routing.route_all(&mut view, heads, &mut self.packets);
+        if self.setup.settings.batches_sleep && heads.iter().any(|head| head.hop.is_none()) {
+            self.lay_to_sleep::<K>(router, heads);
+        }
         for head in heads.drain(..) {
             let queue = self.inputs[first + u32::from(head.port)].queues + u32::from(head.queue);
             match head.hop {

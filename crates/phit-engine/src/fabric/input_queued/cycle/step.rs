@@ -325,7 +325,8 @@ impl Partition {
         let vcs = if HOLDS { 0 } else { vcs };
         let q = &self.queues[queue];
         if !K::SETTLED && index == NONE {
-            return if self.discards.contains(&queue) { Look::Done } else { watch };
+            let done = self.discards.contains(&queue) || self.sleeps_undecided(port, queue);
+            return if done { Look::Done } else { watch };
         }
         let (size, birth) = match K::SIZED || K::WHOLE && self.setup.settings.alike {
             true => (self.setup.settings.size, 0),

@@ -4,7 +4,8 @@ use crate::engine::{NONE, Tick};
 use crate::fabric::input_queued::options::kernel::Kernel;
 use crate::fabric::input_queued::partition::Partition;
 use crate::fabric::input_queued::state::records::Queue;
-use crate::fabric::seams::routing::{Changes, Output, Watched};
+use crate::fabric::seams::routing::{Changes, Head, Output, Watched};
+use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
 
 /// All virtual channels of an output.
@@ -35,6 +36,35 @@ impl Partition {
                 self.watch_output::<K>(output, lane, changes, vcs.clone());
             }
         }
+    }
+
+    /// Those of a router's `heads` that wait for output ports sleep until one of these has room. Heads that wait for
+    /// the same ports enter the sets of these together.
+    pub(crate) fn lay_to_sleep<K: Kernel>(&mut self, router: u32, heads: &[Head]) {
+        let first = self.tables.first_port[router];
+        let mut rest = heads;
+        while let Some(place) = rest.iter().position(|head| head.waits.count > 0) {
+            let ports = rest[place].waits;
+            let alike = rest[place..].iter().position(|head| head.waits != ports).map_or(rest.len(), |end| place + end);
+            let mut together: SmallVec<[u64; 4]> = smallvec![0; self.watchers.words() as usize];
+            for head in &rest[place..alike] {
+                let port = first + u32::from(head.port);
+                let (_, lane) = self.fall_asleep(port, self.inputs[port].queues + u32::from(head.queue));
+                together[lane as usize / 64] |= 1 << (lane % 64);
+            }
+            for port in ports.numbers() {
+                let output = first + u32::from(port);
+                self.watchers.enter_for_room(&together, &mut self.tables.outputs[output]);
+                self.waits_for_time::<K>(output, self.now);
+            }
+            rest = &rest[alike..];
+        }
+    }
+
+    /// True if the head of `queue` of input `port` sleeps until an output has room, and has no decision.
+    pub(crate) fn sleeps_undecided(&self, port: u32, queue: u32) -> bool {
+        let router = self.inputs[port].router;
+        self.setup.settings.batches_sleep && self.watchers.sleeps(router, self.watchers.lane(router, queue))
     }
 
     /// `queue` of input `port` falls asleep. Returns its router, and its number there.

@@ -257,6 +257,7 @@ impl Network {
             at_outputs: _,
             decides_at_front: _,
             exact_watches: _,
+            batches_sleep: _,
             lasting: _,
             first_leads: _,
             queues: _,

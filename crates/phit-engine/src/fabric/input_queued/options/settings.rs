@@ -1,4 +1,5 @@
-//! What the kernel reads for every flit, made of the router's parameters and of what the mechanisms ask for.
+//! The settings that the kernel reads for every flit. They follow from the router's parameters and from the calls that
+//! the mechanisms want.
 
 use super::choices::Choices;
 use super::config::Config;
@@ -17,7 +18,7 @@ use crate::traffic::Requests;
 /// [`Request::class`]: crate::fabric::seams::allocator::Request::class
 pub(crate) const AFTER_ALL: u8 = 2;
 
-/// What the kernel reads for every flit, close together.
+/// The settings that the kernel reads for every flit, side by side in memory.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Settings {
     /// Ticks from an output to whatever is at the far end, by class.
@@ -36,11 +37,13 @@ pub(crate) struct Settings {
     pub choices: Choices,
     /// The mechanism wants to know of outputs whose occupancy has grown.
     pub rereads: bool,
-    /// Blocked heads of a mechanism that re-decides are asked about in every tick, as those of a mechanism always are
-    /// that decides for a router at once.
+    /// A mechanism that re-decides is asked about blocked heads in every tick. One that decides for all heads of a
+    /// router together always is.
     pub every_cycle: bool,
     /// Heads are decided about as soon as they come to the front.
     pub decides_at_front: bool,
+    /// Heads that are decided about together may sleep until an output has room, see `waiting/watchers.rs`.
+    pub batches_sleep: bool,
     /// The queueing organisation leaves the choice of queue to the routing mechanism.
     pub transparent: bool,
     /// It asks for the hop after next.
@@ -49,17 +52,17 @@ pub(crate) struct Settings {
     pub sorts: bool,
     /// The queue organisation is managed.
     pub managed: bool,
-    /// Queues that wait stand in lists, see [`crate::fabric::input_queued::waiting::wait_lists`]: there are
-    /// many of them, and nothing but a grant changes what the first packet of one asks for.
+    /// Queues that wait stand in lists, see [`crate::fabric::input_queued::waiting::wait_lists`]. This is for inputs of
+    /// many queues, whose first packets ask for the same output until they are granted.
     pub lists: bool,
-    /// Heads that can go nowhere wait at their outputs, see `cycle/sleeping.rs`: each is decided about once, and
-    /// nothing but its input, its output and credits keeps it waiting.
+    /// Heads that can go nowhere wait at their outputs, see `cycle/sleeping.rs`. Each is decided about once, and waits
+    /// only for its input, its output and credits.
     pub at_outputs: bool,
     /// Changes of an output that let heads go are told apart from others, see `waiting/watchers.rs`.
     pub exact_watches: bool,
-    /// All packets of a queue take one way: what has been decided for the first holds for all.
+    /// All packets of a queue take one way: the decision about the first packet holds for all.
     pub lasting: bool,
-    /// A request of the first queue of an input goes before those of its other queues.
+    /// A request of the first queue of an input goes before requests of its other queues.
     pub first_leads: bool,
     /// Endpoints have admittance queues.
     pub admits: bool,
@@ -75,7 +78,7 @@ pub(crate) struct Settings {
     pub single: bool,
     /// A packet may be allocated in the tick in which it comes to the front.
     pub immediate: bool,
-    /// What of the kernel is compiled for this case.
+    /// The row of the table of kernels that runs.
     pub(crate) kernel: Compiled,
     /// Grant to output.
     pub router_latency: Tick,
@@ -96,7 +99,8 @@ pub(crate) struct Settings {
     pub injection_queues: u16,
     /// Phits of every packet; 0 if they differ.
     pub size: u32,
-    /// By class: an output buffer is full while its link is taken for so many ticks, if that follows, see [`backlog`].
+    /// By class: an output buffer is full while its link is taken for this many ticks. `None` if the two do not go
+    /// together, see [`backlog`].
     pub backlog: Option<[Tick; MOST_CLASSES]>,
     /// To whoever requests the crossbar, packets are alike: all are of one size, and no arbiter asks for their age.
     pub alike: bool,
@@ -106,16 +110,16 @@ pub(crate) struct Settings {
     pub lone: bool,
     /// The topology is one of Phit's own, whose hops exist.
     pub own_topology: bool,
-    /// Virtual channels among which a packet chooses that has arrived; the first of those free, since an endpoint takes
-    /// whatever comes, and where no channel is ever held that is the first.
+    /// Virtual channels of a link to an endpoint among which a packet chooses. It takes the first that is free: an
+    /// endpoint consumes every packet. Where no channel is ever held, it takes the first.
     pub ejection_vcs: u8,
     /// By class, the credits of a virtual channel whose buffer is empty.
     pub full: [i32; MOST_CLASSES],
-    /// With so many credits a virtual channel keeps no packet waiting.
+    /// Credits with which a virtual channel has room for any packet.
     pub enough: i32,
     /// An input port sends back the credit of one flit at the end of each cycle.
     pub credits_in_turn: bool,
-    /// Endpoints have room for so much only, and send credits.
+    /// Endpoints have buffers of limited size, and send credits.
     pub endpoints_fill: bool,
     /// Packets are requests and replies.
     pub exchanges: bool,
@@ -129,28 +133,29 @@ pub(crate) struct Settings {
     pub reserves: bool,
     /// Some packets take the second half of a port's virtual channels, in all links or in those to endpoints.
     pub parts_channels: bool,
-    /// The crossbar's allocator, and that of channels, put requests in the order of their packets' classes.
+    /// Whether the crossbar's allocator, and whether the channels' allocator, serve requests in the order of their
+    /// packets' classes.
     pub ranked: (bool, bool),
-    /// Endpoints send again what was lost.
+    /// Endpoints send lost packets again.
     pub repeats: bool,
     /// Endpoints send one packet after another into several planes, of which this is one.
     pub serial: bool,
-    /// Endpoints send what they have drawn, one packet after another, and nothing else.
+    /// Endpoints send drawn packets alone, one after another.
     pub in_turn: bool,
     /// Virtual networks, of which packets of each have virtual channels of their own.
     pub networks: u8,
     /// Requests and replies have injection queues of their own.
     pub parts_injection: bool,
-    /// Endpoints have room for so many requests only, until they have been answered.
+    /// Endpoints have room for a limited number of requests, until they have been answered.
     pub endpoints_keep: bool,
     /// Ports have several paths through the crossbar, see [`crate::fabric::input_queued::allocation::paths`].
     pub several_paths: bool,
     /// Heads ask for the crossbar before they have a channel, see [`crate::fabric::input_queued::cycle::speculation`].
     pub speculates: bool,
-    /// What is added to the class of such a request.
+    /// The number that is added to the class of such a request.
     pub speculative_class: u8,
-    /// In the order of virtual channels' arbiters the heads of one queue number stand side by side, those of so many
-    /// ports; 0: those of one port do.
+    /// In the order of virtual channels' arbiters, the heads of one queue number stand side by side, for this many
+    /// ports. 0: the heads of one port stand side by side.
     pub turns: u32,
     /// Virtual channels share the memory of their port, see [`crate::fabric::input_queued::state::pools`].
     pub shares: bool,
@@ -196,7 +201,7 @@ impl Settings {
     #[inline(always)]
     pub(crate) fn watches<K: Kernel>(&self) -> bool {
         let Wants { redecide, batch, alternatives, .. } = self.wants::<K>();
-        (redecide && !batch) || (K::EXTRAS && alternatives)
+        (redecide && (!batch || self.batches_sleep)) || (K::EXTRAS && alternatives)
     }
 
     /// [`Self::sorts`].
@@ -360,6 +365,14 @@ impl Settings {
             // Heads that are decided about together depend on one another.
             every_cycle: choices.redecide_every_cycle || wants.batch || wants.every_tick,
             decides_at_front: choices.decides_at_front && !wants.batch && !wants.redecide && !wants.heads,
+            batches_sleep: wants.batch
+                && wants.redecide
+                && wants.sleeps
+                && !choices.credits_at_link
+                && by_output
+                && requests.is_none()
+                && config.networks == 1
+                && config.links.fine() == 1,
             transparent,
             looks_ahead,
             sorts,

@@ -97,6 +97,15 @@ impl Watchers {
         }
     }
 
+    /// Puts the queues `set` of the router, a word for every 64, into the sets of `output` for room in any channel.
+    pub(crate) fn enter_for_room(&mut self, set: &[u64], output: &mut Output) {
+        output.waiters |= u64::from(Changes::ROOM.bits());
+        let first = output.vc * self.words;
+        for (word, bits) in (0..).zip(set.iter().cycle().take(usize::from(output.vcs) * set.len())) {
+            self.room[first + word] |= bits;
+        }
+    }
+
     /// True if queue number `lane` of `router` sleeps.
     pub(crate) fn sleeps(&self, router: u32, lane: u32) -> bool {
         self.asleep[router * self.words + lane / 64] >> (lane % 64) & 1 != 0

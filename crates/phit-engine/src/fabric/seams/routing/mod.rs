@@ -10,6 +10,7 @@ use crate::error::ScenarioError;
 use crate::measure::Observable;
 use crate::packet::{Arena, Packet};
 use crate::topology::{Hop, RouteTable, Routers, Topology};
+use std::ops::Range;
 use std::sync::Arc;
 
 mod hops;
@@ -29,7 +30,7 @@ pub(crate) use outputs::{Buffers, Granted, Output, OutputTables, OutputVc};
 pub use proof::{Adaptive, Channels, Ladder, Legs, Longest, Proof, Routes, Standing, Step};
 pub(crate) use view::Changes;
 pub use view::{Injection, Payload, RouterView, Site, View};
-pub(crate) use view::{Outgoing, Row, Watched, Watches};
+pub(crate) use view::{Lane, Outgoing, Row, Watched, Watches};
 
 /// Receives an observation of a mechanism: the quantity, its port (or another index), and its value.
 pub type See<'a> = &'a mut dyn FnMut(&'static Observable, Option<u16>, u32);
@@ -43,8 +44,29 @@ pub struct Head {
     pub queue: u16,
     /// Index of the packet in the partition's arena.
     pub packet: u32,
-    /// The decision; `None` to ask again in the next tick.
+    /// It has been decided about before, and could not go.
+    pub again: bool,
+    /// The decision; `None` to ask again.
     pub hop: Option<Hop>,
+    /// Without a decision: the head is asked about again when one of these output ports gets room. Without ports, and
+    /// where heads cannot sleep ([`View::sleeps`]), it is asked about in the next tick.
+    pub waits: Ports,
+}
+
+/// Neighbouring ports of a router.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Ports {
+    /// The first port.
+    pub first: u16,
+    /// How many there are.
+    pub count: u16,
+}
+
+impl Ports {
+    /// The numbers of the ports.
+    pub fn numbers(self) -> Range<u16> {
+        self.first..self.first + self.count
+    }
 }
 
 /// One of several hops for which a head asks at once.
@@ -158,8 +180,11 @@ pub struct Wants {
     /// Decide for all waiting heads of a router at once, by [`Routing::route_all`].
     pub batch: bool,
     /// Ask again about a head that has not been granted yet, whenever its chosen output, or one that it watches
-    /// ([`View::watch`]), has changed. With `batch`, ask in every tick, because common decisions depend on one another.
+    /// ([`View::watch`]), has changed. With `batch`, ask in every tick, because common decisions depend on one another,
+    /// except about heads that sleep ([`Self::sleeps`]).
     pub redecide: bool,
+    /// With `batch` and `redecide`: heads that no output can take sleep until one can ([`Head::waits`]).
+    pub sleeps: bool,
     /// With `redecide`, ask about such a head in every tick, whatever has changed: the decision draws again, or counts.
     pub every_tick: bool,
     /// Call [`Routing::arrives`].

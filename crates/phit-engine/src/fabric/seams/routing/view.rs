@@ -157,8 +157,8 @@ impl<'a> RouterView<'a> {
         (0..self.tables.behind.vcs[self.class(port) as usize]).map(|vc| self.occupancy(port, vc)).sum()
     }
 
-    /// Virtual channel `vc` of the outputs `ports`, which are of one link class, in a form in which many can be
-    /// compared at once.
+    /// Virtual channel `vc` of the outputs `ports`, in a form in which many can be compared at once. All that are used
+    /// are of the link class of the first.
     #[inline(always)]
     pub(crate) fn lane(&self, ports: Range<u16>, vc: u8) -> Lane<'_> {
         let first = self.tables.first_port[self.local];
@@ -257,6 +257,12 @@ impl<'a> RouterView<'a> {
         output.busy <= self.now && self.best_credits(port, vc) >= phits as i32 && self.buffer_has_room(port, phits)
     }
 
+    /// True if output `port` could take a packet of `phits` in some virtual channel now.
+    #[inline]
+    pub(crate) fn takes_any(&self, port: u16, phits: u32) -> bool {
+        self.output(port).busy <= self.now && self.emptiest(port, phits).1
+    }
+
     #[inline(always)]
     fn buffer_has_room(&self, port: u16, phits: u32) -> bool {
         let index = self.tables.first_port[self.local] + u32::from(port);
@@ -315,6 +321,19 @@ impl<'a> Lane<'a> {
         (self.first..).zip(self.outputs)
     }
 
+    /// True if `port` comes from the first port on and is of its class.
+    #[inline(always)]
+    pub(crate) fn is_of(&self, port: u16) -> bool {
+        let class = |port: u16| self.outputs.get(usize::from(port.wrapping_sub(self.first))).map(|output| output.class);
+        class(port).is_some_and(|own| class(self.first) == Some(own))
+    }
+
+    /// The output of `port`, which is one of these ports.
+    #[inline(always)]
+    pub(crate) fn output(&self, port: u16) -> &'a Output {
+        &self.outputs[usize::from(port - self.first)]
+    }
+
     /// [`RouterView::occupancy`] of `port`, and a number for [`Self::takes`].
     #[inline(always)]
     pub(crate) fn occupancy(&self, (port, output): (u16, &Output)) -> (u32, i32) {
@@ -360,6 +379,8 @@ pub struct View<'a> {
     /// how often a blocked head is asked is not fixed.
     pub rng: &'a mut Rng,
     pub(crate) watched: &'a mut Watches,
+    /// Heads that are decided about together can sleep until an output has room: [`Head::waits`](super::Head::waits).
+    pub(crate) sleeps: bool,
 }
 
 /// Changes of an output that may unblock a head.

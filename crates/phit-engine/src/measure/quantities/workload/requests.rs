@@ -180,8 +180,8 @@ pub(super) const COUNTS: [Quantity; 3] = [
     },
 ];
 
-/// Times of requests: of each, the mean, the median, and what 99 of 100 do not exceed. A line has the key, the words, the
-/// rank of the mean, when the others are there, the function that computes them, and what the times are.
+/// Times of requests: of each, the mean, the median, and what 99 of 100 do not exceed. A line has the key, the words,
+/// the rank of the mean, when the others are there, the function that computes them, and what the times are.
 macro_rules! spans {
     ($($key:literal, $words:literal, $rank:expr, $there:expr, $of:ident, $about:literal;)*) => {
         [$(
