@@ -333,7 +333,7 @@ impl Network {
         let quiet = immediate && !extras && !called;
         let adaptive = wants.redecide && !wants.batch && !wants.arrivals && !every_cycle;
         let batched = wants.redecide && wants.batch;
-        let batched_only = wants == Wants { redecide: true, batch: true, ..Wants::default() };
+        let batched_only = wants == Wants { redecide: true, batch: true, sleeps: wants.sleeps, ..Wants::default() };
         let sized = alike;
         let alike = alike && backlog.is_some();
         let fixed = wants.settled && own_topology && alike;
