@@ -31,7 +31,7 @@ EXAMPLE = ROOT / "target" / "release" / "examples" / "run"
 """The engine without Python, in the build that users have."""
 
 PLUGIN = ROOT / "target" / "instructions.so"
-"""What counts instructions in QEMU, compiled from `instructions.c`."""
+"""The plugin that counts instructions in QEMU, compiled from `instructions.c`."""
 
 LIMIT = 600
 """Seconds by the clock after which a run is given up. Under cachegrind a run takes fifty times as long as otherwise."""
@@ -81,7 +81,7 @@ def python(code: str, document: Document, *under: str, limit: int | None = None)
 
 
 def last_words(printed: str) -> str:
-    """Why a run has failed: its last line, without that of QEMU's counter."""
+    """Why a run has failed: the last line that it has printed, without the count of QEMU."""
     lines = [line for line in printed.strip().splitlines() if not re.fullmatch(QEMU.printed, line)]
     return (lines or ["it failed"])[-1][:200]
 

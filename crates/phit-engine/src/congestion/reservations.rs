@@ -1,4 +1,4 @@
-//! What reservation protocols share: keys of their tables, the schedule of destinations, and the time of a grant.
+//! The parts that reservation protocols share: keys of their tables, the schedule of destinations, the time of a grant.
 
 use crate::engine::Tick;
 use crate::fabric::seams::reservation::Expiry;

@@ -211,7 +211,7 @@ fn in_order(mut operations: Vec<(u64, u64, u64, u32)>) -> Vec<Vec<u32>> {
         .collect()
 }
 
-/// Finds nodes by their ids: as they stand if ids grow, as those of most traces do, otherwise by a sorted list.
+/// Finds nodes by their ids. In most traces ids grow, and nodes stand in their order. Otherwise a list is sorted.
 struct Known {
     sorted: Option<Vec<u32>>,
 }

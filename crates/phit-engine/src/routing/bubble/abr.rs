@@ -65,10 +65,6 @@ impl Weighing for Minimal {
         &Profit { eta: 0.0, empty_queue: EmptyQueue::OwnWay, full_way: FullWay::Counted }
     }
 
-    fn has_choice(&self) -> bool {
-        false
-    }
-
     fn least_distance(&self) -> u32 {
         u32::MAX
     }

@@ -62,7 +62,7 @@ struct Rule {
     size: u32,
     /// By router, a bit for each direction that leads to another one.
     links: Vec<u16>,
-    /// The same for links that are not broken, where a plan has asked for it since the last fault.
+    /// By router, a bit for each direction whose link is not broken. `None` until a plan asks for it after a fault.
     whole: Vec<Option<u16>>,
     free: Vec<Option<u16>>,
     /// Whether plans depend on the free slots.
@@ -242,8 +242,8 @@ impl Routing for Rule {
             (_, false) => self.free_slots(view, direction, ADAPTIVE),
         };
         let (best, slots) = most_free(&way, slots)?;
-        // No decision depends on whether an output is free. A plan may depend on all queues of the source, a choice of
-        // direction on less room in the one that is chosen, or more in another.
+        // No decision depends on whether an output is free. A plan may depend on all queues of the source. A choice of
+        // direction changes if the chosen direction has less room, or another one more.
         let (first_port, vcs) = (self.first_port, ADAPTIVE..ADAPTIVE + 1);
         view.watch_chosen_for(Changes::RISE);
         match weighed && self.free.len() > 2 {

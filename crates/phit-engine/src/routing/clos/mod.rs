@@ -222,9 +222,9 @@ impl Rule {
         }
     }
 
-    /// Lets heads sleep that could not go before and that no output can take now, where outputs upwards are compared in
-    /// rows: a head that goes down until its only output has room, one that goes up until any of its outputs has.
-    /// Returns whether others are left. The random numbers of the router are drawn for these alone.
+    /// Lets heads sleep that could not go before and that no output can take now. A head that goes down sleeps until
+    /// its only output has room, a head that goes up until any of its outputs has room. Returns whether other heads are
+    /// left. The router draws random numbers for these alone.
     fn lay_to_sleep(&mut self, at: &RouterView<'_>, heads: &mut [Head], packets: &Arena) -> bool {
         let (Some(tree), Some(&place)) = (&self.tree, self.places.get(at.local as usize)) else { return true };
         let ups = Ports { first: tree.down(place.level), count: tree.up(place.level) };

@@ -59,7 +59,7 @@ impl Port {
     }
 }
 
-/// A router: its ports to others, and what it has heard in this cycle.
+/// A router: its ports to other routers, and the notifications that it has heard in this cycle.
 #[derive(Debug)]
 pub(super) struct Router {
     /// The first of these ports.

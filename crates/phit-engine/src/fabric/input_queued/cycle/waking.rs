@@ -38,8 +38,8 @@ impl Partition {
         }
     }
 
-    /// Those of a router's `heads` that wait for output ports sleep until one of these has room. Heads that wait for
-    /// the same ports enter the sets of these together.
+    /// Each of a router's `heads` that waits for output ports sleeps until one of the ports has room. Heads that wait
+    /// for the same ports enter the sets of these ports together.
     pub(crate) fn lay_to_sleep<K: Kernel>(&mut self, router: u32, heads: &[Head]) {
         let first = self.tables.first_port[router];
         let mut rest = heads;

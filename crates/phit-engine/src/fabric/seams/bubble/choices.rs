@@ -105,11 +105,7 @@ pub trait Weighing: Send + Sync + Debug {
     fn half_way(&self) -> HalfWay;
     /// The profit of a route.
     fn profit(&self) -> &Profit;
-    /// False if packets have no choice at all.
-    fn has_choice(&self) -> bool {
-        true
-    }
-    /// Packets with a shorter route than this, in hops, have no choice.
+    /// Packets with a shorter route than this, in hops, have no choice. `u32::MAX`: no packet has one.
     fn least_distance(&self) -> u32;
     /// Calls `see` with the routes from `s` to `t` other than the minimal one. `coins` are the directions of half
     /// rings.
@@ -208,7 +204,7 @@ impl<T: Weighing> Deroute for T {
     }
 
     fn weighs_queues(&self) -> bool {
-        self.has_choice()
+        self.least_distance() < u32::MAX
     }
 
     fn note(&self, from: u32, to: u32, choices: &mut Choices) -> bool {

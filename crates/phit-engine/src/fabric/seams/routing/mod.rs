@@ -49,7 +49,7 @@ pub struct Head {
     /// The decision; `None` to ask again.
     pub hop: Option<Hop>,
     /// Without a decision: the head is asked about again when one of these output ports gets room. Without ports, and
-    /// where heads cannot sleep ([`View::sleeps`]), it is asked about in the next tick.
+    /// where heads cannot sleep, it is asked about in the next tick.
     pub waits: Ports,
 }
 
