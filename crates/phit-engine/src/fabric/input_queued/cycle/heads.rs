@@ -17,8 +17,7 @@ use std::hint::select_unpredictable;
 macro_rules! view {
     ($self:ident, $router:expr) => {{
         let at = router_view!($self, $router);
-        let sleeps = $self.setup.settings.batches_sleep && $self.tables.round == 0;
-        View { at, rng: &mut $self.rngs[$router], watched: &mut $self.watched, sleeps }
+        View { at, rng: &mut $self.rngs[$router], watched: &mut $self.watched, sleeps: false }
     }};
 }
 
@@ -245,6 +244,7 @@ impl Partition {
     pub(crate) fn route_heads<K: Kernel>(&mut self, router: u32, heads: &mut Vec<Head>) {
         let first = self.tables.first_port[router];
         let mut view = view!(self, router);
+        view.sleeps = self.setup.settings.batches_sleep && view.at.round() == 0;
         self.routing.route_all(&mut view, heads, &mut self.packets);
         if self.setup.settings.batches_sleep && heads.iter().any(|head| head.hop.is_none()) {
             self.lay_to_sleep::<K>(router, heads);
