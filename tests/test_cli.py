@@ -10,6 +10,7 @@ from typing import Any
 
 import phit
 import pytest
+from phit.base.text import first_sentence
 from phit.document.keys import keys
 from phit.document.schema import described
 from phit.store.quantities import MACHINE
@@ -89,6 +90,14 @@ def test_list_and_schema(cli: Cli) -> None:
     schema = json.loads(cli("schema")[1])
     assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
     assert re.fullmatch(rf"phit {re.escape(phit.__version__)}( \([0-9a-f]+(-dirty)?\))?\n", cli("--version")[1])
+
+
+def test_list_shows_whole_first_sentences(cli: Cli) -> None:
+    """The full stop of an author's initial ends no sentence: every bracket that opens in a summary closes there."""
+    for concept, entries in phit.catalogue().items():
+        summaries = [first_sentence(entry["description"]) for entry in entries]
+        assert [text for text in summaries if text.count("(") != text.count(")")] == [], concept
+    assert "(M. D. Schroeder et al.," in " ".join(cli("list")[1].split())
 
 
 def test_list_shows_the_names_that_a_key_may_take(cli: Cli) -> None:

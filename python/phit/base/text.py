@@ -73,6 +73,13 @@ def whole(text: str) -> int | None:
     return int(digits) if digits.isascii() and digits.isdecimal() and len(digits) <= MOST_DIGITS else None
 
 
+def first_sentence(text: str) -> str:
+    """The first sentence of a description, without its full stop."""
+    line = " ".join(text.split("\n\n")[0].split())
+    # The full stop of an initial ("M. Smith") or of "et al." ends no sentence.
+    return re.split(r"(?<!\b[A-Z])(?<!\bal)\. ", line)[0].rstrip(".")
+
+
 def harmless(description: Any) -> Any:
     """A chart's description in which all texts and names are harmless."""
     if isinstance(description, str):

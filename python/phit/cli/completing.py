@@ -6,6 +6,8 @@ from typing import Any
 
 import typer
 
+from phit.base.text import first_sentence
+
 PLACES = {
     "topology": "topology",
     "router": "router",
@@ -50,7 +52,7 @@ def kinds(context: typer.Context, incomplete: str) -> Found:
     import phit
 
     entries = phit.catalogue().get(str(context.params.get("name")), [])
-    return [(e["kind"], _first(e["description"])) for e in entries if e["kind"].startswith(incomplete)]
+    return [(e["kind"], first_sentence(e["description"])) for e in entries if e["kind"].startswith(incomplete)]
 
 
 def studies(incomplete: str) -> list[str]:
@@ -108,7 +110,7 @@ def _keys(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for path, meaning in found.items():
         for name in classes if ".CLASS." in path else [""]:
             if "[]" not in path:
-                yield path.replace(".CLASS.", f".{name}."), _first(meaning)
+                yield path.replace(".CLASS.", f".{name}."), first_sentence(meaning)
 
 
 def _names(key: str) -> Iterator[tuple[str, str]]:
@@ -120,21 +122,16 @@ def _names(key: str) -> Iterator[tuple[str, str]]:
     for concept, entries in phit.catalogue().items():
         place = PLACES.get(concept)
         if place is not None and key in (place, f"{place}.kind"):
-            yield from ((entry["kind"], _first(entry["description"])) for entry in entries)
+            yield from ((entry["kind"], first_sentence(entry["description"])) for entry in entries)
     section = key.partition(".")[0]
     schema = described()
     inside = resolved(schema["properties"].get(section, {}), schema)
     for one in keys(inside, schema, f"{section}."):
         if one.path == key or (".CLASS." in one.path and _matches(one.path, key)):
-            yield from ((name, _first(meaning)) for name, meaning in one.names)
+            yield from ((name, first_sentence(meaning)) for name, meaning in one.names)
 
 
 def _matches(path: str, key: str) -> bool:
     return len(path.split(".")) == len(key.split(".")) and all(
         a in ("CLASS", b) for a, b in zip(path.split("."), key.split("."), strict=True)
     )
-
-
-def _first(text: str) -> str:
-    """The first sentence."""
-    return " ".join(text.split()).partition(". ")[0].rstrip(".")

@@ -16,7 +16,7 @@ from phit.base import words
 from phit.base.errors import InputError
 from phit.base.left_out import in_numbers
 from phit.base.nearest import hint
-from phit.base.text import quoted
+from phit.base.text import first_sentence, quoted
 from phit.cli import completing, listing
 from phit.cli.app import Settings, interruptible
 from phit.cli.speaking import FAILED, cell, note_left_out, out
@@ -237,12 +237,6 @@ def list_entries(heading: str, entries: Iterable[tuple[str, str]]) -> None:
     for name, description in entries:
         table.add_row(cell(name), cell(first_sentence(description)))
     out(table)
-
-
-def first_sentence(text: str) -> str:
-    """The first sentence of a description."""
-    line = " ".join(text.split("\n\n")[0].split())
-    return line.split(". ")[0].rstrip(".")
 
 
 def list_keys(heading: str, description: str, listed: Iterable[Key]) -> None:

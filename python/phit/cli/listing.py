@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from phit.base.errors import InputError
 from phit.base.nearest import hint
-from phit.base.text import quoted
+from phit.base.text import first_sentence, quoted
 from phit.cli.speaking import cell, out
 from phit.cli.speaking import table as new_table
 from phit.store.quantities import OBSERVABLES, QUANTITIES, TABLES, TOTALS, Named, Quantity
@@ -72,7 +72,7 @@ def tables(name: str | None) -> None:
     """All tables of a result, or the columns of one."""
     if name is None:
         out("tables:")
-        out(grid((table.name, table.there or "always", table.description.split(". ")[0]) for table in TABLES.values()))
+        out(grid((table.name, table.there or "always", first_sentence(table.description)) for table in TABLES.values()))
         return
     table = chosen(name, TABLES, "table")
     there = f" There {table.there}." if table.there else ""
