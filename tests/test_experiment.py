@@ -191,9 +191,9 @@ def test_points_of_a_sweep_have_one_cycle() -> None:
     assert [point.scenario["router"]["links"]["default"]["latency"] for point in points] == [1000, 1005]
     # Neither cycle is a whole number of the other: 8/5 ns and 15/2 ns have 1/10 ns in common.
     other = with_units(**{"router.links.default": [{"latency": latency} for latency in ("1.6 ns", "7.5 ns")]})
-    other["router"] = {"links": {}}
+    other["router"] = {"links": {"endpoint": {"bandwidth": "20 Gb/s", "latency": 0}}}
     with pytest.raises(InputError, match=r'8/5 ns and 15/2 ns, .*; add cycle = "1/10 ns" to \[units\]'):
-        Experiment.read(other, ["traffic.packet_size=8"]).points()
+        Experiment.read(other, ["traffic.packet_size=8", "traffic.load=0.01", "units.phit=1 bit"]).points()
 
 
 def test_points_of_a_sweep_have_one_phit() -> None:
@@ -213,10 +213,13 @@ def test_many_cycles_are_not_all_listed_and_numbers_have_none() -> None:
     document = with_units(**{"router.links.default.latency": ["200 ns", "201 ns", "202 ns", "200.1 ns", "200.8 ns"]})
     with pytest.raises(InputError, match=r"cycles of 8/5 ns, 1/5 ns, 2/5 ns and 2 others, so .* \"1/10 ns\""):
         Experiment.read(document).points()
-    document = with_units(**{"router.links.default.latency": ["200 ns", 100]})
-    document["router"]["links"]["default"] = {"latency": 1}
-    with pytest.raises(InputError, match=r'cycles of 200 ns and no stated size, .*; add cycle = "200 ns" and phit'):
-        Experiment.read(document, ["traffic.packet_size=8"]).points()
+    # Rates alone leave the cycle open: the second point has plain numbers beside them.
+    document = with_units()
+    document["router"]["links"]["default"] = {"bandwidth": "20 Gb/s"}
+    swept = {"traffic.packet_size": ["512 B", 8], "router.links.default.buffer": ["4 KiB", 64]}
+    document["sweep"] = {"zip": [swept | {"router.links.default.latency": ["200 ns", 1]}]}
+    with pytest.raises(InputError, match=r'cycles of 8/5 ns and no stated size, .*; add cycle = "8/5 ns" to \[units\]'):
+        Experiment.read(document).points()
 
 
 def test_a_sweep_may_sweep_its_units() -> None:

@@ -173,6 +173,35 @@ def test_programs_take_quantities() -> None:
         complete(training | {"optimizer": 5}, phit="16 B")
 
 
+def test_times_and_sizes_without_a_rate_need_units() -> None:
+    """What a link carries must not depend on which times and sizes a scenario happens to have."""
+    document: dict[str, Any] = {
+        "topology": {"kind": "mesh", "dims": [2, 2]},
+        "router": {"latency": "20 ns", "links": {"default": {"latency": "200 ns", "buffer": "4 KiB"}}},
+        "traffic": {"load": 0.2, "packet_size": "256 B"},
+        "measure": {"warmup": "1 us", "cycles": "20 us"},
+    }
+    with pytest.raises(phit.ScenarioError, match=r"expected how long a cycle is: .* or give the links a rate"):
+        phit.run(document)
+    with pytest.raises(phit.ScenarioError, match="expected how large a phit is"):
+        phit.run(document | {"units": {"cycle": "1 ns"}})
+
+    def seconds(units: dict[str, str], **links: dict[str, str]) -> float:
+        found = json.loads(json.dumps(document | {"units": units}))
+        for name, values in links.items():
+            found["router"]["links"].setdefault(name, {}).update(values)
+        result = phit.run(found)
+        return float((result.latency_mean or 0) * result["cycle_seconds"])
+
+    rate = {"bandwidth": "128 Gb/s"}
+    said = seconds({"cycle": "1 ns", "phit": "16 B"})
+    assert seconds({}, default=rate) == pytest.approx(said, rel=0.02)
+    # A class without a rate has that of the endpoints' links, however the phit is cut.
+    for units in ({}, {"cycle": "1 ns"}, {"phit": "4 B"}, {"phit": "32 B"}):
+        both = seconds(units, default=rate)
+        assert seconds(units, endpoint=rate) == both
+
+
 def test_ranges_of_quantities() -> None:
     def of(**table: Any) -> list[Any]:
         return list(expand_range("sweep.product.x", table))

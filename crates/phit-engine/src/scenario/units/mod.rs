@@ -3,8 +3,9 @@
 //!
 //! The engine counts in whole cycles and phits. The schema of each key gives the unit of its number (`x-unit`), so a
 //! quantity is accepted where a number of its kind is, and nowhere else. `[units]` can give the length of a cycle and
-//! the size of a phit. If it does not, Phit chooses the longest cycle and the largest phit that make every quantity of
-//! the scenario a whole number. The arithmetic is exact: quantities are fractions.
+//! the size of a phit. If it does not, the rate of the endpoints' links relates the two, and Phit chooses the longest
+//! cycle and the largest phit that make every quantity of the scenario a whole number. Without such a rate, `[units]`
+//! must give them. The arithmetic is exact: quantities are fractions.
 
 use crate::error::{Findings, ScenarioError, join};
 use crate::schema::{applying, parse};
@@ -30,11 +31,13 @@ mod scales;
 #[serde(deny_unknown_fields, default)]
 pub struct UnitsParams {
     /// Length of a cycle, as "0.8 ns" or "1/60 ns". If left out: the longest cycle that makes every time in the
-    /// scenario, and the time of every size on every link, a whole number of cycles.
+    /// scenario, and the time of every size on the link of most endpoints, a whole number of cycles. If this link has
+    /// no rate, times need a cycle.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cycle: Option<String>,
     /// Size of a phit, as "2 B" or "1/15 bit". If left out: the largest phit that makes every size in the scenario, and
-    /// the data that every link carries in a cycle, a whole number of phits.
+    /// the data that the link of most endpoints carries in a cycle, a whole number of phits. If this link has no rate,
+    /// sizes need a phit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phit: Option<String>,
 }
@@ -248,6 +251,7 @@ pub(super) fn resolve(document: &Value) -> Result<Value, ScenarioError> {
     }
     let scales = Scales::new(document, &found, given)?;
     scales.refuse_plain(&numbers, &found)?;
+    scales.refuse_open(&found)?;
     mark_rates(&mut resolved, &found)?;
     for it in &found {
         let number = scales.number(it).ok_or_else(|| scales.uneven(it, &found))?;
@@ -260,10 +264,25 @@ pub(super) fn resolve(document: &Value) -> Result<Value, ScenarioError> {
             *place = number;
         }
     }
+    if let Some(number) = scales.usual_bandwidth() {
+        complete_bandwidth(&mut resolved, number);
+    }
     if let (Some(units), Some(table)) = (scales.said(&found)?, resolved.as_object_mut()) {
         table.insert("units".into(), units);
     }
     Ok(resolved)
+}
+
+/// Gives classes of links without a bandwidth the bandwidth of most endpoints' links.
+fn complete_bandwidth(resolved: &mut Value, number: Value) {
+    let mut place = resolved;
+    for key in ["router", "links", "default"] {
+        let Some(table) = place.as_object_mut() else { return };
+        place = table.entry(key).or_insert_with(|| json!({}));
+    }
+    if let Some(table) = place.as_object_mut() {
+        table.entry("bandwidth").or_insert(number);
+    }
 }
 
 /// The cycle and the phit that `[units]` gives.
@@ -518,13 +537,68 @@ mod tests {
         let collective = json!({ "kind": "collective", "collective": "barrier", "bytes": "1 KiB" });
         let mut document = json!({ "topology": { "kind": "single", "endpoints": 2 }, "workload": collective });
         let resolved = resolve(&document).unwrap();
-        assert_eq!((&resolved["workload"]["bytes"], &resolved["units"]), (&json!(1024), &json!({ "cycle": "1 ns" })));
+        assert_eq!((&resolved["workload"]["bytes"], resolved.get("units")), (&json!(1024), None));
         document["units"] = json!({ "phit": "3 B" });
         let resolved = resolve(&document).unwrap();
-        assert_eq!(resolved["units"], json!({ "cycle": "1 ns", "phit": "24 bit" }));
+        assert_eq!(resolved["units"], json!({ "phit": "24 bit" }));
         document["workload"]["bytes"] = json!("12 bit");
         let error = resolve(&document).unwrap_err().to_string();
         assert!(error.starts_with("workload.bytes: comes to 1.5 bytes; expected a whole number"), "{error}");
+    }
+
+    /// A link without a rate carries a phit in a cycle. Its rate must not depend on a scenario's other times and sizes.
+    #[test]
+    fn times_and_sizes_need_a_rate_or_units() {
+        let of = |units: Value, latency: Value, size: Value| {
+            resolve(&json!({
+                "units": units,
+                "topology": { "kind": "torus", "dims": [4, 4] },
+                "router": { "latency": latency },
+                "traffic": { "load": 0.1, "packet_size": size },
+                "measure": { "warmup": 0 },
+            }))
+        };
+        let missing = |units: Value, latency: Value, size: Value| of(units, latency, size).unwrap_err();
+        let none = || json!({});
+        let (cycle, phit) = (json!({ "cycle": "1 ns" }), json!({ "phit": "16 B" }));
+        assert_eq!(missing(none(), json!("200 ns"), json!(8)).path, "units.cycle");
+        assert_eq!(missing(none(), json!("200 ns"), json!("256 B")).path, "units.cycle");
+        assert_eq!(missing(phit.clone(), json!("200 ns"), json!("256 B")).path, "units.cycle");
+        assert_eq!(missing(none(), json!(20), json!("256 B")).path, "units.phit");
+        assert_eq!(missing(cycle.clone(), json!("200 ns"), json!("256 B")).path, "units.phit");
+        let size = missing(none(), json!(20), json!("256 B")).to_string();
+        assert!(size.contains("with traffic.packet_size = \"256 B\", expected how large a phit is"), "{size}");
+        assert_eq!(of(cycle, json!("200 ns"), json!(8)).unwrap()["units"], json!({ "cycle": "1 ns" }));
+        assert_eq!(of(phit, json!(20), json!("256 B")).unwrap()["units"], json!({ "phit": "128 bit" }));
+        // Nothing needs them where there are no links.
+        let constant = json!({
+            "topology": { "kind": "single", "endpoints": 2 },
+            "router": { "kind": "ideal", "model": "constant", "latency": "1 us" },
+            "workload": { "kind": "collective", "collective": "barrier" },
+        });
+        assert_eq!(resolve(&constant).unwrap()["units"], json!({ "cycle": "1000 ns" }));
+    }
+
+    #[test]
+    fn a_class_without_a_bandwidth_has_that_of_the_endpoints_links() {
+        let mut document = node();
+        let links = document["router"]["links"].as_object_mut().unwrap();
+        links["default"].as_object_mut().unwrap().remove("bandwidth");
+        links
+            .insert("dim0".into(), json!({ "latency": "200 ns", "bandwidth": "32 Gb/s", "vcs": 3, "buffer": "4 KiB" }));
+        assert_eq!(resolve(&document).unwrap()["router"]["links"]["default"].get("bandwidth"), None, "1, as usual");
+        document["units"] = json!({ "phit": "1 B" });
+        let links = resolve(&document).unwrap()["router"]["links"].clone();
+        assert_eq!(links["default"]["bandwidth"], links["endpoint"]["bandwidth"]);
+        assert_eq!(links["default"]["bandwidth"], json!(64));
+        document["router"]["links"]["endpoint"]["bandwidth"] = json!("100 Gb/s");
+        document["units"] = json!({ "cycle": "1 ns" });
+        let resolved = resolve(&document).unwrap();
+        let links = &resolved["router"]["links"];
+        assert_eq!(resolved["units"]["phit"], json!("4 bit"));
+        assert_eq!((&links["default"]["bandwidth"], &links["dim0"]["bandwidth"]), (&json!(25), &json!(8)));
+        document["units"] = json!({ "cycle": "1 ns", "phit": "4 bit" });
+        assert_eq!(resolve(&document).unwrap()["router"]["links"]["default"].get("bandwidth"), None, "4 Gb/s, as said");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::quantity::{Kind, read, shown};
 use super::{Counts, Found, Plain, dotted};
 use crate::bandwidth::Bandwidth;
 use crate::error::ScenarioError;
-use serde_json::{Value, json};
+use serde_json::{Map, Value};
 
 /// Length of a cycle, size of a phit, and the other scales that numbers depend on.
 pub(super) struct Scales {
@@ -18,6 +18,10 @@ pub(super) struct Scales {
     link: Option<Fraction>,
     /// True if the only quantities are rates of links: the length of a cycle then stays open.
     relative: bool,
+    /// Whether quantities or `[units]` determine the length of a cycle.
+    timed: bool,
+    /// True if messages take a constant time, so links carry nothing.
+    no_links: bool,
     /// Router cycles in a link cycle.
     router: Fraction,
     /// A program's unit of time: in cycles, or in seconds if the second field is true.
@@ -89,8 +93,8 @@ impl Scales {
             let said = shown(time.quantity.value, time.quantity.kind);
             return Err(ScenarioError::new(dotted(&time.path), format!("\"{said}\""), expected));
         }
-        let whole = |number: u64| Fraction::new(number.into(), 1).unwrap_or(Fraction::ONE);
         let text = |path: &str| document.pointer(path).and_then(Value::as_str);
+        let whole = |number: u64| Fraction::new(number.into(), 1).unwrap_or(Fraction::ONE);
         let by_crossbar = text("/router/clock") == Some("crossbar");
         let speedup = document.pointer("/router/speedup").and_then(Value::as_f64).filter(|_| by_crossbar);
         let thousandths = speedup.map_or(1000, |speedup| (speedup * 1000.0).round() as u64);
@@ -106,6 +110,8 @@ impl Scales {
             said: [cycle.is_some(), phit.is_some()],
             link,
             relative: !kinds.times && !kinds.sizes && cycle.is_none() && phit.is_none(),
+            timed: cycle.is_some() || link.is_some() || kinds.times,
+            no_links: text("/router/kind") == Some("ideal") && text("/router/model") == Some("constant"),
             router,
             time_unit,
         };
@@ -199,6 +205,30 @@ impl Scales {
         Err(ScenarioError::new(dotted(path), number, expected))
     }
 
+    /// Refuses times and sizes in a network whose links have no rates, unless `[units]` says what they come to. A link
+    /// carries a phit in a cycle then, so its rate would follow from the times and sizes that the document happens to
+    /// have.
+    pub(super) fn refuse_open(&self, found: &[Found]) -> Result<(), ScenarioError> {
+        let first = |is: &dyn Fn(Counts) -> bool, said: bool| {
+            let open = !said && self.link.is_none() && !self.no_links;
+            found.iter().find(|it| open && it.quantity.value.over > 0 && is(it.counts))
+        };
+        let time = first(&|counts| counts.in_cycles(), self.said[0]);
+        let size = first(&|counts| counts == Counts::Phits, self.said[1]);
+        let (key, what, example, it) = match (time, size) {
+            (Some(time), _) => ("cycle", "how long a cycle is", "1 ns", time),
+            (None, Some(size)) => ("phit", "how large a phit is", "16 B", size),
+            (None, None) => return Ok(()),
+        };
+        let quantity = shown(it.quantity.value, it.quantity.kind);
+        let expected = format!(
+            "with {} = \"{quantity}\", expected {what}: write, for example, [units] {key} = \"{example}\", or give \
+             the links a rate, as [router.links.default] bandwidth = \"100 Gb/s\"",
+            dotted(&it.path)
+        );
+        Err(ScenarioError::missing(format!("units.{key}"), expected))
+    }
+
     fn counted(&self, it: &Found) -> Option<Fraction> {
         let value = it.quantity.value;
         match it.counts {
@@ -228,12 +258,7 @@ impl Scales {
         match (it.counts, value.under) {
             (_, 1) if it.counts != Counts::Load => u64::try_from(value.over).ok().map(Value::from),
             (Counts::Load | Counts::Nanoseconds | Counts::BytesPerNanosecond, _) => any(),
-            (Counts::PhitsPerCycle, 2..=MOST_CYCLES) => any(),
-            // Rounded to a millionth of a phit.
-            (Counts::PhitsPerCycle, _) => {
-                let parts = (value.to_f64() * MOST_CYCLES as f64).round();
-                (parts >= 1.0).then(|| Value::from(parts / MOST_CYCLES as f64))
-            }
+            (Counts::PhitsPerCycle, _) => bandwidth(value),
             // The time to combine one byte, which need not be whole.
             (Counts::UnitsOfTime, _) if it.path.ends_with("/combine") => any(),
             _ => None,
@@ -242,22 +267,27 @@ impl Scales {
 
     /// `[units]` of the resolved document, if its quantities determine them.
     pub(super) fn said(&self, found: &[Found]) -> Result<Option<Value>, ScenarioError> {
-        let nanoseconds = self.cycle.times(Fraction::new(1_000_000_000, 1).unwrap_or(Fraction::ONE));
-        let too_fine = || ScenarioError::missing("units.cycle", "this cycle is too short; expected a longer one");
-        let mut units = json!({
-            "cycle": format!("{} ns", nanoseconds.ok_or_else(too_fine)?),
-            "phit": format!("{} bit", self.phit),
-        });
-        let rates = Kinds::of(found).rates;
-        if self.relative && rates {
+        if self.relative && Kinds::of(found).rates {
             return Ok(None);
         }
-        // Quantities in bytes alone do not determine the phit.
-        let in_bytes = |it: &Found| !matches!(it.counts, Counts::Phits | Counts::PhitsPerCycle | Counts::Load);
-        if !self.said[1] && found.iter().all(in_bytes) && found.iter().any(|it| it.counts == Counts::Bytes) {
-            units.as_object_mut().map(|units| units.shift_remove("phit"));
+        let mut units = Map::new();
+        if self.timed {
+            let nanoseconds = self.cycle.times(Fraction::new(1_000_000_000, 1).unwrap_or(Fraction::ONE));
+            let too_fine = || ScenarioError::missing("units.cycle", "this cycle is too short; expected a longer one");
+            units.insert("cycle".into(), format!("{} ns", nanoseconds.ok_or_else(too_fine)?).into());
         }
-        Ok(Some(units))
+        if self.said[1] || self.link.is_some() {
+            units.insert("phit".into(), format!("{} bit", self.phit).into());
+        }
+        Ok((!units.is_empty()).then_some(units.into()))
+    }
+
+    /// The bandwidth of links whose class has none, in phits per cycle. It is the rate of the endpoints' links, unless
+    /// `[units]` says what a phit per cycle is. `None` if that is a phit per cycle.
+    pub(super) fn usual_bandwidth(&self) -> Option<Value> {
+        let open = !self.relative && self.said != [true, true];
+        let number = self.link.filter(|_| open)?.times(self.cycle)?.per(self.phit)?;
+        (number != Fraction::ONE).then(|| bandwidth(number)).flatten()
     }
 
     /// What the numbers of such a key count, in words.
@@ -349,6 +379,18 @@ impl Scales {
         };
         let all = (0..found.len()).filter_map(without).filter(longer);
         all.max_by(|a, b| a.1.to_f64().total_cmp(&b.1.to_f64()))
+    }
+}
+
+/// A bandwidth in phits per cycle as a key takes it: whole, a ratio, or rounded to a millionth of a phit.
+fn bandwidth(value: Fraction) -> Option<Value> {
+    match value.under {
+        1 => u64::try_from(value.over).ok().map(Value::from),
+        2..=MOST_CYCLES => Some(Value::from(value.to_f64())),
+        _ => {
+            let parts = (value.to_f64() * MOST_CYCLES as f64).round();
+            (parts >= 1.0).then(|| Value::from(parts / MOST_CYCLES as f64))
+        }
     }
 }
 
