@@ -79,6 +79,28 @@ impl Ways {
         way
     }
 
+    /// The route between two endpoints, with the most that the packets of a message can have together. They may take
+    /// different links between routers. So only two things limit them: the links of the endpoints, and all links
+    /// together that leave the first router.
+    pub(crate) fn together(&self, from: u32, to: u32) -> Way {
+        let Way { latency, .. } = self.between(from, to);
+        let [start, end] = [from, to].map(|endpoint| self.topology.attachment(endpoint).0);
+        let ends = self.injected(from).min(self.ejected(to));
+        Way { latency, bandwidth: if start == end { ends } else { ends.min(self.leaving(start)) } }
+    }
+
+    /// At least the bandwidth of all links from a router to others.
+    fn leaving(&self, router: u32) -> Bandwidth {
+        let ports = (0..self.topology.ports(router)).map(|port| self.topology.port(router, port));
+        let between = ports.filter(|port| matches!(port.peer, Peer::Router { .. }));
+        let (mut links, mut fastest) = (0, None);
+        for port in between {
+            links += 1;
+            fastest = fastest.max(Some(self.links[usize::from(port.class)].bandwidth));
+        }
+        fastest.map_or(Bandwidth::UNLIMITED, |fastest: Bandwidth| fastest.times(links))
+    }
+
     /// The links between two endpoints.
     pub(crate) fn steps(&self, from: u32, to: u32) -> Vec<Step> {
         let mut steps = Vec::new();

@@ -172,8 +172,8 @@ proptest! {
         sparse in 1u32..4,
         count in prop_oneof![2 => Just(1u32), 1 => 2u32..4],
         partner in prop_oneof![1 => Just(None), 1 => (1u32..6).prop_map(Some)],
-        network in 0usize..4,
-        bandwidth in 1u32..3,
+        network in 0usize..5,
+        bandwidth in prop_oneof![Just(0.25), Just(0.5), Just(1.0), Just(2.0)],
     ) {
         let ranks = 6;
         let bytes = |source: u32, destination: u32, round: u32| {
@@ -189,6 +189,8 @@ proptest! {
             json!({ "kind": "torus", "dims": [6] }),
             json!({ "kind": "mesh", "dims": [3, 2] }),
             json!({ "kind": "dragonfly", "p": 1, "a": 2, "h": 1 }),
+            // Packets of a message spread over the links upwards.
+            json!({ "kind": "k_ary_n_tree", "arity": 3, "levels": 2 }),
         ][network].clone();
         let links = json!({
             "default": { "vcs": 6, "buffer": 64, "latency": 3, "bandwidth": bandwidth },

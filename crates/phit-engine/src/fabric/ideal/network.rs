@@ -87,7 +87,8 @@ impl Network for ZeroLoad {
             return Hop::Arrives(now);
         }
         let [from, to] = [source, destination].map(|rank| self.of.endpoint(rank, nic));
-        let way = *self.known.entry((from, to)).or_insert_with(|| self.ways.between(from, to));
+        let of = if self.intakes.is_some() { Ways::together } else { Ways::between };
+        let way = *self.known.entry((from, to)).or_insert_with(|| of(&self.ways, from, to));
         let phits = phits(&self.of.packets, bytes);
         let cycle = u64::from(self.ways.ticks_per_cycle());
         let time = |bandwidth: Bandwidth| bandwidth.cycles_of_message(phits).saturating_mul(cycle);

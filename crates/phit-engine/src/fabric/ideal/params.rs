@@ -61,9 +61,10 @@ pub enum Model {
     /// enter the network one after another.
     #[default]
     ZeroLoad,
-    /// Like `zero_load`, and the bandwidth of the link to an endpoint is limited, too: messages that arrive at the same
-    /// time take it in the order of sending. The additional time of a program on real routers is then due to the links
-    /// between routers alone.
+    /// Like `zero_load`, with two differences. The bandwidth of the link to an endpoint is limited, too: messages that
+    /// arrive at the same time take it in the order of sending. The packets of a message may go over different links
+    /// between routers, so only all links from the first router to others limit them. The additional time of a program
+    /// on real routers is then due to the links between routers alone.
     EndpointLinks,
     /// `latency`, whatever their size and route.
     Constant,
