@@ -75,6 +75,8 @@ def test_scenarios_that_cannot_be_simulated(case: str, cli: Cli, write: Write, t
         ({"zip": [{"topology.p": [1, 2], "topology.a": [2]}]}, ["sweep.zip[0]", "topology.p has 2, topology.a has 1"]),
         ({"product": {"seed": [1]}, "seeds": 2}, ["'seed'", "swept twice"]),
         ({"prodct": {}}, ["sweep.prodct", 'did you mean "product"']),
+        ({"traffic.load": [0.1, 0.2]}, ["sweep.traffic.load", "swept keys stand in `product`"]),
+        ({"traffic": {"load": [0.1]}}, ["sweep.traffic", "swept keys stand in `product`"]),
         ({"seeds": 0}, ["sweep.seeds", "0"]),
         (3, ["sweep = 3"]),
     ],

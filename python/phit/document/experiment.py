@@ -24,6 +24,7 @@ from phit.document.inlining import to_json
 from phit.document.loading import copied, load
 from phit.document.origins import Located, located
 from phit.document.paths import apply_settings, get_path, paths, set_path
+from phit.document.schema import begins_with_section
 from phit.document.sections import keys_of
 
 Values = dict[str, Any]
@@ -302,6 +303,9 @@ def _table(value: Any, name: str) -> Document:
     if not isinstance(value, dict):
         raise InputError(f"{name} = {quoted(value)}: expected a table with {', '.join(known)}", name)
     for key in value:
+        if key not in known and name == "sweep" and key != "seed" and begins_with_section(key):
+            expected = 'swept keys stand in `product`, for example product = { "traffic.load" = [0.1, 0.2] }'
+            raise InputError(f"{name}.{key}: {expected}", f"{name}.{key}")
         if key not in known:
             message = f"{name}.{key}: unknown key; expected one of {', '.join(known)}{hint(key, known)}"
             raise InputError(message, f"{name}.{key}")

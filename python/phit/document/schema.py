@@ -27,6 +27,11 @@ def _path() -> str:
     return rf"^({'|'.join(_engine()['properties'])})(\.|$)"
 
 
+def begins_with_section(path: str) -> bool:
+    """True for a dotted path that starts with a section of a scenario."""
+    return re.match(_path(), path) is not None
+
+
 NUMBER_OR_QUANTITY: list[Schema] = [
     {"type": "number"},
     *({"$ref": f"#/$defs/{kind}"} for kind in ("time", "size", "rate")),
