@@ -533,6 +533,8 @@ def test_stages_that_are_not_pipelined_are_said(tmp_path: Path) -> None:
     for keys in ({"st_final_delay": 2}, {"st_prepare_delay": 1}, {"routing_delay": 2}):
         (name,) = keys
         assert any(f"{name} = " in text and "pipelined" in text for text in imported(tmp_path, **MESH, **keys).warnings)
+    (said,) = (text for text in imported(tmp_path, **MESH, st_final_delay=3).warnings if "pipelined" in text)
+    assert said.endswith("elsewhere BookSim's latency is longer, by up to 2 cycles a router")
 
 
 def test_empty_channels_are_preferred_where_priorities_are_known(tmp_path: Path) -> None:
