@@ -72,6 +72,17 @@ def test_commands(page: Path, checkout: Path, cli: Cli, executed: dict[str, Path
             executed[general] = results
 
 
+@pytest.mark.parametrize("page", ["quickstart", "saturated"])
+def test_printed_results(page: str, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first command of these pages prints the lines that they show."""
+    path = ROOT / "docs" / f"{page}.md"
+    monkeypatch.chdir(ROOT)
+    command = shlex.split(blocks(path, "bash")[0].splitlines()[0])
+    status, out, _ = cli(*command[1:])
+    assert status == 0
+    assert blocks(path, "text")[0] in out
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 @pytest.mark.usefixtures("checkout")
 def test_python(page: Path) -> None:
