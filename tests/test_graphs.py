@@ -5,6 +5,7 @@ import json
 import lzma
 import re
 import tempfile
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -150,7 +151,11 @@ TWICE_ONE_ID = (
         ("a.json", '{"nodes": [{"id": 0}], "links": [{"source": 0, "target": 9}]}', "links[0]: there is no node '9'"),
         ("a.json", '{"nodes": [{}], "links": []}', "nodes[0]: {}; expected a table with `id`"),
         ("a.graphml", "<graph>", "not valid GraphML"),
-        ("a.net", "graph {}", "expected a file that ends in .csv, .graphml, .gml, .dot, .gv, .json, .adjlist"),
+        (
+            "a.net",
+            "graph {}",
+            "expected a file that ends in .csv, .graphml, .gml, .dot, .gv, .json, .yaml, .yml, .adjlist",
+        ),
         ("a.adjlist", "0 1 1 2\n1 0\n", "line 1: links between '0' and '1'"),
         ("a.graphml", TWO_GRAPHS, "2 graphs; expected one"),
         (
@@ -236,6 +241,23 @@ def test_infragraph_names_instances_and_components(tmp_path: Path) -> None:
     document["edges"] += [edge("fast", "leaf[3]", "port[7]", f"leaf[{i}]", "port[7]") for i in range(3)]
     many = read_as(document)[0]
     assert [row for row in many["links"] if row[1] > 3] == [[leaf, 6 - leaf] for leaf in range(3) for _ in range(4)]
+
+
+@pytest.mark.skipif(find_spec("yaml") is None, reason="needs PyYAML")
+def test_infragraph_is_read_as_yaml(tmp_path: Path) -> None:
+    """JSON is YAML, too; documents with aliases, which can stand for more than any memory, are refused."""
+    text = json.dumps(infragraph())
+    blocks = import_module("yaml").safe_dump(json.loads(text))
+    as_json = section(written(tmp_path / "net.json", text))
+    assert section(written(tmp_path / "net.yaml", text)) == as_json
+    assert section(written(tmp_path / "net.yml", blocks)) == as_json
+    for wrong, words in (
+        ("a: &x [1]\nb: *x\n", "net.yaml: an alias (`*name`)"),
+        ("a: [1\n", "net.yaml: not valid YAML: "),
+        ("a: 1\n", "net.yaml: expected InfraGraph, a table of `devices`, `instances` and `edges`"),
+    ):
+        with pytest.raises(InputError, match=re.escape(words)):
+            read(written(tmp_path / "net.yaml", wrong))
 
 
 @pytest.mark.parametrize(

@@ -183,8 +183,8 @@ def _add_files(properties: Schema, definitions: Schema) -> None:
         "type": "string",
         "description": "File of the network, found from the scenario's folder. It takes the place of `routers`, "
         "`links` and `classes`. Formats: an edge list (`.csv` with the columns source and target, and if needed class, "
-        "latency, bandwidth, buffer and parallel), GraphML (`.graphml`), node-link JSON or InfraGraph (`.json`), "
-        "or an adjacency list (`.adjlist`).",
+        "latency, bandwidth, buffer and parallel), GraphML (`.graphml`), GML (`.gml`), DOT (`.dot`, `.gv`), node-link "
+        "JSON or InfraGraph (`.json`, InfraGraph also `.yaml`), or an adjacency list (`.adjlist`).",
     }
     for section, (keys, required) in _files_kinds().items():
         properties[section]["oneOf"].append(_own_kind(section, {"kind": {"const": INFINIBAND}} | keys))

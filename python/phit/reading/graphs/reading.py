@@ -38,6 +38,8 @@ def read(path: Path) -> Network:
         ".dot": _dot,
         ".gv": _dot,
         ".json": _node_link,
+        ".yaml": _yaml,
+        ".yml": _yaml,
         ".adjlist": _adjacency,
     }
     _check_form(path)
@@ -256,6 +258,29 @@ def _unquoted(value: Any) -> str:
     text = str(value)
     quotes = len(text) > 1 and text[0] == text[-1] == '"'
     return text[1:-1].replace('\\"', '"') if quotes else text
+
+
+def _yaml(path: Path, network: Network) -> None:
+    """InfraGraph as YAML, by the package PyYAML."""
+    try:
+        yaml = import_module("yaml")
+    except ModuleNotFoundError:
+        raise InputError(f"{path}: reading YAML needs PyYAML: pip install 'phit[yaml]'", "topology.file") from None
+    with opened(path) as file:
+        text = file.read()
+    try:
+        # An alias stands for a part of the document, so a few lines of them can stand for more than any memory.
+        events = yaml.parse(text, Loader=yaml.SafeLoader)
+        aliases = any(isinstance(event, yaml.events.AliasEvent) for event in events)
+        document: Any = None if aliases else yaml.safe_load(text)
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        why = plain(shortened(" ".join(str(error).split()), 200))
+        raise InputError(f"{path}: not valid YAML: {why}", "topology.file") from None
+    if aliases:
+        raise InputError(f"{path}: an alias (`*name`); expected a document that is written out", "topology.file")
+    if not infragraph.is_infragraph(document):
+        raise InputError(f"{path}: expected InfraGraph, a table of `devices`, `instances` and `edges`", "topology.file")
+    infragraph.read(document, network)
 
 
 def _node_link(path: Path, network: Network) -> None:
