@@ -194,8 +194,8 @@ quantities` and `phit list tables` show them.
 ## Saturation
 
 A run is saturated if it accepts less than a share of {SATURATED_BELOW:g} of the load that was offered in the measured
-time. The quantity `saturated`, the triangles of plots and the tables of studies all follow this rule. `phit saturate`
-takes a load as sustained from that share on, unless `--share` says otherwise.
+time. Lost packets count as accepted here. The quantity `saturated`, the triangles of plots and the tables of studies
+all follow this rule. `phit saturate` takes a load as sustained from that share on, unless `--share` says otherwise.
 """
 
 QUANTITY_NOTES = """## Quantities of a summary

@@ -314,4 +314,5 @@ def _share(scenario: Document, summary: Mapping[str, Any]) -> float:
     """Accepted over offered load. A run that counts by generation must deliver all packets instead."""
     if get_path(scenario, "measure.count") == "generated":
         return 1.0 if summary["converged"] else 0.0
-    return float(summary["accepted_load"]) / float(summary["offered_load"]) if summary["offered_load"] else 1.0
+    arrived = float(summary["accepted_load"]) + float(summary.get("lost_load") or 0.0)
+    return arrived / float(summary["offered_load"]) if summary["offered_load"] else 1.0

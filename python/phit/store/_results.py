@@ -253,6 +253,15 @@ class Quantities:
         return value
 
     @property
+    def lost_load(self) -> float | None:
+        """Lost load (phits/(endpoint·cycle)).
+
+        `None` if not there; it is there of runs that lost packets in the measured time.
+        """
+        value: float | None = self._value("lost_load")
+        return value
+
+    @property
     def bisection_load(self) -> float | None:
         """Load that saturates the bisection (phits/(endpoint·cycle)).
 

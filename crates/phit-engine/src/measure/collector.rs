@@ -182,6 +182,9 @@ impl Collector {
     /// `packet` is lost at tick `now`: on a broken link, or because no route is left.
     #[cold]
     pub fn lost(&mut self, packet: &Packet, now: Tick) {
+        if self.span.contains(&now) {
+            self.counters.load.lost_phits += u64::from(packet.size);
+        }
         self.counters.lost(packet, now, self.span.contains(&packet.birth));
     }
 

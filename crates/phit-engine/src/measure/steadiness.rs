@@ -20,7 +20,8 @@ impl Reading<'_> {
 
     /// Whether the load accepted in the measured time is less than a fixed share of the offered load.
     pub(super) fn saturated(&self) -> bool {
-        self.accepted_load() < SATURATED_BELOW * self.offered_load()
+        // A lost packet waits nowhere: it is no part of a backlog.
+        self.accepted_load() + self.lost_load() < SATURATED_BELOW * self.offered_load()
     }
 
     fn latency_estimate(&self) -> &Estimate {
@@ -77,7 +78,7 @@ impl Reading<'_> {
             if let Steady::No(why) = &self.latency_estimate().steady {
                 return Err(*why);
             }
-            let growth = (self.offered_load() - self.accepted_load()).abs();
+            let growth = (self.offered_load() - self.accepted_load() - self.lost_load()).abs();
             if growth > interval.half_width {
                 return Err(Missing::Backlog);
             }

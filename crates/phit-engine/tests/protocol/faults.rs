@@ -64,6 +64,29 @@ fn nothing_is_lost_without_a_trace_and_nothing_hangs() {
 }
 
 /// Whatever the ticks before did: in most, nothing; in some, an input has become free without anybody waiting for it.
+/// Packets to failed endpoints are lost, not left over: an almost empty network is steady, and not saturated.
+#[test]
+fn lost_packets_are_no_backlog() {
+    let of = |load: f64| {
+        run(&json!({
+            "topology": { "kind": "torus", "dims": [4, 4], "faults": { "endpoints": [3, 9] } },
+            "router": { "links": { "default": { "vcs": 2, "buffer": 16 } } },
+            "routing": "dimension_order",
+            "traffic": { "load": load, "packet_size": 2 },
+            "measure": { "warmup": 500, "cycles": 6000 },
+        }))
+    };
+    let few = of(0.1);
+    let [offered, accepted, lost] = ["/offered_load", "/accepted_load", "/lost_load"].map(|key| number(&few, key));
+    // Of the 15 others, two are gone for a working endpoint: 2 in 15.
+    assert!((lost - offered * 2.0 / 15.0).abs() < 0.003, "{lost} of {offered}");
+    assert!((offered - accepted - lost).abs() < 0.002, "{accepted} and {lost} of {offered}");
+    let summary = few.summary();
+    assert_eq!((&summary["saturated"], &summary["steady"]), (&json!(false), &json!("yes")));
+    assert!(summary["latency_ci"].is_number() && summary["accepted_ci"].is_number(), "{summary:?}");
+    assert_eq!(of(1.0).summary()["saturated"], true);
+}
+
 #[test]
 fn links_break_in_any_tick() {
     for cycle in 300..360 {

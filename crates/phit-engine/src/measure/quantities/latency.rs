@@ -68,7 +68,7 @@ impl Counts for Latency {
             words: "mean packet latency",
             about: "Mean over the recorded packets of the time from generation to the arrival of the last phit.",
             interval: Some("latency_ci"),
-            rank: Some(7),
+            rank: Some(8),
             heading: Some("latency"),
             value: |at| json!(at.latency_mean()),
             ..LATENCY
@@ -120,7 +120,7 @@ impl Counts for Latency {
             name: "latency_p50",
             words: "median packet latency",
             about: "Half of the recorded packets took at most this long; within 0.1 % above 2,048 cycles.",
-            rank: Some(8),
+            rank: Some(9),
             value: |at| at.latency_quantile(0.5),
             ..QUANTILE
         },
@@ -135,7 +135,7 @@ impl Counts for Latency {
             name: "latency_p99",
             words: "99th percentile of packet latency",
             about: "99 percent of the recorded packets took at most this long.",
-            rank: Some(9),
+            rank: Some(10),
             heading: Some("p99"),
             value: |at| at.latency_quantile(0.99),
             ..QUANTILE
@@ -168,7 +168,7 @@ impl Counts for Latency {
             name: "network_latency_mean",
             words: "mean latency in the network",
             about: "Mean network latency: the time after the head has left its injection queue.",
-            rank: Some(10),
+            rank: Some(11),
             value: |at| json!(at.network_latency_mean()),
             ..LATENCY
         },

@@ -42,7 +42,7 @@ impl Counts for Machinery {
             words: "CPU time",
             unit: unit::SECONDS,
             about: "Processor time of all threads of the process during the run.",
-            rank: Some(20),
+            rank: Some(21),
             value: |at| json!(at.machine.cost.cpu_seconds),
             ..NUMBER_OF
         },

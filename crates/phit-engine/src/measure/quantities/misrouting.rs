@@ -29,7 +29,7 @@ impl Counts for Misrouting {
             name: "misrouted",
             words: "misrouted packets",
             about: "Share of the recorded packets that left their minimal route in any way.",
-            rank: Some(12),
+            rank: Some(13),
             heading: Some("misrouted"),
             value: |at| json!(ratio(at.counters.misrouting.anyhow, at.counters.packets.recorded)),
             ..SHARE

@@ -42,7 +42,7 @@ impl Counts for Packets {
             about: "Recorded packets: the packets that latencies, hops and shares describe. They are the packets \
                     delivered in the measured time, or, with `measure.count = \"generated\"`, the packets generated in \
                     it and delivered.",
-            rank: Some(13),
+            rank: Some(14),
             value: |at| json!(at.counters.packets.recorded),
             ..WHOLE
         },

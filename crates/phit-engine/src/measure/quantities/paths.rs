@@ -21,7 +21,7 @@ impl Counts for Paths {
             words: "mean hops",
             unit: unit::LINKS,
             about: "Mean over the recorded packets of the links between routers that they took.",
-            rank: Some(11),
+            rank: Some(12),
             heading: Some("hops"),
             steady: true,
             there: PACKETS,

@@ -5,7 +5,8 @@ use crate::measure::declare::{Quantity, Shape, WHOLE};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// A run is saturated if its accepted load is less than this share of the offered load, in the measured time.
+/// A run is saturated if its accepted load, with the load that was lost, is less than this share of the offered load, in
+/// the measured time.
 pub(crate) const SATURATED_BELOW: f64 = 0.97;
 
 /// Has no counters.
@@ -16,9 +17,10 @@ impl Counts for Saturation {
     const QUANTITIES: &'static [Quantity] = &[Quantity {
         name: "saturated",
         words: "saturated",
-        about: "Whether the accepted load is less than a share of 0.97 of the load offered in the measured time.",
+        about: "Whether the accepted load, with the load that was lost, is less than a share of 0.97 of the load \
+                offered in the measured time.",
         shape: Shape::Flag,
-        rank: Some(16),
+        rank: Some(17),
         heading: Some("saturated"),
         value: |at| json!(at.saturated()),
         ..WHOLE

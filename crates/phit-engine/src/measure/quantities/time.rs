@@ -17,7 +17,7 @@ impl Counts for Time {
             name: "cycles",
             words: "measured time",
             about: "Measured cycles: `measure.cycles`, or more with `measure.until` or `measure.precision`.",
-            rank: Some(14),
+            rank: Some(15),
             value: |at| json!(at.cycles),
             ..CYCLES
         },
@@ -61,7 +61,7 @@ impl Counts for Time {
             about: "Whether the measured time shows a steady state: `yes`; `no` if the mean latency has a trend or the \
                     backlog at the sources grows without end; `unknown` if the run is too short to tell, or if its \
                     traffic changes.",
-            rank: Some(17),
+            rank: Some(18),
             heading: Some("steady"),
             there: When::Some("of runs of traffic"),
             value: |at| json!(at.steady().map(|steady| steady.word())),

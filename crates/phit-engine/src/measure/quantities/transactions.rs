@@ -97,7 +97,7 @@ impl Counts for Transactions {
             words: "answered requests",
             unit: "1/(endpoint·cycle)",
             about: "Replies that reached the endpoints that asked, in the measured time.",
-            rank: Some(18),
+            rank: Some(19),
             steady: true,
             there: REQUESTS,
             value: |at| json!(at.requests.then(|| at.counters.transactions.recorded as f64 / at.endpoint_cycles())),
@@ -109,7 +109,7 @@ impl Counts for Transactions {
             unit: unit::CYCLES,
             about: "Mean time from the generation of a request to the last phit of its reply, for replies that arrived \
                     in the measured time.",
-            rank: Some(19),
+            rank: Some(20),
             heading: Some("round trip"),
             time: true,
             diverges: true,

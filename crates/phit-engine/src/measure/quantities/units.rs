@@ -16,7 +16,7 @@ impl Counts for Units {
         unit: unit::SECONDS,
         about: "The time that a cycle stands for, by `[units]` or by the units of the scenario's numbers.",
         of: Of::Scenario,
-        rank: Some(15),
+        rank: Some(16),
         there: When::Some("of scenarios whose units are known"),
         value: |at| json!(at.cycle_seconds),
         ..NUMBER

@@ -155,7 +155,7 @@ pub(super) const QUANTITIES: [Quantity; 10] = [
         name: "iterations_run",
         words: "iterations run",
         about: "Iterations that have been run.",
-        rank: Some(21),
+        rank: Some(22),
         there: REPEATED,
         value: |at| whole(at, |all| Some(all.run.len() as u64)),
         ..WHOLE
@@ -164,7 +164,7 @@ pub(super) const QUANTITIES: [Quantity; 10] = [
         name: "iterations_skipped",
         words: "iterations skipped",
         about: "Iterations that have not been run, because the network had come back to an earlier state.",
-        rank: Some(22),
+        rank: Some(23),
         there: REPEATED,
         value: |at| whole(at, |all| Some(all.skipped)),
         ..WHOLE
@@ -193,7 +193,7 @@ pub(super) const QUANTITIES: [Quantity; 10] = [
         interval: Some("iteration_time_ci"),
         heading: Some("iteration"),
         time: true,
-        rank: Some(23),
+        rank: Some(24),
         there: REPEATED,
         value: |at| {
             let cycle = f64::from(at.window.ticks_per_cycle);
@@ -235,7 +235,7 @@ pub(super) const QUANTITIES: [Quantity; 10] = [
         about: "Cycles until all iterations that the scenario asks for have ended: `completion`, and for each \
                 iteration that was left out the mean time from the beginning of one to the next.",
         time: true,
-        rank: Some(24),
+        rank: Some(25),
         there: REPEATED,
         value: |at| json!(at.completion_estimated()),
         ..NUMBER

@@ -154,7 +154,7 @@ pub(super) const COUNTS: [Quantity; 3] = [
         name: "requests_done",
         words: "requests done",
         about: "Requests whose tokens have all been generated.",
-        rank: Some(25),
+        rank: Some(26),
         there: SERVED,
         value: |at| json!(at.requests().map(|rows| rows.iter().filter(|row| row.end().is_some()).count())),
         ..WHOLE
@@ -173,7 +173,7 @@ pub(super) const COUNTS: [Quantity; 3] = [
         unit: "tokens/s",
         about: "Tokens generated in a second, from the first arrival of a request until the last token.",
         heading: Some("tokens/s"),
-        rank: Some(26),
+        rank: Some(27),
         there: SERVED,
         value: |at| json!(at.tokens_per_second()),
         ..NUMBER
@@ -214,9 +214,9 @@ macro_rules! spans {
 }
 
 pub(super) const SPANS: [Quantity; 9] = spans! {
-    "time_to_first_token", "time to the first token", Some(27), SERVED, first_tokens,
+    "time_to_first_token", "time to the first token", Some(28), SERVED, first_tokens,
         "Cycles from the arrival of a request until its first token was there";
-    "time_between_tokens", "time between tokens", Some(28), TOKENS, between_tokens,
+    "time_between_tokens", "time between tokens", Some(29), TOKENS, between_tokens,
         "Cycles from a token of a request to its next one, over all tokens of all requests, with the transfer of keys \
          and values";
     "request_time", "time of a request", None, SERVED, request_times,
