@@ -55,6 +55,8 @@ def shortened(example: str) -> str:
     return re.sub(r'^((?:warmup|cycles) = "?)(\d+)', lambda m: f"{m[1]}{int(m[2]) // 10}", example, flags=re.MULTILINE)
 
 
+# A page has up to twenty commands: minutes on a machine that others use, too.
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_commands(page: Path, checkout: Path, cli: Cli, executed: dict[str, Path | None]) -> None:
     # Several pages begin alike: results of a command are copied to the next page, into the folder named there.
