@@ -1,6 +1,7 @@
 """Agreement with BookSim's branches for congestion control: single packets to the cycle, and the reader of tables."""
 
 import csv
+import json
 import shutil
 from pathlib import Path
 
@@ -29,6 +30,24 @@ def test_tails_arrive_in_the_cycles_of_the_other_simulator(case: control.Packets
     (scenario,) = case.scenarios(quick=True)
     (found,) = compared(case, [case.measured(phit.run(scenario).answer())])
     assert (found.ours, found.verdict) == (0.0, Verdict.AGREES)
+
+
+@pytest.mark.parametrize("mode", ["ecn", "srp"])
+def test_a_busy_switch_agrees_to_the_cycle(mode: str) -> None:
+    """A switch of eight at loads of 0.95 and 0.9, with notifications, and with drops: the same latencies from the same
+    messages."""
+    known = json.loads((REFERENCE / "control" / "switch.json").read_text())[mode]
+    scenario = {"seed": 1, **booksim_branch.Branch(known["config"]).scenario(drawn=False)}
+    size = int(known["config"]["const_flits_per_packet"])
+    scenario["traffic"] = {"load": 0.0, "packet_size": size, "trace": known["messages"]}
+    scenario["measure"] = {"warmup": 0, "cycles": known["cycles"], "histogram": True}
+    result = phit.run(scenario)
+    table = result.answer()["tables"]["histogram"]
+    pairs = zip(table["latency"], table["packets"], strict=True)
+    found = [int(latency) - booksim_branch.EARLIER for latency, packets in pairs for _ in range(int(packets))]
+    assert found == known["latencies"]
+    counted = result.summary["congestion"]
+    assert counted["notifications"] > 20 if mode == "ecn" else counted["dropped"] > 5
 
 
 def test_a_tail_in_another_cycle_is_found() -> None:

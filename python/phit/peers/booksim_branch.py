@@ -1,7 +1,7 @@
 """BookSim's branches for congestion control, `hotspot_reservation` and `SRP_IAR`: their settings as scenarios.
 
-`SRP_IAR` has the Dragonfly. Its router has output buffers of whole packets for each virtual channel, and it takes a
-speculative packet only while no other data wait there. Here the channels share a buffer of the same size.
+`SRP_IAR` has the Dragonfly. Its router has output buffers of whole packets for each virtual channel. Here the channels
+share a buffer of the size of one of these.
 
 N. Jiang et al. made "Network Congestion Avoidance Through Speculative Reservation" (HPCA 2012) with these branches. The
 buffer of a data channel has a queue for each output of the router. A router allocates twice in a cycle, and has an
@@ -325,28 +325,35 @@ class Branch:
         room = self.whole("vc_buf_size")
         link = {"vcs": RESERVING if self.reserves else 2 if self.notifies else 1, "buffer": room}
         ends: Document = {**link, "latency": 0, "injection_credit_latency": 5, "ejection_latency": 5}
+        # Credits take five cycles there. Here a flit stays at its endpoint for one of them.
+        ends["credit_latency"] = 4
         if self.reserves:
             # A speculative packet is dropped if much is on its way to its endpoint, too.
             ends["ejection_buffer"] = room
+        allocator = {"kind": "separable_input_first", "among": "outputs"}
         router: Document = {
             "latency": 2,
+            "allocator": allocator,
             "switching": "wormhole",
             "flit_size": 1,
             "vc_allocation": "stage",
             "vc_eligible": "with_packet_room",
             "connection": "packet",
+            "cut_through": "neither",
             "clock": "crossbar",
             "speedup": 2,
             "output_buffer": self.whole("output_buffer_size"),
             "output_room": "crossed",
+            "credit_channel": "unlimited" if self.is_dragonfly else "one_per_cycle",
             "links": {"default": {**link, "latency": self.whole("default_channel_latency")}, "endpoint": ends},
         }
         if self.is_dragonfly:
             router |= self._dragonfly_router(link, ends)
         elif self.reserves or self.notifies:
             router["control_buffer"] = self.whole("output_buffer_size")
+            router |= {"control_crossing": "beside", "control_room": "both"}
         if self.reserves:
-            router["allocator"] = {"kind": "separable_input_first", "priority": "class"}
+            allocator["priority"] = "class"
         return router
 
     def _dragonfly_router(self, link: Document, ends: Document) -> Document:
@@ -354,10 +361,17 @@ class Branch:
         packets = self.whole("output_buffer_size") * self.whole("const_flits_per_packet")
         router: Document = {
             "output_buffer": packets,
+            "output_order": "packets",
             "links": {
                 "local": {**link, "vcs": 2 * link["vcs"], "latency": self.whole("dragonfly_local_latency")},
                 "global": {**link, "latency": self.whole("dragonfly_global_latency")},
-                "endpoint": {**ends, "latency": 1, "injection_credit_latency": 1, "ejection_latency": 1},
+                "endpoint": {
+                    **ends,
+                    "latency": 1,
+                    "injection_credit_latency": 1,
+                    "ejection_latency": 1,
+                    "credit_latency": 0,
+                },
             },
         }
         if self.reserves:
@@ -375,7 +389,8 @@ class Branch:
             "time_to_live": self.whole("expiration_time"),
             "expiry": "queueing" if flag("reservation_queuing_drop") else "since_sending",
             "estimate": flag("reservation_buffer_size_drop"),
-            # On the Dragonfly the program takes the latency of each link.
+            "round_trip": self.is_dragonfly,
+            "yields": self.is_dragonfly,
             "in_flight": 2 * self.whole("default_channel_latency"),
             "overhead": self._number("reservation_overhead_factor", self["reservation_overhead_factor"]),
             "chunk": self.whole("reservation_chunk_limit"),
@@ -395,7 +410,7 @@ class Branch:
             return self._reservations()
         if not self.notifies:
             # Without marks a control only gives each source a queue for each destination.
-            return {"kind": "ecn", "threshold": NEVER}
+            return {"kind": "ecn", "threshold": NEVER, "turns": "numbers"}
         for key in ("use_voq_size", "ecn_timer_only"):
             if self[key] != "1":
                 raise InexpressibleError(key, self[key], "cannot be expressed; expected 1")
@@ -411,6 +426,9 @@ class Branch:
             "delay": self.whole("ird_scaling_factor"),
             "timer": self.whole("ird_reset_timer"),
             "channels": "own",
+            "injection": "beside",
+            "turns": "numbers",
+            "counting": "while_delayed",
         }
 
     def _traffic(self, drawn: bool) -> Document:

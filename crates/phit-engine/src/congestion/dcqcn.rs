@@ -107,7 +107,7 @@ impl Default for Dcqcn {
 
 impl CongestionParams for Dcqcn {
     fn notifications(&self) -> Option<Notifications> {
-        Some(Notifications { phits: self.notification, channels: self.channels, by_head: false })
+        Some(Notifications { phits: self.notification, channels: self.channels, by_head: false, beside: false })
     }
 
     fn check(&self) -> Result<(), ScenarioError> {

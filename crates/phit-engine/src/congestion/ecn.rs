@@ -1,6 +1,9 @@
 //! Explicit congestion notification with delays between packets.
 
-use super::{Congestion, CongestionContext, CongestionParams, Leaving, NotificationChannels, Notifications};
+use super::reservations::{ControlInjection, is_default};
+use super::{
+    Congestion, CongestionContext, CongestionParams, DestinationTurns, Leaving, NotificationChannels, Notifications,
+};
 use crate::engine::Tick;
 use crate::error::ScenarioError;
 use crate::packet::Packet;
@@ -66,6 +69,27 @@ pub struct Ecn {
     pub notification: u16,
     /// Virtual channels of notifications.
     pub channels: NotificationChannels,
+    /// How an endpoint sends notifications.
+    #[serde(skip_serializing_if = "is_default")]
+    pub injection: ControlInjection,
+    /// The order in which an endpoint sends to its destinations.
+    #[serde(skip_serializing_if = "is_default")]
+    pub turns: DestinationTurns,
+    /// Which time after a tail counts as delay.
+    #[serde(skip_serializing_if = "is_default")]
+    pub counting: DelayCounting,
+}
+
+/// Which time after the tail of a packet counts as delay of the next packet.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DelayCounting {
+    /// All time. A packet whose flow has been silent for its delay is sent at once.
+    #[default]
+    SinceTail,
+    /// The time in which the flow has a delay (the authors' program). A flow without delay that is notified waits its
+    /// whole delay, even if it has been silent for long.
+    WhileDelayed,
 }
 
 impl Default for Ecn {
@@ -82,13 +106,21 @@ impl Default for Ecn {
             timer: 600,
             notification: 1,
             channels: NotificationChannels::Shared,
+            injection: ControlInjection::Link,
+            turns: DestinationTurns::LongestWaiting,
+            counting: DelayCounting::SinceTail,
         }
     }
 }
 
 impl CongestionParams for Ecn {
     fn notifications(&self) -> Option<Notifications> {
-        Some(Notifications { phits: self.notification, channels: self.channels, by_head: true })
+        let beside = self.injection == ControlInjection::Beside;
+        Some(Notifications { phits: self.notification, channels: self.channels, by_head: true, beside })
+    }
+
+    fn turns(&self) -> DestinationTurns {
+        self.turns
     }
 
     fn check(&self) -> Result<(), ScenarioError> {
@@ -124,8 +156,10 @@ struct Delay {
     steps: u32,
     /// Start of the timer's present period.
     since: Tick,
-    /// The tick of the last tail.
+    /// The tick of the last tail, or a later tick from which on the delay of the next head counts.
     tail: Tick,
+    /// The tick in which the last delay ended.
+    ended: Tick,
 }
 
 struct Rule {
@@ -142,6 +176,9 @@ impl Rule {
         let timer = self.params.timer * self.cycle;
         let delay = &mut self.flows[flow as usize];
         let ended = (now - delay.since) / timer;
+        if (1..=ended).contains(&delay.steps) {
+            delay.ended = delay.since + delay.steps * timer;
+        }
         delay.steps = delay.steps.saturating_sub(ended);
         delay.since += ended * timer;
         delay
@@ -168,11 +205,14 @@ impl Congestion for Rule {
     }
 
     fn notified(&mut self, flow: u32, now: Tick) {
-        let Ecn { increase, doubling, limit, .. } = self.params;
+        let Ecn { increase, doubling, limit, counting, .. } = self.params;
         let delay = self.at(flow, now);
         if delay.steps == 0 {
             // The timer rests while there is no delay.
             delay.since = now;
+            if counting == DelayCounting::WhileDelayed {
+                delay.tail += now.saturating_sub(delay.tail.max(delay.ended));
+            }
         }
         let added = if doubling && delay.steps > 0 { delay.steps } else { increase };
         delay.steps = delay.steps.saturating_add(added).min(limit);
@@ -184,7 +224,7 @@ impl Congestion for Rule {
 
     fn ready(&mut self, flow: u32, now: Tick) -> Tick {
         let (step, timer) = (self.params.delay * self.cycle, self.params.timer * self.cycle);
-        let &mut Delay { steps, since, tail } = self.at(flow, now);
+        let &mut Delay { steps, since, tail, .. } = self.at(flow, now);
         match steps {
             0 => now,
             _ => tail.saturating_add(steps.saturating_mul(step)).min(since + timer),
@@ -236,6 +276,24 @@ mod tests {
         rule.notified(0, 0);
         rule.sent(0, 32, 0, 32);
         assert_eq!(rule.ready(0, 32), 111);
+    }
+
+    /// A notification long after the last tail: the flow waits from then on, or not at all. Time without delay does not
+    /// count.
+    #[test]
+    fn a_silent_flow_waits_only_if_time_without_delay_does_not_count() {
+        for (counting, first, second) in
+            [(DelayCounting::SinceTail, 219, 219), (DelayCounting::WhileDelayed, 1020, 2020)]
+        {
+            let mut rule = rule(Ecn { increase: 2, timer: 20, delay: 30, counting, ..Ecn::default() });
+            rule.sent(0, 32, 128, 160);
+            rule.notified(0, 1000);
+            assert_eq!(rule.ready(0, 1000), first, "{counting:?}");
+            assert_eq!(rule.ready(0, 1040), 1040, "{counting:?}: the delay is over");
+            // 40 cycles with a delay have passed since the tail.
+            rule.notified(0, 2000);
+            assert_eq!(rule.ready(0, 2000), second, "{counting:?}");
+        }
     }
 
     #[test]

@@ -138,7 +138,7 @@ impl InfiniBand {
 
 impl CongestionParams for InfiniBand {
     fn notifications(&self) -> Option<Notifications> {
-        Some(Notifications { phits: self.notification, channels: self.channels, by_head: false })
+        Some(Notifications { phits: self.notification, channels: self.channels, by_head: false, beside: false })
     }
 
     fn check(&self) -> Result<(), ScenarioError> {

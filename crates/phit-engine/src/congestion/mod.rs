@@ -15,7 +15,7 @@ mod smsrp;
 mod srp;
 
 pub use crate::fabric::seams::congestion::{
-    Congestion, CongestionContext, CongestionParams, Leaving, NotificationChannels, Notifications,
+    Congestion, CongestionContext, CongestionParams, DestinationTurns, Leaving, NotificationChannels, Notifications,
 };
 
 crate::registry::registry! {

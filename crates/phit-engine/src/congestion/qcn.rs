@@ -109,7 +109,12 @@ const JITTER: (f64, f64) = (0.85, 1.15);
 
 impl CongestionParams for Qcn {
     fn notifications(&self) -> Option<Notifications> {
-        Some(Notifications { phits: self.notification, channels: NotificationChannels::Shared, by_head: false })
+        Some(Notifications {
+            phits: self.notification,
+            channels: NotificationChannels::Shared,
+            by_head: false,
+            beside: false,
+        })
     }
 
     fn routers_notify(&self) -> bool {

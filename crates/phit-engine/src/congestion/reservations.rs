@@ -1,7 +1,7 @@
 //! The parts that reservation protocols share: keys of their tables, the schedule of destinations, the time of a grant.
 
 use crate::engine::Tick;
-use crate::fabric::seams::reservation::Expiry;
+use crate::fabric::seams::reservation::{Expiry, InFlight};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -61,6 +61,7 @@ macro_rules! reservation_protocol {
                     reservations_first: true,
                     announces: false,
                     sorted: self.sorted,
+                    yields: false,
                     dropping,
                 }
             }
@@ -68,6 +69,11 @@ macro_rules! reservation_protocol {
     };
 }
 pub(super) use reservation_protocol;
+
+/// True if a value is the default, which a complete scenario leaves out.
+pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
 
 /// Which time of a speculative packet counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -93,7 +99,7 @@ pub enum ControlInjection {
 }
 
 /// The rule by which routers drop speculative packets whose time is over.
-pub(super) fn expiry(time_to_live: u32, expiry: Waits, in_flight: Option<u32>) -> Expiry {
+pub(super) fn expiry(time_to_live: u32, expiry: Waits, in_flight: Option<InFlight>) -> Expiry {
     Expiry { time_to_live, since_sending: expiry == Waits::SinceSending, in_flight }
 }
 

@@ -3,7 +3,7 @@
 use super::attempts::{Attempts, Speculation};
 use super::reservations::{Waits, expiry, reservation_protocol};
 use super::{Congestion, CongestionContext, CongestionParams, Notifications};
-use crate::fabric::seams::reservation::{Dropping, Reservations, Reserving};
+use crate::fabric::seams::reservation::{Dropping, InFlight, Reservations, Reserving};
 
 reservation_protocol! {
     /// Small-Message Speculative Reservation Protocol (Jiang, Dennison and Dally, "Network endpoint congestion control
@@ -82,7 +82,7 @@ impl CongestionParams for Smsrp {
     }
 
     fn reservations(&self) -> Option<Reservations> {
-        let in_flight = self.estimate.then_some(self.in_flight);
+        let in_flight = self.estimate.then_some(InFlight::Phits(self.in_flight));
         Some(self.properties(Dropping::Late(expiry(self.time_to_live, self.expiry, in_flight))))
     }
 

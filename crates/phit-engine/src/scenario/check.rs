@@ -304,6 +304,10 @@ fn congestion(scenario: &Scenario, topology: &dyn Topology, routing: &dyn Routin
                         congestion.channels = \"own\", or with a reservation protocol";
         return Err(ScenarioError::missing("router.control_buffer", expected));
     }
+    if !scenario.router.params().puts_control_first() && params.reservations().is_some_and(|rule| rule.yields) {
+        let expected = "expected false without router.control_buffer";
+        return Err(ScenarioError::new("congestion.yields", true, expected));
+    }
     if !params.is_on() {
         return Ok(());
     }

@@ -89,6 +89,18 @@ fn variants() -> Vec<Value> {
                 "output_buffer": 8, "control_buffer": 3,
             })),
         }),
+        json!({
+            "congestion": with(ecn.clone(), json!({
+                "channels": "own", "injection": "beside", "turns": "numbers", "counting": "while_delayed",
+            })),
+            "queueing": sorted,
+            "router": with(wormhole.clone(), json!({
+                "vc_eligible": "with_packet_room", "connection": "packet", "clock": "crossbar", "speedup": 2,
+                "latency": 2, "output_buffer": 4, "output_room": "crossed", "cut_through": "neither",
+                "control_buffer": 4, "control_crossing": "beside", "control_room": "both",
+                "credit_channel": "one_per_cycle",
+            })),
+        }),
         json!({ "router": { "output_buffer": 18, "speedup": 2, "links": { "endpoint": { "ejection_buffer": 24 } } } }),
         json!({ "router": {
             "switching": "store_and_forward", "credit_channel": "one_per_cycle", "clock": "crossbar",

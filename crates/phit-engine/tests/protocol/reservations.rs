@@ -31,6 +31,10 @@ fn variants() -> Vec<Value> {
         "vc_eligible": "with_packet_room", "connection": "packet", "clock": "crossbar", "speedup": 2, "latency": 2,
         "output_buffer": 8, "links": { "endpoint": { "latency": 0, "ejection_buffer": 64 } },
     });
+    let crossing = json!({
+        "control_crossing": "beside", "control_room": "both", "output_room": "crossed", "cut_through": "neither",
+        "credit_channel": "one_per_cycle", "allocator": { "among": "outputs" },
+    });
     let own = json!({ "injection": "beside", "late_refusals": "send" });
     let sizes = json!({ "kind": "uniform", "min": 2, "max": 9 });
     let last_hop = json!({ "links": { "default": { "vcs": 3 } } });
@@ -42,7 +46,12 @@ fn variants() -> Vec<Value> {
         json!({ "congestion": { "resend": true, "overhead": 1.25 } }),
         json!({ "congestion": { "post_wait": true, "least": 12 }, "traffic": { "packet_size": sizes } }),
         json!({ "congestion": own, "queueing": sorted, "router": authors }),
-        json!({ "congestion": with(own, json!({ "sorted": true })), "queueing": sorted, "router": authors }),
+        json!({ "congestion": with(own.clone(), json!({ "sorted": true })), "queueing": sorted, "router": authors }),
+        json!({
+            "congestion": with(own.clone(), json!({ "sorted": true, "yields": true, "round_trip": true })),
+            "queueing": sorted, "router": with(with(authors.clone(), crossing.clone()), json!({ "output_order": "packets" })),
+        }),
+        json!({ "congestion": own, "queueing": sorted, "router": with(authors.clone(), crossing) }),
         json!({ "router": { "flit_size": 3, "credit_channel": "one_per_cycle" }, "congestion": { "control": 2 } }),
         json!({ "router": { "switching": "virtual_cut_through", "credit_release": "output" } }),
         json!({ "router": { "switching": "store_and_forward" }, "traffic": { "packet_size": sizes } }),

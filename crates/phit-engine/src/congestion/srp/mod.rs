@@ -4,10 +4,10 @@ mod destination;
 mod flow;
 mod rule;
 
-use super::reservations::{Waits, expiry, reservation_protocol};
+use super::reservations::{Waits, expiry, is_default, reservation_protocol};
 use super::{Congestion, CongestionContext, CongestionParams, Notifications};
 use crate::error::ScenarioError;
-use crate::fabric::seams::reservation::{Dropping, Reservations, Reserving};
+use crate::fabric::seams::reservation::{Dropping, InFlight, Reservations, Reserving};
 use rule::Rule;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -75,6 +75,13 @@ reservation_protocol! {
         /// Phits for which an output may lack credits before they count as such a wait: phits and credits on the link.
         #[schemars(extend("x-unit" = "phits"))]
         pub in_flight: u32,
+        /// True: twice the latency of the link behind the output counts in place of `in_flight`, in cycles.
+        #[serde(skip_serializing_if = "is_default")]
+        pub round_trip: bool,
+        /// True: a speculative packet gets no virtual channel behind an output while a granted packet has one there or
+        /// waits in the output buffer. Needs `router.control_buffer`. (BookSim's branch `SRP_IAR`.)
+        #[serde(skip_serializing_if = "is_default")]
+        pub yields: bool,
         /// Most phits of one reservation. A packet is never divided.
         #[schemars(range(min = 1))]
         #[schemars(extend("x-unit" = "phits"))]
@@ -99,6 +106,8 @@ reservation_protocol! {
         expiry: Waits::Queueing,
         estimate: true,
         in_flight: 10,
+        round_trip: false,
+        yields: false,
         overhead: 1.05,
         chunk: 512,
         least: 0,
@@ -142,10 +151,15 @@ impl CongestionParams for Srp {
     }
 
     fn reservations(&self) -> Option<Reservations> {
-        let in_flight = self.estimate.then_some(self.in_flight);
+        let in_flight = match self.round_trip {
+            true => InFlight::RoundTrip,
+            false => InFlight::Phits(self.in_flight),
+        };
+        let in_flight = self.estimate.then_some(in_flight);
         Some(Reservations {
             reservations_first: self.reservations == ReservationTurn::WithData,
             announces: true,
+            yields: self.yields,
             ..self.properties(Dropping::Late(expiry(self.time_to_live, self.expiry, in_flight)))
         })
     }

@@ -19,7 +19,7 @@ use crate::fabric::input_queued::post::mail::Mail;
 use crate::fabric::input_queued::post::office::PostOffice;
 use crate::fabric::input_queued::state::outages::Outages;
 use crate::fabric::input_queued::state::pools::Pools;
-use crate::fabric::input_queued::state::records::{Input, OutputTables, Progress, Queue, TAIL_PENDING};
+use crate::fabric::input_queued::state::records::{CreditTurn, Input, OutputTables, Progress, Queue, TAIL_PENDING};
 use crate::fabric::input_queued::state::severed::Severed;
 use crate::fabric::input_queued::waiting::agenda::Agenda;
 use crate::fabric::input_queued::waiting::at_outputs::AtOutputs;
@@ -56,7 +56,7 @@ pub struct Partition {
     /// Tick at which the latest flit entered each queue; without entries if every packet is one flit.
     pub(crate) latest: Table<Tick>,
     /// Tick from which on each input port may send its next credit; without entries if they wait for no turn.
-    pub(crate) next_credit: Table<Tick>,
+    pub(crate) next_credit: Table<CreditTurn>,
     /// Paths of ports through the crossbar, where they have several.
     pub(crate) paths: Option<Box<Paths>>,
     /// The rates of ports, where these differ.

@@ -93,6 +93,19 @@ pub struct Notifications {
     pub channels: NotificationChannels,
     /// True if they are sent when the head of a packet has arrived, and not its tail.
     pub by_head: bool,
+    /// True if an endpoint sends a flit of a notification and a flit of data in one cycle.
+    pub beside: bool,
+}
+
+/// The order in which an endpoint sends to its destinations.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DestinationTurns {
+    /// The destination whose packets have waited longest, since the last packet was sent to it.
+    #[default]
+    LongestWaiting,
+    /// The next destination by number, after the destination of the last packet.
+    Numbers,
 }
 
 /// The context in which a mechanism is built for a partition.
@@ -137,6 +150,11 @@ pub trait CongestionParams {
     /// Each router sends it on before data, on a minimal route. It takes the time of the links, and stands in no queue.
     fn routers_notify(&self) -> bool {
         false
+    }
+
+    /// The order in which a source sends to its destinations.
+    fn turns(&self) -> DestinationTurns {
+        DestinationTurns::LongestWaiting
     }
 
     /// Its notifications, if they are packets of endpoints.

@@ -27,6 +27,8 @@ pub struct Reservations {
     pub announces: bool,
     /// Speculative packets are sorted into queues by output where granted packets are.
     pub sorted: bool,
+    /// A speculative packet gets no virtual channel behind an output at which a granted packet is.
+    pub yields: bool,
     /// Which speculative packets routers drop.
     pub dropping: Dropping,
 }
@@ -64,7 +66,16 @@ pub struct Expiry {
     pub since_sending: bool,
     /// Phits that the virtual channel may lack credits for before they count as a wait behind the output; `None`: such
     /// a wait does not count.
-    pub in_flight: Option<u32>,
+    pub in_flight: Option<InFlight>,
+}
+
+/// Phits for which a virtual channel lacks credits although nothing waits behind its output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InFlight {
+    /// The same for every output.
+    Phits(u32),
+    /// Twice the latency of the link behind the output, in cycles.
+    RoundTrip,
 }
 
 /// The packet, if any, that a source may send to one destination now.

@@ -35,11 +35,14 @@ pub(crate) struct Connections {
     blocked: Vec<Request>,
     /// Requests of flits that need not ask.
     kept: Vec<Request>,
+    /// Packets in control cross beside connected packets.
+    beside: bool,
 }
 
 impl Connections {
-    /// No connections yet, for `ports` ports with `paths` paths of each input and of each output.
-    pub(crate) fn new(paths: (u32, u32), ports: u32) -> Self {
+    /// No connections yet, for `ports` ports with `paths` paths of each input and of each output. `beside`: packets in
+    /// control cross beside connected packets.
+    pub(crate) fn new(paths: (u32, u32), ports: u32, beside: bool) -> Self {
         Self {
             paths,
             inputs: vec![NONE; (paths.0 * ports) as usize].into(),
@@ -47,6 +50,7 @@ impl Connections {
             made: Vec::new(),
             blocked: Vec::new(),
             kept: Vec::new(),
+            beside,
         }
     }
 
@@ -60,7 +64,7 @@ impl Connections {
     /// Takes out of `requests` the flits that need not ask, and requests for ports that are connected otherwise.
     /// Returns both; [`Self::put_back`] gives the lists back. A connection whose packet has no flit here ends, unless
     /// its two paths are still `busy`. Requests of packets in `control` ask all the same: a connection whose input or
-    /// output they ask for rests, and lasts.
+    /// output they ask for rests, and lasts, unless they cross beside it.
     pub(crate) fn sort_out(
         &mut self,
         requests: &mut Vec<Request>,
@@ -68,7 +72,7 @@ impl Connections {
         busy: impl Fn(Connected) -> bool,
     ) -> (Vec<Request>, Vec<Request>) {
         let (mut kept, mut blocked) = (std::mem::take(&mut self.kept), std::mem::take(&mut self.blocked));
-        let asking = requests.iter().zip(control).filter(|(_, control)| **control);
+        let asking = requests.iter().zip(control).filter(|(_, control)| **control && !self.beside);
         let first: Vec<(u32, u32)> = asking.map(|(request, _)| self.paths(request)).collect();
         let mut resting = Vec::new();
         let mut control = control.iter();

@@ -20,8 +20,6 @@ pub(crate) struct Paths {
     /// By path, in the order of ports: first tick at which it is free.
     input_busy: Table<Tick>,
     output_busy: Table<Tick>,
-    /// By input port: tick of the latest grant, and the tick in which the credits of its flits are sent.
-    credits: Table<(Tick, Tick)>,
     /// Requests as the allocator sees them, with their places.
     expanded: Vec<(Request, u32)>,
     asked: Vec<Request>,
@@ -35,7 +33,6 @@ impl Paths {
             outputs,
             input_busy: vec![0; (inputs * ports) as usize].into(),
             output_busy: vec![0; (outputs * ports) as usize].into(),
-            credits: vec![(Tick::MAX, 0); ports as usize].into(),
             expanded: Vec::new(),
             asked: Vec::new(),
         }
@@ -82,15 +79,6 @@ impl Paths {
         (first(&self.input_busy, grant.port, self.inputs), first(&self.output_busy, grant.output, self.outputs))
     }
 
-    /// The tick in which the credit of a flit is sent, if the flit leaves input `port` now and credits wait for their
-    /// turn. `at` calculates this tick for the first flit; all flits granted in one tick send their credits together.
-    pub(crate) fn credit_at(&mut self, port: u32, now: Tick, at: impl FnOnce() -> Tick) -> Tick {
-        if self.credits[port].0 != now {
-            self.credits[port] = (now, at());
-        }
-        self.credits[port].1
-    }
-
     /// Puts the requests as the allocator sees them into `asked`: in order of paths, with their places in `requests`.
     fn expand(&mut self, requests: &[Request]) {
         // Ports are numbered alike on both sides.
@@ -122,7 +110,6 @@ impl Paths {
     pub(crate) fn bytes(&self) -> usize {
         self.input_busy.bytes()
             + self.output_busy.bytes()
-            + self.credits.bytes()
             + self.expanded.capacity() * size_of::<(Request, u32)>()
             + self.asked.capacity() * size_of::<Request>()
     }

@@ -132,6 +132,14 @@ impl Partition {
             let queues = self.waiting.iter().map(|head| &self.queues[head.queue]);
             queues.filter(|queue| queue.vcs == 0).for_each(|q| pools.hold(q.output, q.vc, &mut self.tables));
         }
+        if K::CONTROLS && self.setup.settings.reserves {
+            for place in 0..self.waiting.len() {
+                let queue = self.waiting[place].queue;
+                if self.queues[queue].vcs == 0 {
+                    self.has_channel(queue);
+                }
+            }
+        }
         self.waiting.clear();
     }
 }

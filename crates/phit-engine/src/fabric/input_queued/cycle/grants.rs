@@ -75,7 +75,7 @@ impl Partition {
     #[inline(never)]
     pub(crate) fn keep_connections<K: Kernel>(&mut self, requests: &mut Vec<Request>) {
         let queued = self.tables.queues.is_some();
-        let control: Vec<bool> = requests.iter().map(|request| queued && self.is_control(request.queue)).collect();
+        let control: Vec<bool> = requests.iter().map(|request| queued && self.crosses_freely(request.queue)).collect();
         let Some(connections) = &mut self.connections else { return };
         let (kept, blocked) = connections.sort_out(requests, &control, |ports| {
             let busy = match &self.paths {

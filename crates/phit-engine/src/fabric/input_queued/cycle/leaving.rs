@@ -1,10 +1,11 @@
 //! Flits start on links from output buffers in which packets without data go first, or packets wait for credits.
 
 use crate::engine::Tick;
+use crate::fabric::input_queued::endpoints::exchange::{channels_of_network, first_channel};
 use crate::fabric::input_queued::options::kernel::Kernel;
 use crate::fabric::input_queued::partition::Partition;
 use crate::fabric::input_queued::state::kind::{self, ROOM, pack_credit};
-use crate::fabric::input_queued::state::records::BROKEN;
+use crate::fabric::input_queued::state::records::{BROKEN, Input};
 use crate::fabric::input_queued::wiring::passage::Passage;
 use crate::fabric::links::align;
 use crate::fabric::seams::allocator::Request;
@@ -14,7 +15,12 @@ use crate::packet::{MOST_CLASSES, REPLY};
 impl Partition {
     /// True if the first packet of `queue` carries no data.
     pub(crate) fn is_control(&self, queue: u32) -> bool {
-        self.packets[self.queues[queue].first].misrouted & REPLY != 0
+        self.uses_control_buffer(self.queues[queue].first)
+    }
+
+    /// True if `packet` has no data, and such packets have an output buffer of their own.
+    fn uses_control_buffer(&self, packet: u32) -> bool {
+        self.setup.settings.choices.control_buffer.is_some() && self.packets[packet].misrouted & REPLY != 0
     }
 
     /// True if there are such output buffers, and the one of `output` has no room for `size` phits of the first packet
@@ -22,13 +28,34 @@ impl Partition {
     #[inline(never)]
     pub(crate) fn lacks_room(&mut self, queue: u32, output: u32, size: u32) -> bool {
         let (control, now) = (self.is_control(queue), self.now);
-        self.tables.queues.as_mut().is_some_and(|queues| !queues.has_room(output, control, size, now))
+        let both = control && self.setup.settings.choices.control_waits_for_data;
+        self.tables.queues.as_mut().is_some_and(|queues| {
+            !queues.has_room(output, control, size, now) || both && !queues.has_room(output, false, size, now)
+        })
+    }
+
+    /// True if the first packet of `queue` is one without data that crosses whatever the crossbar connects.
+    pub(crate) fn crosses_freely(&self, queue: u32) -> bool {
+        self.is_control(queue) && (!self.setup.settings.choices.control_crosses_beside || self.is_in_own_channel(queue))
+    }
+
+    /// True if the first packet of `queue` stands in a virtual channel of its own kind of packets: not a refusal that
+    /// has just been made of a speculative packet.
+    fn is_in_own_channel(&self, queue: u32) -> bool {
+        let (config, settings) = (&self.setup.config, &self.setup.settings);
+        if !settings.reserves {
+            return true;
+        }
+        let q = &self.queues[queue];
+        let Input { queues, class, .. } = self.inputs[q.port];
+        let first = u32::from(first_channel(config, settings, &self.packets[q.first], class));
+        (queue - queues).wrapping_sub(first) < channels_of_network(config, settings, class).into()
     }
 
     /// A granted flit of `packet` comes into the buffer of its output.
     #[inline(never)]
     pub(crate) fn enters_output(&mut self, grant: &Request, packet: u32, ready: Tick, (head, tail): (bool, bool)) {
-        let control = self.packets[packet].misrouted & REPLY != 0;
+        let control = self.uses_control_buffer(packet);
         let flit = Leaving { ready, packet, size: grant.size, vc: grant.vc, head, tail };
         let (free, now) = (self.tables.outputs[grant.output].free, self.now);
         let next = match &mut self.tables.lines {
@@ -94,6 +121,9 @@ impl Partition {
         let o = &self.tables.outputs[output];
         let (far, far_queue, class, router) = (o.far_partition, o.far_queue, o.class, o.router);
         let class = usize::from(class) % MOST_CLASSES;
+        if tail && self.setup.settings.reserves {
+            self.tail_starts(output, packet);
+        }
         // The parts of a grant that matter on the link.
         let grant = Request {
             queue: 0,

@@ -62,7 +62,29 @@ impl Partition {
             0 if self.setup.config.links[0].ejection_buffer.is_none() => 0,
             _ => (full - self.tables.channels[channel].credits).max(0) as u32,
         };
-        self.sending.reserving().is_some_and(|it| it.expiring().is_over(packet, entry, lacking, self.now))
+        let latency = self.setup.settings.latency[usize::from(class) % MOST_CLASSES];
+        self.sending.reserving().is_some_and(|it| it.expiring().is_over(packet, entry, (lacking, latency), self.now))
+    }
+
+    /// True if a speculative packet gets no virtual channel behind `output` because of granted packets there.
+    pub(crate) fn yields_at(&self, output: u32) -> bool {
+        self.sending.reserving().is_some_and(|reserving| reserving.has_granted(output))
+    }
+
+    /// The first packet of `queue` has been given a virtual channel behind its output.
+    pub(crate) fn has_channel(&mut self, queue: u32) {
+        let (output, role) = (self.queues[queue].output, Role::of(&self.packets[self.queues[queue].first]));
+        if let Some(reserving) = self.sending.reserving_mut().filter(|_| role == Role::Granted) {
+            reserving.comes_to_output(output);
+        }
+    }
+
+    /// The tail of `packet` starts on the link behind `output`.
+    pub(crate) fn tail_starts(&mut self, output: u32, packet: u32) {
+        let role = Role::of(&self.packets[packet]);
+        if let Some(reserving) = self.sending.reserving_mut().filter(|_| role == Role::Granted) {
+            reserving.leaves_output(output);
+        }
     }
 
     /// The head of `packet` has come to `queue`. At the router of its destination, data count as waiting there.
@@ -230,7 +252,7 @@ impl Partition {
         let (entry, now) = (self.packets[packet].entry, self.now);
         let Some(reserving) = self.sending.reserving_mut() else { return };
         reserving.expiring_mut().set(packet, left as i32);
-        if reserving.expiring().is_over(packet, entry, 0, now) {
+        if reserving.expiring().is_over(packet, entry, (0, 0), now) {
             let first = self.queues[queue].first == packet;
             self.drop_packet(queue, packet, true, true);
             if first {

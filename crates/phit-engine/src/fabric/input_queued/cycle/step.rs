@@ -391,6 +391,7 @@ impl Partition {
                     return Look::Done;
                 }
                 let free = match K::EXTRAS {
+                    true if expires && self.yields_at(index) => 0,
                     true => self.askable(first, vcs, (class, size), self.queues[queue].first),
                     false => self.free_channels(first, vcs),
                 };

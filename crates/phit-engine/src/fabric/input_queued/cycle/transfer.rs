@@ -13,7 +13,6 @@ use crate::fabric::input_queued::state::lost::Kind;
 use crate::fabric::input_queued::state::records::{BROKEN, Input, Progress, SINK, TAIL_PENDING};
 use crate::fabric::input_queued::wiring::passage::{Passage, later};
 use crate::fabric::input_queued::wiring::rates::Granted;
-use crate::fabric::links::align;
 use crate::fabric::seams::allocator::Request;
 use crate::fabric::seams::routing::Wants;
 use crate::packet::MOST_CLASSES;
@@ -203,16 +202,7 @@ impl Partition {
         if !settings.credits_in_turn::<K>() {
             return released;
         }
-        let (next, cycle) = (&mut self.next_credit[port], settings.ticks_per_cycle);
-        let mut in_turn = || {
-            let released = align(later(released, *next), cycle);
-            *next = released + cycle;
-            released
-        };
-        match &mut self.paths {
-            Some(paths) if K::EXTRAS => paths.credit_at(port, self.now, in_turn),
-            _ => in_turn(),
-        }
+        self.next_credit[port].take(self.now, released, settings.ticks_per_cycle)
     }
 
     /// The flit takes room at its endpoint, where endpoints fill.

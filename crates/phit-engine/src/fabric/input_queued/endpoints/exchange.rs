@@ -375,16 +375,20 @@ pub(crate) fn network_lanes(config: &Config, settings: &Settings, network: u16) 
     network * each..(network + 1) * each
 }
 
+/// The virtual channels, or injection queues, that each network has over links of `class`.
+pub(crate) fn channels_of_network(config: &Config, settings: &Settings, class: u8) -> u16 {
+    match class {
+        0 => config.links[0].queues / u16::from(settings.networks),
+        _ => u16::from(config.buffers.vcs[usize::from(class)]) * config.buffers.division.queues as u16,
+    }
+}
+
 /// The first virtual channel over links of `class` for `packet`, which the routing mechanism counts as 0. Endpoints
 /// take replies in other ones than requests in any case.
 #[inline]
 pub(crate) fn first_channel(config: &Config, settings: &Settings, packet: &Packet, class: u8) -> u16 {
     if settings.reserves {
-        let each = match class {
-            0 => config.links[0].queues / u16::from(settings.networks),
-            _ => u16::from(config.buffers.vcs[usize::from(class)]) * config.buffers.division.queues as u16,
-        };
-        return Role::of(packet).network(settings.networks.into()) * each;
+        return Role::of(packet).network(settings.networks.into()) * channels_of_network(config, settings, class);
     }
     match (Kind::of(packet), class, settings.networks) {
         (Kind::Request, ..) => 0,

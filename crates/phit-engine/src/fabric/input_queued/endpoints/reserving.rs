@@ -109,6 +109,9 @@ pub(crate) struct Reserving {
     /// By endpoint: phits of data for it at its router. A packet counts from the arrival of its head until its head
     /// starts on the link to the endpoint.
     waiting: Vec<u32>,
+    /// By output, if speculative packets yield: granted packets that have a virtual channel behind it, or flits in its
+    /// buffer.
+    at_outputs: Vec<u16>,
 }
 
 impl Sender for Reserving {
@@ -130,7 +133,8 @@ impl Sender for Reserving {
         };
         let expiring = Expiring::new(expiry, cycle);
         let waiting = vec![0; context.endpoints.len()];
-        Some(Self { protocol, rule, stations, flows: 0, outgoing: (0, 0), expiring, waiting })
+        let at_outputs = vec![0; if rule.yields { context.outputs as usize } else { 0 }];
+        Some(Self { protocol, rule, stations, flows: 0, outgoing: (0, 0), expiring, waiting, at_outputs })
     }
 
     fn next<K: Kernel>(&mut self, e: u32, at: &mut Site<'_>) -> Next {
@@ -284,7 +288,11 @@ impl Sender for Reserving {
 
     fn bytes(&self) -> usize {
         let stations = self.stations.iter().map(|station| size_of::<Station>() + station.bytes()).sum::<usize>();
-        self.protocol.bytes() + stations + self.expiring.bytes() + 4 * self.waiting.capacity()
+        self.protocol.bytes()
+            + stations
+            + self.expiring.bytes()
+            + 4 * self.waiting.capacity()
+            + 2 * self.at_outputs.capacity()
     }
 }
 
@@ -509,6 +517,21 @@ impl Reserving {
     /// To note what becomes of speculative packets.
     pub(crate) fn expiring_mut(&mut self) -> &mut Expiring {
         &mut self.expiring
+    }
+
+    /// A granted packet has been given a virtual channel behind `output`.
+    pub(crate) fn comes_to_output(&mut self, output: u32) {
+        self.at_outputs.get_mut(output as usize).into_iter().for_each(|granted| *granted += 1);
+    }
+
+    /// Its tail starts on the link.
+    pub(crate) fn leaves_output(&mut self, output: u32) {
+        self.at_outputs.get_mut(output as usize).into_iter().for_each(|granted| *granted -= 1);
+    }
+
+    /// True if speculative packets yield to a granted packet at `output`.
+    pub(crate) fn has_granted(&self, output: u32) -> bool {
+        self.at_outputs.get(output as usize).is_some_and(|granted| *granted > 0)
     }
 
     /// True if speculative packets are sorted into queues by output where granted packets are.

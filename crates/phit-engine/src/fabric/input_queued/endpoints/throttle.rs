@@ -11,7 +11,9 @@ use crate::fabric::input_queued::options::kernel::{General, Kernel};
 use crate::fabric::input_queued::state::backlogs::Backlogs;
 use crate::fabric::input_queued::state::lost::Kind;
 
-use crate::fabric::seams::congestion::{Congestion, CongestionContext, Leaving, NotificationChannels, Notifications};
+use crate::fabric::seams::congestion::{
+    Congestion, CongestionContext, DestinationTurns, Leaving, NotificationChannels, Notifications,
+};
 use crate::measure::Collector;
 use crate::packet::Packet;
 use crate::traffic::Generated;
@@ -22,6 +24,7 @@ use std::collections::VecDeque;
 struct Flow {
     /// Its number in the mechanism.
     number: u32,
+    destination: u32,
     /// Packets that have been generated and not been sent.
     waiting: VecDeque<Generated>,
     /// The queue organisation holds its packets back: the first switch has no room for them.
@@ -45,12 +48,28 @@ struct Queues {
     started: Tick,
     /// The tick since which the mechanism alone keeps the endpoint from sending data.
     held: Option<Tick>,
+    /// If destinations have their turns by number: the one whose turn it is.
+    next_destination: u32,
+    /// If notifications go beside data: the ticks from which on the next flit of data, and of a notification, may be
+    /// sent, by [`Kind`].
+    free: [Tick; 2],
 }
 
 impl Queues {
     /// True if anything waits to be sent.
     fn waits(&self) -> bool {
         !self.turns.is_empty() || !self.notifications.is_empty()
+    }
+
+    /// A flow has its first packet that waits: the places of the flows in front of it in the turns.
+    fn turn_of(&self, destination: u32, turns: DestinationTurns) -> usize {
+        let key = |destination: u32| destination.wrapping_sub(self.next_destination);
+        match turns {
+            DestinationTurns::LongestWaiting => self.turns.len(),
+            DestinationTurns::Numbers => {
+                self.turns.partition_point(|place| key(self.flows[*place as usize].destination) < key(destination))
+            }
+        }
     }
 
     fn bytes(&self) -> usize {
@@ -67,6 +86,7 @@ pub(crate) struct Throttle {
     rule: Box<dyn Congestion>,
     backlogs: Backlogs,
     notifications: Notifications,
+    turns: DestinationTurns,
     /// Routers notify sources, and destinations do not.
     routers_notify: bool,
     /// By endpoint.
@@ -132,22 +152,25 @@ impl Sender for Throttle {
         let queues = endpoints.iter().map(|_| Queues::default()).collect();
         let departing = vec![VecDeque::new(); context.outputs as usize];
         let routers_notify = context.congestion.routers_notify();
-        Some(Self { rule, backlogs, notifications, routers_notify, queues, flows: 0, departing })
+        let turns = context.congestion.turns();
+        Some(Self { rule, backlogs, notifications, turns, routers_notify, queues, flows: 0, departing })
     }
 
     /// Notifications go first. Flows take turns, and a flow that may not send yet is passed over.
     fn next<K: Kernel>(&mut self, e: u32, at: &mut Site<'_>) -> Next {
         self.admit(e, at);
-        let (free, now) = (at.endpoint.free, at.now);
-        let drawn = at.endpoint.next.map(|packet| at.earliest(&packet));
         let queues = &self.queues[e as usize];
-        if free > now {
+        let beside = self.notifications.beside;
+        let [free, reply_free] = if beside { queues.free } else { [at.endpoint.free; 2] };
+        let now = at.now;
+        let drawn = at.endpoint.next.map(|packet| at.earliest(&packet));
+        if free > now && !beside {
             let next = if queues.waits() { Some(free) } else { drawn.map(|tick| tick.max(free)) };
             return Next::Wait { at: next, blocked: false };
         }
         let (mut next, mut blocked, mut held) = (drawn, false, false);
         if let Some(packet) = queues.notifications.front().copied() {
-            let tick = at.earliest(&packet);
+            let tick = at.earliest(&packet).max(reply_free);
             match tick > now {
                 true => next = next.into_iter().chain([tick]).min(),
                 false => match self.flit(e, Kind::Reply, packet, at) {
@@ -155,6 +178,12 @@ impl Sender for Throttle {
                     None => blocked = true,
                 },
             }
+        }
+        if free > now {
+            if !queues.turns.is_empty() {
+                next = next.into_iter().chain([free]).min();
+            }
+            return Next::Wait { at: next, blocked };
         }
         let mut chosen = None;
         let begun = queues.sending[Kind::Request as usize].sent > 0;
@@ -184,8 +213,16 @@ impl Sender for Throttle {
         if !begun {
             queues.started = now;
         }
-        if let Some(place) = queues.turns.remove(turn) {
-            queues.turns.push_front(place);
+        match self.turns {
+            DestinationTurns::LongestWaiting => {
+                if let Some(place) = queues.turns.remove(turn) {
+                    queues.turns.push_front(place);
+                }
+            }
+            DestinationTurns::Numbers => {
+                queues.turns.rotate_left(turn);
+                queues.next_destination = flit.packet.destination;
+            }
         }
         Next::Send(flit)
     }
@@ -193,6 +230,7 @@ impl Sender for Throttle {
     fn sent(&mut self, e: u32, flit: &Flit, at: &mut Site<'_>) {
         let sent = std::mem::take(&mut at.endpoint.sent);
         let queues = &mut self.queues[e as usize];
+        queues.free[usize::from(flit.stream)] = at.endpoint.free;
         queues.sending[usize::from(flit.stream)] = Sending { sent, lane: flit.lane };
         if sent > 0 {
             return;
@@ -205,6 +243,7 @@ impl Sender for Throttle {
         let Some(place) = queues.turns.pop_front() else { return };
         let flow = &mut queues.flows[place as usize];
         flow.waiting.pop_front();
+        queues.next_destination = flow.destination.wrapping_add(1);
         if !flow.waiting.is_empty() {
             queues.turns.push_back(place);
         }
@@ -245,11 +284,11 @@ impl Throttle {
         while let Some(packet) = at.endpoint.next.filter(|packet| at.earliest(packet) <= at.now) {
             let place = self.flow(e, packet.destination);
             let queues = &mut self.queues[e as usize];
-            let waiting = &mut queues.flows[place as usize].waiting;
-            if waiting.is_empty() {
-                queues.turns.push_back(place);
+            if queues.flows[place as usize].waiting.is_empty() {
+                let turn = queues.turn_of(packet.destination, self.turns);
+                queues.turns.insert(turn, place);
             }
-            waiting.push_back(packet);
+            queues.flows[place as usize].waiting.push_back(packet);
             at.draw();
         }
     }
@@ -262,7 +301,7 @@ impl Throttle {
             Err(at) => {
                 let (place, number) = (queues.flows.len() as u32, self.flows);
                 queues.places.insert(at, (destination, place));
-                queues.flows.push(Flow { number, waiting: VecDeque::new(), stopped: false });
+                queues.flows.push(Flow { number, destination, waiting: VecDeque::new(), stopped: false });
                 self.rule.begins(number, e);
                 self.flows += 1;
                 place

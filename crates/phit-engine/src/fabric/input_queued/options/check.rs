@@ -2,9 +2,9 @@
 
 use super::headroom::MOST_PRIORITIES;
 use super::params::{
-    Admittance, Clock, Connection, CreditChannel, CreditRelease, CreditUse, Decision, Ejection, FlowControl, HoldLimit,
-    InjectionQueue, OutputRoom, RouterParams, Sharing, Speculation, Switching, VcAllocation, VcChoice, VcEligible,
-    VcPreferred, VcReuse, VcTurns,
+    Admittance, Clock, Connection, ControlCrossing, ControlRoom, CreditChannel, CreditRelease, CreditUse, Decision,
+    Ejection, FlowControl, HoldLimit, InjectionQueue, OutputOrder, OutputRoom, RouterParams, Sharing, Speculation,
+    Switching, VcAllocation, VcChoice, VcEligible, VcPreferred, VcReuse, VcTurns,
 };
 use crate::error::ScenarioError;
 use crate::fabric::checks::{check, check_room, described, fits};
@@ -14,6 +14,7 @@ use crate::fabric::seams::queueing::{Division, Fit};
 use crate::fabric::{Demands, FabricParams, RoutingProperty};
 use crate::registry::Chosen;
 use crate::topology::{Peer, Topology};
+use std::fmt::Display;
 
 /// Queues of a port are numbered in 12 bits of a credit.
 const MOST_QUEUES: u32 = 4096;
@@ -226,7 +227,24 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> RouterParams<A> {
     /// Checks output buffers in which control packets go first: they need channels that are allocated in a stage, links
     /// of a phit per cycle, and credits that do not wait for the link.
     fn control_buffers(&self) -> Result<(), ScenarioError> {
-        let Some(phits) = self.control_buffer else { return Ok(()) };
+        let Some(phits) = self.control_buffer else {
+            let expected = "expected none without router.control_buffer";
+            if self.control_crossing != ControlCrossing::Interrupts {
+                return Err(ScenarioError::new("router.control_crossing", "\"beside\"", expected));
+            }
+            if self.control_room != ControlRoom::Own {
+                return Err(ScenarioError::new("router.control_room", "\"both\"", expected));
+            }
+            return match self.output_order {
+                OutputOrder::Crossing => Ok(()),
+                OutputOrder::Packets => self.chosen_flits("router.output_order", "\"packets\""),
+            };
+        };
+        self.chosen_flits("router.control_buffer", phits)
+    }
+
+    /// Checks output buffers whose flits the link chooses, because of the key with this value.
+    fn chosen_flits(&self, key: &str, value: impl Display) -> Result<(), ScenarioError> {
         let plain = LinkParams::default();
         let alike = |link: &LinkParams| {
             link.bandwidth == plain.bandwidth && link.injection_bandwidth == plain.injection_bandwidth
@@ -242,7 +260,7 @@ impl<A: Chosen<dyn AllocatorParams + Send + Sync>> RouterParams<A> {
             () if !self.links.values().all(alike) => "expected none with links of another bandwidth than 1",
             () => return Ok(()),
         };
-        Err(ScenarioError::new("router.control_buffer", phits, expected))
+        Err(ScenarioError::new(key, value, expected))
     }
 
     /// Checks several rounds of allocation in a cycle: they need packets that move as a whole, and one path between a

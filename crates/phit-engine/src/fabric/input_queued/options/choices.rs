@@ -5,9 +5,9 @@
 
 use super::pace::Pace;
 use super::params::{
-    Clock, Connection, CreditChannel, CreditRelease, CreditUse, CutThrough, Decision, Ejection, FlowControl,
-    InjectionQueue, Inputs, OutputRoom, Redecision, RouterParams, Speculation, VcAllocation, VcChoice, VcEligible,
-    VcPreferred, VcReuse, VcTurns,
+    Clock, Connection, ControlCrossing, ControlRoom, CreditChannel, CreditRelease, CreditUse, CutThrough, Decision,
+    Ejection, FlowControl, InjectionQueue, Inputs, OutputOrder, OutputRoom, Redecision, RouterParams, Speculation,
+    VcAllocation, VcChoice, VcEligible, VcPreferred, VcReuse, VcTurns,
 };
 
 /// The values of the options.
@@ -40,8 +40,14 @@ pub(crate) struct Choices {
     pub credit_release: CreditRelease,
     /// Packets take credits when they start on the link, see [`crate::fabric::seams::routing::OutputChannels`].
     pub credits_at_link: bool,
+    /// Links send the flits of one packet after another, as far as these are there.
+    pub links_send_packets: bool,
     /// Phits of the output buffer of packets without data, if they have one of their own.
     pub control_buffer: Option<u32>,
+    /// These packets cross beside flits of connected packets.
+    pub control_crosses_beside: bool,
+    /// These packets wait for room for data, too.
+    pub control_waits_for_data: bool,
     /// A flit counts in its output buffer once it has crossed.
     pub counts_when_crossed: bool,
     /// Outputs to endpoints are granted while their endpoints are idle, see [`Ejection::EndpointIdle`].
@@ -86,7 +92,10 @@ impl Choices {
             pauses: params.flow_control == FlowControl::Pfc,
             credit_release: params.credit_release,
             credits_at_link: params.credit_use == CreditUse::Link,
+            links_send_packets: params.output_order == OutputOrder::Packets,
             control_buffer: params.control_buffer,
+            control_crosses_beside: params.control_crossing == ControlCrossing::Beside,
+            control_waits_for_data: params.control_room == ControlRoom::Both,
             counts_when_crossed: params.output_room == OutputRoom::Crossed,
             ejects_when_idle: params.ejection == Ejection::EndpointIdle,
             credits_take_turns: params.credit_channel == CreditChannel::OnePerCycle,
@@ -100,6 +109,11 @@ impl Choices {
             decides_at_front: params.decision == Decision::Front,
             redecide_every_cycle: params.redecision == Redecision::EveryCycle,
         }
+    }
+
+    /// True if links choose among the flits of output buffers when they take them.
+    pub(crate) fn links_choose(&self) -> bool {
+        self.links_send_packets || self.control_buffer.is_some()
     }
 
     /// True if the options need a kernel with [`Kernel::EXTRAS`]. All choices are listed, so that a new one is not
@@ -117,6 +131,9 @@ impl Choices {
             cut_through_holds_input: _,
             cut_through_holds_output: _,
             prefers_empty: _,
+            // Only with `control_buffer`.
+            control_crosses_beside: _,
+            control_waits_for_data: _,
             transit_priority: _,
             injection_queue: _,
             // These choices have settings of their own.
@@ -130,6 +147,7 @@ impl Choices {
             // Only kernels with extras support these choices.
             credits_at_link,
             decides_at_front,
+            links_send_packets,
             control_buffer,
             ejects_when_idle,
             vc_choice,
@@ -143,6 +161,7 @@ impl Choices {
         let rules = inputs_at_link_rate
             || credits_at_link
             || decides_at_front
+            || links_send_packets
             || reuse_when_empty
             || ejects_when_idle
             || full_is_taken;

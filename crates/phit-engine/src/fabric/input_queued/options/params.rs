@@ -41,13 +41,67 @@ pub enum OutputRoom {
     #[default]
     Granted,
     /// When it has crossed: the flits of the last round of allocation do not count yet, and a buffer can hold more than
-    /// its size by these flits (BookSim). Wormhole switching only.
+    /// its size by these flits. A flit returns its room as it starts on the link, not in the tick after it (BookSim).
+    /// Wormhole switching only.
     Crossed,
 }
 
 impl OutputRoom {
     fn is_at_the_grant(&self) -> bool {
         *self == Self::Granted
+    }
+}
+
+/// Which flit of an output buffer the link takes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OutputOrder {
+    /// The flit that has crossed first. Packets of several virtual channels mix on the link.
+    #[default]
+    Crossing,
+    /// The next flit of the packet whose flit it took last, if this flit has crossed. Otherwise, a flit of another
+    /// packet that it has begun, or else the head that has crossed first (BookSim's branch `SRP_IAR`).
+    Packets,
+}
+
+impl OutputOrder {
+    fn is_of_crossing(&self) -> bool {
+        *self == Self::Crossing
+    }
+}
+
+/// How packets without data cross that have an output buffer of their own.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ControlCrossing {
+    /// In the place of a flit: a connected packet of the same input or output rests for a tick.
+    #[default]
+    Interrupts,
+    /// Beside a flit of a connected packet: one input and one output carry both in one tick. A refusal in a channel of
+    /// speculative packets waits for the end of the connection (BookSim's branch `hotspot_reservation`).
+    Beside,
+}
+
+impl ControlCrossing {
+    fn is_in_place(&self) -> bool {
+        *self == Self::Interrupts
+    }
+}
+
+/// The room in output buffers for which packets without data wait that have one of their own.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ControlRoom {
+    /// Room in their own buffer.
+    #[default]
+    Own,
+    /// Room in both buffers of the output (BookSim's branch `hotspot_reservation`).
+    Both,
+}
+
+impl ControlRoom {
+    fn is_own(&self) -> bool {
+        *self == Self::Own
     }
 }
 
@@ -119,7 +173,8 @@ impl Ejection {
 pub enum CreditChannel {
     /// All there are, each on its own way at once.
     Unlimited,
-    /// One flit's in each link cycle, at the cycle's end; the others wait for their turn (BookSim).
+    /// One flit's in each link cycle, at the cycle's end; the others wait for their turn. Flits that leave an input in
+    /// one tick send theirs together (BookSim).
     OnePerCycle,
 }
 
@@ -620,6 +675,9 @@ pub struct RouterParams<A> {
     /// When a flit takes its room in an output buffer.
     #[serde(skip_serializing_if = "OutputRoom::is_at_the_grant")]
     pub output_room: OutputRoom,
+    /// Which flit of an output buffer the link takes. `"packets"` needs `vc_allocation = "stage"`.
+    #[serde(skip_serializing_if = "OutputOrder::is_of_crossing")]
+    pub output_order: OutputOrder,
     /// Phits of a second output buffer of each port, for packets without data of a congestion control, with virtual
     /// channels of their own. The link takes these packets before data. They interrupt packets that the crossbar
     /// connects. Left out: they share the output buffer with data.
@@ -627,6 +685,12 @@ pub struct RouterParams<A> {
     #[schemars(range(min = 1, max = LARGEST_OUTPUT_BUFFER))]
     #[schemars(extend("x-unit" = "phits"))]
     pub control_buffer: Option<u32>,
+    /// How these packets cross.
+    #[serde(skip_serializing_if = "ControlCrossing::is_in_place")]
+    pub control_crossing: ControlCrossing,
+    /// For which room these packets wait.
+    #[serde(skip_serializing_if = "ControlRoom::is_own")]
+    pub control_room: ControlRoom,
     /// When an output to an endpoint may be granted. Values other than the default need packets that move as a whole.
     #[serde(skip_serializing_if = "Ejection::is_when_output_free")]
     pub ejection: Ejection,
@@ -701,7 +765,10 @@ impl<A: Default> Default for RouterParams<A> {
             connection: Connection::Flit,
             output_buffer: Phits::Infinite,
             output_room: OutputRoom::Granted,
+            output_order: OutputOrder::Crossing,
             control_buffer: None,
+            control_crossing: ControlCrossing::Interrupts,
+            control_room: ControlRoom::Own,
             ejection: Ejection::OutputFree,
             flow_control: FlowControl::Credits,
             pfc: None,

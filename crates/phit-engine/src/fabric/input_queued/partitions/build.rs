@@ -24,7 +24,7 @@ use crate::fabric::input_queued::post::office::PostOffice;
 use crate::fabric::input_queued::state::pauses::Pauses;
 use crate::fabric::input_queued::state::pools::Pools;
 use crate::fabric::input_queued::state::records::{
-    Input, Output, OutputTables, OutputVc, Progress, Queue, SINK, UNLIMITED,
+    CreditTurn, Input, Output, OutputTables, OutputVc, Progress, Queue, SINK, UNLIMITED,
 };
 use crate::fabric::input_queued::waiting::agenda::Agenda;
 use crate::fabric::input_queued::waiting::at_outputs::AtOutputs;
@@ -111,7 +111,7 @@ impl<'a> Plan<'a> {
         };
         let marks = self.congestion.notifications().is_some();
         let messages = marks
-            || config.choices.control_buffer.is_some()
+            || config.choices.links_choose()
             || config.choices.credits_at_link
             || config.choices.pauses
             || self.routing.sends_messages()
@@ -407,10 +407,11 @@ impl<'a> Plan<'a> {
             owners: vec![NONE; if settings.single { 0 } else { channels.len() }].into(),
             ready: vec![0; if settings.wants.batch && buffers.by_time() { outputs.len() } else { 0 }].into(),
             buffers,
-            queues: config
-                .choices
-                .control_buffer
-                .map(|control| Box::new(OutputQueues::new(capacity, control, outputs.len(), crossing))),
+            queues: config.choices.links_choose().then(|| {
+                let control = config.choices.control_buffer.unwrap_or(0);
+                let by_packet = config.choices.links_send_packets;
+                Box::new(OutputQueues::new(capacity, control, outputs.len(), (crossing, by_packet)))
+            }),
             lines: config.choices.credits_at_link.then(|| {
                 let credits = |output: &Output| match output.class {
                     _ if output.far_partition == SINK => UNLIMITED,
@@ -493,11 +494,10 @@ impl<'a> Plan<'a> {
                 .several_paths
                 .then(|| Box::new(Paths::new(config.choices.paths.0, config.choices.paths.1, ports))),
             pools,
-            connections: settings
-                .choices
-                .connects_packets
-                .then(|| Box::new(Connections::new(config.choices.paths, ports))),
-            next_credit: vec![0; if settings.credits_in_turn { inputs.len() } else { 0 }].into(),
+            connections: settings.choices.connects_packets.then(|| {
+                Box::new(Connections::new(config.choices.paths, ports, config.choices.control_crosses_beside))
+            }),
+            next_credit: vec![CreditTurn::default(); if settings.credits_in_turn { inputs.len() } else { 0 }].into(),
             latest: vec![0; if settings.single { 0 } else { queues.len() }].into(),
             inputs: inputs.into(),
             progress: vec![Progress::default(); if settings.progress { queues.len() } else { 0 }].into(),

@@ -2,7 +2,7 @@
 //! that are still to come of packets that have been dropped.
 
 use crate::engine::{Bytes, NONE, Table, Tick, bytes_of};
-use crate::fabric::seams::reservation::Expiry;
+use crate::fabric::seams::reservation::{Expiry, InFlight};
 
 /// A dropped packet of which flits are still to come.
 #[derive(Debug, Clone, Copy)]
@@ -74,11 +74,16 @@ impl Expiring {
         (now / self.cycle - entry / self.cycle) as i32
     }
 
-    /// True if the time of `packet`, which came in tick `entry`, is over in tick `now`. `lacking` are the phits for
-    /// which the virtual channel lacks credits; 0 for a packet that is not asking for an output.
-    pub(crate) fn is_over(&self, packet: u32, entry: Tick, lacking: u32, now: Tick) -> bool {
+    /// True if the time of `packet`, which came in tick `entry`, is over in tick `now`. The virtual channel that it
+    /// asks for lacks credits for `lacking` phits, and the link before it has this latency in ticks. Both are 0 for a
+    /// packet that asks for no output.
+    pub(crate) fn is_over(&self, packet: u32, entry: Tick, (lacking, latency): (u32, Tick), now: Tick) -> bool {
         let Some(rule) = &self.rule else { return false };
-        let behind = rule.in_flight.map_or(0, |in_flight| lacking.saturating_sub(in_flight)) as i32;
+        let behind = match rule.in_flight {
+            None => 0,
+            Some(InFlight::Phits(phits)) => lacking.saturating_sub(phits),
+            Some(InFlight::RoundTrip) => lacking.saturating_sub(2 * latency / self.cycle),
+        } as i32;
         let left = self.left[packet] - behind;
         match rule.since_sending {
             true => left < (now / self.cycle) as i32,

@@ -1,6 +1,7 @@
 //! The records of a partition's routers: input ports and queues, output ports and virtual channels.
 
 use crate::engine::{NONE, Tick};
+use crate::fabric::links::align;
 use crate::fabric::seams::queueing::Lanes;
 pub(crate) use crate::fabric::seams::routing::{Output, OutputTables, OutputVc};
 
@@ -94,3 +95,24 @@ pub(crate) const BROKEN: u32 = u32::MAX - 1;
 
 /// In [`Progress::sent`]: the first packet has been granted but its tail is still leaving.
 pub(crate) const TAIL_PENDING: u16 = u16::MAX;
+
+/// The turns of an input port's credits. Flits that leave in one tick send their credits together.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct CreditTurn {
+    /// The first tick in which other credits can be sent.
+    pub next: Tick,
+    /// The tick in which the flits left whose credits were sent last.
+    left: Tick,
+}
+
+impl CreditTurn {
+    /// The tick in which the credits of flits are sent that leave in tick `now`. They could be sent from tick `ready`
+    /// on, and one port sends credits once in `cycle` ticks.
+    #[inline]
+    pub(crate) fn take(&mut self, now: Tick, ready: Tick, cycle: Tick) -> Tick {
+        if self.left != now || self.next == 0 {
+            *self = Self { next: align(ready.max(self.next), cycle) + cycle, left: now };
+        }
+        self.next - cycle
+    }
+}

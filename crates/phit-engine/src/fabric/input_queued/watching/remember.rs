@@ -115,7 +115,8 @@ impl Partition {
             memory.add_all([arrived, sent]);
         }
         remember_outputs(tables, memory);
-        latest.iter().chain(next_credit.iter()).for_each(|tick| memory.free_from(*tick));
+        let turns = next_credit.iter().map(|turn| &turn.next);
+        latest.iter().chain(turns).for_each(|tick| memory.free_from(*tick));
         if connections.is_some() {
             memory.cannot("connections through the crossbar");
         }

@@ -169,20 +169,21 @@ impl OutputBuffers {
         let (content, oldest) = self.remaining(index, now);
         self.contents[index] = content;
         let held = content.held - self.crossing(index, now);
-        oldest.filter(|_| held + size > self.capacity).map(|start| start + 1)
+        oldest.filter(|_| held + size > self.capacity).map(|start| start + Tick::from(self.crossing == 0))
     }
 
-    /// The occupancy of output `index`'s buffer without flits that started on the link before tick `now`, and the start
-    /// of the oldest remaining flit.
+    /// The occupancy of output `index`'s buffer without flits that started on the link before tick `now` or, if flits
+    /// count once they have crossed, no later than in tick `now`. Also the start of the oldest remaining flit.
     #[inline(always)]
     fn remaining(&self, index: u32, now: Tick) -> (Content, Option<Tick>) {
         let base = index * self.ring;
         let Content { mut held, mut first, mut count } = self.contents[index];
+        let kept = now + Tick::from(self.crossing > 0);
         let mut oldest = None;
         while count > 0 {
             let place = base + u32::from(first);
             let start = self.starts[place];
-            if start >= now {
+            if start >= kept {
                 oldest = Some(start);
                 break;
             }
@@ -199,7 +200,8 @@ impl OutputBuffers {
         if self.ring == 0 {
             return;
         }
-        if self.crossing > 0 {
+        // A flit that starts when it has crossed never takes room.
+        if self.crossing > 0 && start > now + self.crossing {
             self.latest[index].grant(phits, now);
         }
         let content = &mut self.contents[index];

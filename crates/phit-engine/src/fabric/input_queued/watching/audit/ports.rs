@@ -44,8 +44,10 @@ pub(super) fn turns(partition: &Partition, pending: &Pending) -> Result<(), Stri
     for (target, times) in pending.credit_times.iter().filter(|(target, _)| from_routers(**target)) {
         let mut times = times.clone();
         times.sort_unstable();
-        // Flits that leave on several paths at once send their credits at once.
-        let at_once = |apart: Tick| partition.paths.is_some() && apart == 0;
+        // Flits that leave at once send their credits at once.
+        let settings = &partition.setup.settings;
+        let several = partition.paths.is_some() || settings.choices.control_crosses_beside || settings.reserves;
+        let at_once = |apart: Tick| several && apart == 0;
         let crowded = times.windows(2).find(|pair| pair[1] - pair[0] < cycle && !at_once(pair[1] - pair[0]));
         if let Some(pair) = crowded.filter(|_| partition.setup.config.choices.credits_take_turns) {
             return Err(format!("sender {target} of partition {}: credits in ticks {pair:?}", partition.setup.index));
