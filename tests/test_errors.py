@@ -20,6 +20,7 @@ CASES: dict[str, tuple[dict[str, Any], list[str]]] = {
         ["router.links.local.vcs", "1", "at least 4"],
     ),
     "does not wire": (tiny(topology__groups=10), ["topology.groups", "10", "9"]),
+    "no allocator": (tiny(router__allocator=5), ["router.allocator = 5: expected an allocator: one of"]),
     "unknown pattern": (tiny(traffic__pattern="unifrom"), ["traffic.pattern", "unifrom", 'did you mean "uniform"']),
     "precision of a trace": (
         {**tiny(measure__precision={"latency_mean": 0.1}), "traffic": {"trace": [[0, 0, 1, 8]], "packet_size": 8}},

@@ -347,7 +347,8 @@ pub(crate) fn split_kind(
     what: &str,
     kinds: &[&str],
 ) -> Result<(String, Value), ScenarioError> {
-    let known = || format!("expected a {what}: one of {}", kinds.join(", "));
+    let article = if what.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+    let known = || format!("expected {article} {what}: one of {}", kinds.join(", "));
     match value {
         Value::String(kind) => Ok((kind.clone(), Value::Object(Map::new()))),
         Value::Object(table) => {

@@ -5,8 +5,8 @@ use crate::measure::declare::{Quantity, Shape, WHOLE};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// A run is saturated if its accepted load, with the load that was lost, is less than this share of the offered load, in
-/// the measured time.
+/// A run is saturated if its accepted load, with the load that was lost, is less than this share of the offered load.
+/// All three belong to the measured time.
 pub(crate) const SATURATED_BELOW: f64 = 0.97;
 
 /// Has no counters.
