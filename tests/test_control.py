@@ -194,6 +194,26 @@ def test_the_dragonfly_of_the_later_branch_is_imported(tmp_path: Path) -> None:
         read("booksim", file)
 
 
+def test_speculative_packets_yield_on_the_dragonfly() -> None:
+    """With `yields` more of them wait until they are dropped. The rule needs a buffer for control packets."""
+    times = {"dragonfly_local_latency": "5", "dragonfly_global_latency": "30", "output_buffer_size": "4"}
+    given = {**reserving(), **DRAGONFLY, **times, "create_permanent_flows": "0", "traffic": "uniform"}
+    given |= {"flow_size": "1", "injection_rate": "0.85", "reservation_spec_voq": "1", "max_samples": "2"}
+    given |= {"injection_process": "bernoulli", "warmup_cycles": "500", "sample_period": "1500"}
+    given = {key: value for key, value in given.items() if not key.startswith("hotspot_n") and key != "hotspot_senders"}
+    scenario = booksim_branch.with_seed(given, 1)
+    assert scenario["router"]["output_order"] == "packets"
+    dropped = {}
+    for yields in (True, False):
+        scenario["congestion"]["yields"] = yields
+        dropped[yields] = phit.run(scenario).summary["congestion"]["dropped"]
+    assert dropped[True] > 1.5 * dropped[False]
+    scenario["congestion"]["yields"] = True
+    del scenario["router"]["control_buffer"]
+    with pytest.raises(phit.PhitError, match="yields = true: expected false without"):
+        phit.run(scenario)
+
+
 def test_trials_succeed_as_often_as_they_should() -> None:
     import random
 
