@@ -258,9 +258,9 @@ mod tests {
         }
         let mut buffers = OutputBuffers::new(Some(2), None, 1, (1, 1));
         (4..7).for_each(|now| buffers.push(0, now + 6, 1, now));
-        assert_eq!((buffers.more_from(0, 1, 7), buffers.held(0)), (Some(11), 3));
-        // The first has left. The buffer holds its two flits, and they have crossed.
-        assert_eq!(buffers.more_from(0, 1, 11), Some(12));
-        assert_eq!(buffers.more_from(0, 1, 12), None);
+        assert_eq!((buffers.more_from(0, 1, 7), buffers.held(0)), (Some(10), 3));
+        // The first leaves. The buffer holds two flits, and they have crossed.
+        assert_eq!(buffers.more_from(0, 1, 10), Some(11));
+        assert_eq!(buffers.more_from(0, 1, 11), None);
     }
 }

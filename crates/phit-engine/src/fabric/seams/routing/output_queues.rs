@@ -189,7 +189,7 @@ mod tests {
         for (packet, place) in [(7, 0), (8, 0), (7, 1), (8, 1), (9, 0)] {
             queues.push(0, false, flit(packet, place), 0, 0);
         }
-        let mut take = |queues: &mut OutputQueues| queues.take(0, 5).map(|flit| flit.packet);
+        let take = |queues: &mut OutputQueues| queues.take(0, 5).map(|flit| flit.packet);
         assert_eq!([take(&mut queues), take(&mut queues), take(&mut queues)], [Some(7), Some(7), Some(8)]);
         queues.push(0, false, flit(7, 2), 0, 0);
         assert_eq!([take(&mut queues), take(&mut queues), take(&mut queues)], [Some(8), Some(7), Some(9)]);
