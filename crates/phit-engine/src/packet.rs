@@ -347,7 +347,10 @@ impl Hops {
     /// Hops of all classes.
     #[inline]
     pub fn total(self) -> u32 {
-        self.0.to_le_bytes().iter().map(|&b| u32::from(b)).sum()
+        // Neighbouring classes are added to sums of 16 bits, then these to the highest of them.
+        const EVEN: u64 = 0x00ff_00ff_00ff_00ff;
+        let pairs = (self.0 & EVEN) + (self.0 >> 8 & EVEN);
+        (pairs.wrapping_mul(0x0001_0001_0001_0001) >> 48) as u32
     }
 }
 

@@ -143,7 +143,7 @@ impl Partition {
     /// needs the other's values.
     #[inline(never)]
     fn look_at_all<K: Kernel>(&mut self, requests: &mut Vec<Request>) {
-        if K::LISTS {
+        if K::LISTS || self.decides_in_turn::<K>() {
             return self.look_in_turn::<K>(requests);
         }
         // A look adds no candidate.
@@ -167,8 +167,17 @@ impl Partition {
         self.agenda.looked(looking);
     }
 
-    /// Looks at all candidates, where an input may have many. If the allocator takes turns, the queues of an input are
-    /// looked at in turn until one requests. The others could only lose, so they are not looked at.
+    /// [`Settings::decides_in_turn`].
+    ///
+    /// [`Settings::decides_in_turn`]: crate::fabric::input_queued::options::settings::Settings::decides_in_turn
+    #[inline(always)]
+    fn decides_in_turn<K: Kernel>(&self) -> bool {
+        (K::ADAPTIVE || K::CALLED && !K::BATCHED) && self.setup.settings.decides_in_turn
+    }
+
+    /// Looks at all candidates, where an input may have many, or where a look is a decision. If the allocator takes
+    /// turns, the queues of an input are looked at in turn until one requests. The others could only lose, so they are
+    /// not looked at.
     #[inline(always)]
     fn look_in_turn<K: Kernel>(&mut self, requests: &mut Vec<Request>) {
         let looking = self.agenda.take();
@@ -176,9 +185,14 @@ impl Partition {
         while let Some(&queue) = rest.first() {
             let &Input { queues, count, .. } = &self.inputs[self.queues[queue].port];
             let end = queues + u32::from(count);
+            if rest.get(1).is_none_or(|next| *next >= end) {
+                rest = &rest[1..];
+                self.look_at::<K, false>(queue, requests);
+                continue;
+            }
             let (own, others) = rest.split_at(rest.iter().take_while(|queue| **queue < end).count());
             rest = others;
-            let turn = if own.len() > 1 { self.allocator.turn(self.queues[queue].port) } else { None };
+            let turn = self.allocator.turn(self.queues[queue].port);
             let first = turn.map_or(0, |turn| own.partition_point(|queue| *queue < queues + u32::from(turn)));
             let mut order = own[first..].iter().chain(&own[..first]);
             let before = requests.len();

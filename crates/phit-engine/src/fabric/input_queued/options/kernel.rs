@@ -256,6 +256,7 @@ impl Network {
             rereads: _,
             at_outputs: _,
             decides_at_front: _,
+            decides_in_turn: _,
             exact_watches: _,
             batches_sleep: _,
             lasting: _,

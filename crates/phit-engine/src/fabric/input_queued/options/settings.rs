@@ -40,6 +40,9 @@ pub(crate) struct Settings {
     /// A mechanism that re-decides is asked about blocked heads in every tick. One that decides for all heads of a
     /// router together always is.
     pub every_cycle: bool,
+    /// Heads of an input that are decided about again are looked at in turn until one requests. The others could only
+    /// lose.
+    pub decides_in_turn: bool,
     /// Heads are decided about as soon as they come to the front.
     pub decides_at_front: bool,
     /// Heads that are decided about together may sleep until an output has room, see `waiting/watchers.rs`.
@@ -341,6 +344,8 @@ impl Settings {
             true => backlog(config, ideal, size, &arrival_bandwidth),
             false => None,
         };
+        // Heads that are decided about together depend on one another.
+        let must_ask = wants.batch || wants.every_tick;
         let settings = Self {
             injection_latency: config.links[0].latency,
             injection_bandwidth: config.links[0].injection_bandwidth,
@@ -362,8 +367,8 @@ impl Settings {
             wants,
             choices,
             rereads: wants.occupancy || wants.redecide,
-            // Heads that are decided about together depend on one another.
-            every_cycle: choices.redecide_every_cycle || wants.batch || wants.every_tick,
+            every_cycle: choices.redecide_every_cycle || must_ask,
+            decides_in_turn: by_output && wants.redecide && !must_ask,
             decides_at_front: choices.decides_at_front && !wants.batch && !wants.redecide && !wants.heads,
             batches_sleep: wants.batch
                 && wants.redecide
