@@ -223,21 +223,16 @@ impl Rule {
         }
     }
 
-    /// The hop with the shortest queue, of those that can take the packet now if there are any; of equals any, the same
-    /// whenever it is asked for.
+    /// Of the hops that can take the packet now the one with the shortest queue; of equals any, the same whenever it is
+    /// asked for. If none can take it, it waits for room at all of them.
     fn shortest(&mut self, view: &mut View<'_>, packet: &Packet, place: usize) -> Option<Hop> {
         let at = view.at;
         self.best.clear();
-        let mut least = (true, u64::MAX);
+        let (mut least, mut blocked) = (u64::MAX, None);
         // Ports of one class have their channels divided alike, and most follow one another.
         let mut among: Option<(Hop, Lane<'_>)> = None;
-        for (word, ports) in self.ways.notes[place].iter().enumerate() {
-            let mut rest = ports[0] | ports[1] | ports[2];
-            while rest != 0 {
-                let bit = rest & rest.wrapping_neg();
-                rest ^= bit;
-                let port = (64 * word) as u16 + bit.trailing_zeros() as u16;
-                let behind = self.penalty[usize::from(ports[1] & bit != 0) + 2 * usize::from(ports[2] & bit != 0)];
+        for (word, sets) in self.ways.notes[place].iter().enumerate() {
+            for_each_port(word, sets, |port, bit| {
                 let (hop, lane) = match among {
                     Some((hop, lane)) if lane.is_of(port) => (Hop { port, ..hop }, lane),
                     _ => {
@@ -247,27 +242,56 @@ impl Rule {
                 };
                 let output = lane.output(port);
                 let (occupancy, credits) = lane.occupancy((port, output));
+                if !lane.takes((port, output), credits, packet.size.into()) {
+                    blocked = Some(hop);
+                    return;
+                }
                 let queue = if self.queue == Queue::Phits { occupancy } else { self.queue.length(&at, port, hop.vc) };
-                let waits = !lane.takes((port, output), credits, packet.size.into());
-                let cost = (waits, u64::from(queue) + u64::from(behind));
+                let behind = usize::from(sets[1] & bit != 0) + 2 * usize::from(sets[2] & bit != 0);
+                let cost = u64::from(queue) + u64::from(self.penalty[behind]);
                 if cost < least {
-                    (least, _) = (cost, self.best.clear());
+                    least = cost;
+                    self.best.clear();
                 }
                 if cost == least {
                     self.best.push(hop);
                 }
-                // With several channels, a packet may go over one that this measure does not look at.
+            });
+        }
+        match self.best[..] {
+            [] => {
+                self.wait(view, packet, place);
+                blocked
+            }
+            [only] => Some(only),
+            ref equal => Some(equal[at.rng_of(packet).below(equal.len() as u32) as usize]),
+        }
+    }
+
+    /// None of the hops of `packet` can take it now: it waits for room at all of them.
+    fn wait(&self, view: &mut View<'_>, packet: &Packet, place: usize) {
+        view.watch_chosen_for(Changes::NONE);
+        for (word, ports) in self.ways.notes[place].iter().enumerate() {
+            for_each_port(word, ports, |port, _| {
+                let hop = self.channels.over(view, port, packet);
+                // With several channels, a packet may go over one that no measure looks at.
                 match hop.vcs {
                     1 => view.watch_for(Changes::ROOM, port..port + 1, hop.vc..hop.vc + 1),
                     _ => view.watch(port..port + 1),
                 }
-            }
+            });
         }
-        match self.best[..] {
-            [] => None,
-            [only] => Some(only),
-            ref equal => Some(equal[at.rng_of(packet).below(equal.len() as u32) as usize]),
-        }
+    }
+}
+
+/// Calls `with` for each port in word number `word` of a packet's ways, with its bit in that word.
+#[inline(always)]
+fn for_each_port(word: usize, sets: &[u64; 3], mut with: impl FnMut(u16, u64)) {
+    let mut rest = sets[0] | sets[1] | sets[2];
+    while rest != 0 {
+        let bit = rest & rest.wrapping_neg();
+        rest ^= bit;
+        with((64 * word) as u16 + bit.trailing_zeros() as u16, bit);
     }
 }
 
@@ -285,7 +309,6 @@ impl Routing for Rule {
     }
 
     fn route(&mut self, view: &mut View<'_>, port: u16, queue: u16, packet: &mut Packet) -> Option<Hop> {
-        view.watch_chosen_for(Changes::NONE);
         if packet.flags != CORNERED {
             let (place, first) = self.ways.asked(view, (port, queue), packet, 0);
             if first {
@@ -296,6 +319,7 @@ impl Routing for Rule {
             }
             packet.flags = CORNERED;
         }
+        view.watch_chosen_for(Changes::NONE);
         let minimal = ladder::minimal_port(view, packet, packet.destination_router);
         Some(self.channels.over(view, minimal, packet))
     }

@@ -31,8 +31,17 @@ impl Partition {
         let divided = self.setup.settings.networks > 1 || self.tables.behind.division.queues != 1;
         for index in 0..self.watched.outputs.len() {
             let Watched { ports, vcs, changes } = self.watched.outputs[index].clone();
+            let outputs = first + u32::from(ports.start)..(first + u32::from(ports.end)).min(end);
+            // By far the most frequent case: room in one channel of each output.
+            if changes == Changes::ROOM && !divided && vcs.len() == 1 {
+                for output in outputs {
+                    self.watchers.enter_channel(lane, vcs.start.into(), &mut self.tables.outputs[output]);
+                    self.waits_for_time::<K>(output, self.now);
+                }
+                continue;
+            }
             let vcs = if divided { ANY } else { vcs.start.into()..vcs.end.into() };
-            for output in first + u32::from(ports.start)..(first + u32::from(ports.end)).min(end) {
+            for output in outputs {
                 self.watch_output::<K>(output, lane, changes, vcs.clone());
             }
         }

@@ -97,6 +97,15 @@ impl Watchers {
         }
     }
 
+    /// Puts queue number `lane` of the router into the set of `output` for room in virtual channel `vc`.
+    #[inline(always)]
+    pub(crate) fn enter_channel(&mut self, lane: u32, vc: u32, output: &mut Output) {
+        output.waiters |= u64::from(Changes::ROOM.bits());
+        if vc < output.vcs.into() {
+            self.room[(output.vc + vc) * self.words + lane / 64] |= 1 << (lane % 64);
+        }
+    }
+
     /// Puts the queues `set` of the router, a word for every 64, into the sets of `output` for room in any channel.
     pub(crate) fn enter_for_room(&mut self, set: &[u64], output: &mut Output) {
         output.waiters |= u64::from(Changes::ROOM.bits());
