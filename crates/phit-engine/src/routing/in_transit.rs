@@ -178,6 +178,10 @@ pub trait Trigger: Send {
     fn departs(&mut self, _at: &RouterView<'_>, _port: u16, _queue: u16, _hop: Hop) {}
     /// See [`Routing::period`].
     fn period(&mut self, _at: &mut Site<'_>) {}
+    /// See [`Routing::awaits_period`].
+    fn awaits_period(&self, _local: u32, _now: Tick) -> bool {
+        true
+    }
     /// See [`Routing::hear`].
     fn hear(&mut self, _at: &mut Site<'_>, _port: u16, _payload: &Payload) {}
     /// See [`Routing::observe`].
@@ -562,6 +566,9 @@ impl<T: Trigger> Routing for InTransit<T> {
     }
     fn period(&mut self, at: &mut Site<'_>) {
         self.trigger.period(at);
+    }
+    fn awaits_period(&self, local: u32, now: Tick) -> bool {
+        self.trigger.awaits_period(local, now)
     }
     fn hear(&mut self, at: &mut Site<'_>, port: u16, payload: &Payload) {
         self.trigger.hear(at, port, payload);

@@ -332,16 +332,20 @@ impl<L: Leave> Group<L> {
         }
     }
 
+    /// True if the partial array of router number `local` of the partition has changed since it was last looked at, or
+    /// since the last period if one begins.
+    #[inline]
+    fn has_changed(&self, local: u32, now: Tick) -> bool {
+        let Changed { since_look, since_period } = self.changed[local as usize];
+        (since_look || since_period) && if now.is_multiple_of(self.period) { since_period } else { since_look }
+    }
+
     /// Broadcasts the partial array and charges the link. Between two periods, it sends only abrupt changes.
     fn broadcast(&mut self, at: &mut Site<'_>, params: &Ectn) {
         let index = at.local as usize;
         let between = !at.now.is_multiple_of(self.period);
-        let changed = &mut self.changed[index];
-        let stays = if between { !changed.since_look } else { !changed.since_period };
-        *changed = Changed { since_look: false, since_period: between && changed.since_period };
-        if stays && params.updates != Updates::Full {
-            return;
-        }
+        let since_period = between && self.changed[index].since_period;
+        self.changed[index] = Changed { since_look: false, since_period };
         let most = if params.updates == Updates::Free { u16::MAX } else { ((1u32 << params.counter_bits) - 1) as u16 };
         let latest = Broadcast::of(&self.sent[index]);
         let known = latest.counters;
@@ -492,6 +496,11 @@ impl<L: Leave> Trigger for Notified<L> {
 
     fn period(&mut self, at: &mut Site<'_>) {
         self.group.broadcast(at, &self.params);
+    }
+
+    #[inline]
+    fn awaits_period(&self, local: u32, now: Tick) -> bool {
+        self.params.updates == Updates::Full || self.group.has_changed(local, now)
     }
 
     fn hear(&mut self, at: &mut Site<'_>, port: u16, payload: &Payload) {

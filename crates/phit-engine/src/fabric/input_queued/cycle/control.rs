@@ -61,7 +61,9 @@ impl Partition {
         let period = self.setup.settings.wants.period * self.setup.config.links.ticks_per_cycle;
         if self.signals.begins_period(self.now, period) {
             for router in 0..self.setup.routers.len() as u32 {
-                self.visit(router, |routing, site| routing.period(site));
+                if self.routing.awaits_period(router, self.now) {
+                    self.visit(router, |routing, site| routing.period(site));
+                }
             }
         }
         if self.signals.pauses_change() {

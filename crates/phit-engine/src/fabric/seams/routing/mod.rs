@@ -136,6 +136,12 @@ pub trait Routing: Send {
     /// decision; first in tick 0.
     fn period(&mut self, _at: &mut Site<'_>) {}
 
+    /// False if [`Self::period`] would do nothing in tick `now` at router number `local` of the partition. Then it need
+    /// not be called there.
+    fn awaits_period(&self, _local: u32, _now: Tick) -> bool {
+        true
+    }
+
     /// Called for a router if the occupancy of some output has changed since the last call: by credits up to this tick,
     /// or by grants up to the tick before. Called at most once in a tick, after all its arrivals and before any
     /// decision. With [`Wants::after_grants`], it is called at the end of the tick instead, and includes the tick's
