@@ -6,12 +6,12 @@ use super::source_adaptive::Queue;
 use super::{Injection, RouterView, Routing, RoutingContext, RoutingParams, View, Wants, ladder};
 use crate::engine::Tick;
 use crate::error::ScenarioError;
-use crate::fabric::seams::routing::{Adaptive, Changes, Ladder, Lane, Proof, Standing, Step};
+use crate::fabric::seams::routing::{Adaptive, Changes, Ladder, Proof, Standing, Step};
 use crate::packet::{MISROUTED_LOCALLY, Packet};
 use crate::topology::{Hop, RouteTable, Topology};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// Polarized routing on any network whose links lead both ways (Camarero, Martínez and Beivide, "Polarized routing: an
@@ -99,14 +99,13 @@ impl RoutingParams for Polarized {
 
     fn build(&self, context: &RoutingContext) -> Box<dyn Routing> {
         let penalty = self.penalty.map(|packets| packets.saturating_mul(context.packet_size));
-        let radix = context.routers.iter().map(|router| context.topology.ports(router)).max().unwrap_or(0);
         Box::new(Rule {
             rules: self.rule(&*context.topology),
             channels: ladder::Channels::new(&context.vcs, self.longest(&*context.topology)),
             penalty,
             queue: self.queue,
             distances: Distances::new(context),
-            ways: ByQueue::new(context, smallvec![[0; 3]; usize::from(radix.div_ceil(64))]),
+            ways: ByQueue::new(context, Ways::new()),
             found: Vec::new(),
             best: Vec::new(),
         })
@@ -176,9 +175,15 @@ impl Adaptive for Followed {
     }
 }
 
-/// The ports that a packet may take at a router, as bits. The hops of the first set raise the difference most, those of
-/// the second by 1 less, those of the third by 2 or more less. There are three words for every 64 ports.
-type Ways = SmallVec<[[u64; 3]; 1]>;
+/// A hop that a packet may take at a router.
+#[derive(Debug, Clone, Copy)]
+struct Way {
+    hop: Hop,
+    /// By how much it raises the difference less than the best hop: 2 for more, too.
+    behind: u8,
+}
+
+type Ways = SmallVec<[Way; 6]>;
 
 struct Rule {
     rules: Rules,
@@ -216,82 +221,65 @@ impl Rule {
                 found.push((port, gain));
             }
         }
+        let channels = &self.channels;
+        let way = |&(port, gain): &(u16, i64)| Way {
+            hop: channels.over(view, port, packet),
+            behind: (most - gain).min(2) as u8,
+        };
         let ways = &mut self.ways.notes[place];
-        ways.fill([0; 3]);
-        for &(port, gain) in &*found {
-            ways[usize::from(port / 64)][(most - gain).min(2) as usize] |= 1 << (port % 64);
-        }
+        ways.clear();
+        ways.extend(found.iter().map(way));
     }
 
     /// Of the hops that can take the packet now the one with the shortest queue; of equals any, the same whenever it is
     /// asked for. If none can take it, it waits for room at all of them.
     fn shortest(&mut self, view: &mut View<'_>, packet: &Packet, place: usize) -> Option<Hop> {
-        let at = view.at;
-        self.best.clear();
-        let (mut least, mut blocked) = (u64::MAX, None);
-        // Ports of one class have their channels divided alike, and most follow one another.
-        let mut among: Option<(Hop, Lane<'_>)> = None;
-        for (word, sets) in self.ways.notes[place].iter().enumerate() {
-            for_each_port(word, sets, |port, bit| {
-                let (hop, lane) = match among {
-                    Some((hop, lane)) if lane.is_of(port) => (Hop { port, ..hop }, lane),
-                    _ => {
-                        let hop = self.channels.over(&at, port, packet);
-                        *among.insert((hop, at.lane(port..at.ports(), hop.vc)))
+        let (at, best, phits) = (&view.at, &mut self.best, packet.size.into());
+        let ways = &self.ways.notes[place];
+        best.clear();
+        let mut least = u64::MAX;
+        let mut weigh = |way: &Way, queue: u32| {
+            let cost = u64::from(queue) + u64::from(self.penalty[usize::from(way.behind)]);
+            if cost < least {
+                least = cost;
+                best.clear();
+            }
+            if cost == least {
+                best.push(way.hop);
+            }
+        };
+        match at.outputs().filter(|_| self.queue == Queue::Phits) {
+            Some(outputs) => {
+                for way in ways {
+                    if let Some(queue) = outputs.taking((way.hop.port, way.hop.vc), phits) {
+                        weigh(way, queue);
                     }
-                };
-                let output = lane.output(port);
-                let (occupancy, credits) = lane.occupancy((port, output));
-                if !lane.takes((port, output), credits, packet.size.into()) {
-                    blocked = Some(hop);
-                    return;
                 }
-                let queue = if self.queue == Queue::Phits { occupancy } else { self.queue.length(&at, port, hop.vc) };
-                let behind = usize::from(sets[1] & bit != 0) + 2 * usize::from(sets[2] & bit != 0);
-                let cost = u64::from(queue) + u64::from(self.penalty[behind]);
-                if cost < least {
-                    least = cost;
-                    self.best.clear();
+            }
+            None => {
+                for way in ways {
+                    let Hop { port, vc, .. } = way.hop;
+                    if at.takes(port, vc, phits) {
+                        weigh(way, self.queue.length(at, port, vc));
+                    }
                 }
-                if cost == least {
-                    self.best.push(hop);
-                }
-            });
+            }
         }
-        match self.best[..] {
+        match best[..] {
             [] => {
-                self.wait(view, packet, place);
-                blocked
+                view.watch_chosen_for(Changes::NONE);
+                for &Way { hop: Hop { port, vc, vcs }, .. } in ways {
+                    // With several channels, the packet may go over one that no measure looks at.
+                    match vcs {
+                        1 => view.watch_for(Changes::ROOM, port..port + 1, vc..vc + 1),
+                        _ => view.watch(port..port + 1),
+                    }
+                }
+                ways.last().map(|way| way.hop)
             }
             [only] => Some(only),
             ref equal => Some(equal[at.rng_of(packet).below(equal.len() as u32) as usize]),
         }
-    }
-
-    /// None of the hops of `packet` can take it now: it waits for room at all of them.
-    fn wait(&self, view: &mut View<'_>, packet: &Packet, place: usize) {
-        view.watch_chosen_for(Changes::NONE);
-        for (word, ports) in self.ways.notes[place].iter().enumerate() {
-            for_each_port(word, ports, |port, _| {
-                let hop = self.channels.over(view, port, packet);
-                // With several channels, a packet may go over one that no measure looks at.
-                match hop.vcs {
-                    1 => view.watch_for(Changes::ROOM, port..port + 1, hop.vc..hop.vc + 1),
-                    _ => view.watch(port..port + 1),
-                }
-            });
-        }
-    }
-}
-
-/// Calls `with` for each port in word number `word` of a packet's ways, with its bit in that word.
-#[inline(always)]
-fn for_each_port(word: usize, sets: &[u64; 3], mut with: impl FnMut(u16, u64)) {
-    let mut rest = sets[0] | sets[1] | sets[2];
-    while rest != 0 {
-        let bit = rest & rest.wrapping_neg();
-        rest ^= bit;
-        with((64 * word) as u16 + bit.trailing_zeros() as u16, bit);
     }
 }
 

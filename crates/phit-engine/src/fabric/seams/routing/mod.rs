@@ -30,7 +30,7 @@ pub(crate) use outputs::{Buffers, Granted, Output, OutputTables, OutputVc};
 pub use proof::{Adaptive, Channels, Ladder, Legs, Longest, Proof, Routes, Standing, Step};
 pub(crate) use view::Changes;
 pub use view::{Injection, Payload, RouterView, Site, View};
-pub(crate) use view::{Lane, Outgoing, Row, Watched, Watches};
+pub(crate) use view::{Outgoing, Row, Watched, Watches};
 
 /// Receives an observation of a mechanism: the quantity, its port (or another index), and its value.
 pub type See<'a> = &'a mut dyn FnMut(&'static Observable, Option<u16>, u32);

@@ -179,6 +179,17 @@ impl<'a> RouterView<'a> {
         }
     }
 
+    /// This router's outputs, in a form in which any of them are looked at fast. `None` if a virtual channel is divided
+    /// into queues or shares its buffer, or if time does not determine whether an output buffer is full.
+    #[inline(always)]
+    pub(crate) fn outputs(&self) -> Option<Outputs<'_>> {
+        let tables = self.tables;
+        let simple = tables.behind.division.queues == 1 && self.network == 0 && tables.charged.is_empty();
+        let first = self.tables.first_port[self.local] as usize;
+        let outputs = tables.outputs.get(first..first + usize::from(self.ports()))?;
+        (simple && tables.buffers.by_time()).then_some(Outputs { outputs, tables, now: self.now })
+    }
+
     /// Occupancy of the emptiest virtual channel of output `port` in phits. The second value is true if a packet of
     /// `phits` finds room: credits in a virtual channel that no packet holds, and space in the output buffer.
     #[inline]
@@ -321,19 +332,6 @@ impl<'a> Lane<'a> {
         (self.first..).zip(self.outputs)
     }
 
-    /// True if `port` comes from the first port on and is of its class.
-    #[inline(always)]
-    pub(crate) fn is_of(&self, port: u16) -> bool {
-        let class = |port: u16| self.outputs.get(usize::from(port.wrapping_sub(self.first))).map(|output| output.class);
-        class(port).is_some_and(|own| class(self.first) == Some(own))
-    }
-
-    /// The output of `port`, which is one of these ports.
-    #[inline(always)]
-    pub(crate) fn output(&self, port: u16) -> &'a Output {
-        &self.outputs[usize::from(port - self.first)]
-    }
-
     /// [`RouterView::occupancy`] of `port`, and a number for [`Self::takes`].
     #[inline(always)]
     pub(crate) fn occupancy(&self, (port, output): (u16, &Output)) -> (u32, i32) {
@@ -369,6 +367,26 @@ impl<'a> Lane<'a> {
             None => self.at.takes(port, self.vc, phits),
             Some(full_from) => (output.busy <= self.at.now) & (output.free < full_from) & (credits >= phits as i32),
         }
+    }
+}
+
+/// The outputs of a router, see [`RouterView::outputs`].
+#[derive(Clone, Copy)]
+pub(crate) struct Outputs<'a> {
+    outputs: &'a [Output],
+    tables: &'a OutputTables,
+    now: Tick,
+}
+
+impl Outputs<'_> {
+    /// [`RouterView::occupancy`] of virtual channel `vc` of `port`, if it takes a packet of `phits` now
+    /// ([`RouterView::takes`]).
+    #[inline(always)]
+    pub(crate) fn taking(&self, (port, vc): (u16, u8), phits: u32) -> Option<u32> {
+        let output = &self.outputs[usize::from(port)];
+        let credits = self.tables.channels[output.vc + u32::from(vc)].credits;
+        let takes = (output.busy <= self.now) & !self.tables.buffers.is_full(output) & (credits >= phits as i32);
+        takes.then(|| (self.tables.behind.capacity[output.class as usize] as i32 - credits).max(0) as u32)
     }
 }
 
