@@ -134,6 +134,15 @@ pub struct Candidate<'p> {
     pub leaves_group_from_source: bool,
 }
 
+/// Changes before which no other output is admitted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Awaited {
+    /// The occupancy of another output falls to so many phits.
+    pub fall_to: u32,
+    /// That of the minimal output rises to so many.
+    pub rise_to: u32,
+}
+
 /// When a packet leaves its minimal route, and for which outputs.
 pub trait Trigger: Send {
     /// The reason for leaving the minimal route.
@@ -155,6 +164,17 @@ pub trait Trigger: Send {
     /// The changes of an output after which [`Self::admits`] may be true of it that was false.
     fn admitted_by(&self) -> Changes {
         Changes::FALL.and(Changes::RISE).and(Changes::ANNOUNCED)
+    }
+    /// How far occupancies must change before another output is admitted for `reason`, of which the emptiest that is not
+    /// holds `least` phits. `None` stands for any change.
+    fn awaits(
+        &self,
+        _view: &RouterView<'_>,
+        _head: &Candidate<'_>,
+        _reason: Self::Reason,
+        _least: u32,
+    ) -> Option<Awaited> {
+        None
     }
     /// True if [`Self::fires`] reads the occupancy of other global ports than the minimal one.
     fn compares_global_ports(&self) -> bool {
@@ -384,6 +404,7 @@ impl<T: Trigger> InTransit<T> {
         packet: &Packet,
         (ports, changes): (Range<u16>, Changes),
         mut permitted: impl FnMut(&RouterView<'_>, Hop, u32) -> Option<bool>,
+        awaits: impl FnOnce(&RouterView<'_>, u32) -> Option<Awaited>,
     ) -> Option<Hop> {
         ready.clear();
         lacking.clear();
@@ -401,17 +422,27 @@ impl<T: Trigger> InTransit<T> {
             }
         };
         let lane = view.lane(ports.clone(), vc);
+        let mut least = u32::MAX;
         for (port, output) in lane.ports() {
             let (occupancy, credits) = lane.occupancy((port, output));
             match permitted(view, Hop { port, vc, vcs: 1 }, occupancy) {
                 Some(true) if lane.takes((port, output), credits, phits) => ready.push(port),
                 Some(true) => lacking.push(port),
-                Some(false) => barred.push(port),
+                Some(false) => {
+                    least = least.min(occupancy);
+                    barred.push(port);
+                }
                 None => {}
             }
         }
         if ready.is_empty() {
-            barred.iter().for_each(|&port| view.watch_for(changes, port..port + 1, vc..vc + 1));
+            match awaits(view, least) {
+                Some(Awaited { fall_to, rise_to }) => {
+                    view.watch_chosen_from(rise_to);
+                    barred.iter().for_each(|&port| view.watch_for_fall(fall_to, port..port + 1, vc..vc + 1));
+                }
+                None => barred.iter().for_each(|&port| view.watch_for(changes, port..port + 1, vc..vc + 1)),
+            }
             lacking.iter().for_each(|&port| view.watch_for(Changes::ROOM, port..port + 1, vc..vc + 1));
             return None;
         }
@@ -505,7 +536,7 @@ impl<T: Trigger> Routing for InTransit<T> {
             view.watch_chosen();
             let ports = (self.global.clone(), Changes::NONE);
             let rules = (self.among, self.misrouting);
-            return Self::draw(rules, &mut self.found, view, packet, ports, |_, _, _| Some(true));
+            return Self::draw(rules, &mut self.found, view, packet, ports, |_, _, _| Some(true), |_, _| None);
         }
         let memo = Memo::of(packet).unwrap_or_else(|| self.memo(view, port, queue, packet));
         packet.scratch = memo.0;
@@ -532,10 +563,12 @@ impl<T: Trigger> Routing for InTransit<T> {
         let (trigger, dead_ends) = (&self.trigger, self.dead_ends);
         let ports = (ports, trigger.admitted_by());
         let rules = (self.among, self.misrouting);
-        let other = Self::draw(rules, &mut self.found, view, packet, ports, |view, hop, occupancy| {
+        let permitted = |view: &RouterView<'_>, hop: Hop, occupancy| {
             let goes_on = !dead_ends || goes_on(view.topology, view.router, hop.port, detour);
             (hop.port != out && goes_on).then(|| trigger.admits(view, &head, reason, (hop, occupancy)))
-        });
+        };
+        let awaits = |view: &RouterView<'_>, least| trigger.awaits(view, &head, reason, least);
+        let other = Self::draw(rules, &mut self.found, view, packet, ports, permitted, awaits);
         if other.is_some() {
             packet.scratch |= detour as u32;
         }

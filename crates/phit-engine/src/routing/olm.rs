@@ -1,6 +1,6 @@
 //! OLM: opportunistic local misrouting, triggered by credits (García et al., ICPP 2013).
 
-use super::in_transit::{self, Candidate, Draw, GLOBAL, InTransit, Misrouting, Trigger};
+use super::in_transit::{self, Awaited, Candidate, Draw, GLOBAL, InTransit, Misrouting, Trigger};
 use super::{RouterView, Routing, RoutingContext, RoutingParams};
 use crate::error::ScenarioError;
 use crate::fabric::seams::routing::{Changes, Proof};
@@ -147,6 +147,21 @@ impl Trigger for Credits {
     }
     fn compares_global_ports(&self) -> bool {
         self.params.restriction.is_some()
+    }
+
+    /// Half of the gap may be closed by the other output, and half by the minimal one: before either has done so, the
+    /// other holds more than it may.
+    #[inline]
+    fn awaits(&self, view: &RouterView<'_>, head: &Candidate<'_>, most: Most, least: u32) -> Option<Awaited> {
+        if self.params.restriction.is_some() {
+            return None;
+        }
+        let fall_to = most.phits + least.saturating_sub(most.phits) / 2;
+        let [own, other] =
+            [view.class(head.minimal.port), head.other].map(|class| f64::from(view.capacity()[usize::from(class)]));
+        // The occupancy of the minimal output at which one more is allowed than `fall_to`, less what may be rounded.
+        let rise_to = f64::from(fall_to + 1) * own / (other * self.params.threshold);
+        Some(Awaited { fall_to, rise_to: (rise_to - 1.0).max(0.0) as u32 })
     }
 
     #[inline(always)]

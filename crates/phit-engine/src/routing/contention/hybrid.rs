@@ -7,7 +7,7 @@ use crate::error::ScenarioError;
 use crate::fabric::seams::routing::{Changes, Proof};
 use crate::measure::Observable;
 use crate::packet::Packet;
-use crate::routing::in_transit::{self, Candidate, Draw, InTransit, Misrouting, Trigger};
+use crate::routing::in_transit::{self, Awaited, Candidate, Draw, InTransit, Misrouting, Trigger};
 use crate::routing::olm::{Credits, Most, Olm, Restriction};
 use crate::routing::{RouterView, Routing, RoutingContext, RoutingParams, See, Site, Wants};
 use crate::topology::{Hop, Topology};
@@ -159,6 +159,14 @@ impl<L: Leave> Trigger for Either<L> {
 
     fn admitted_by(&self) -> Changes {
         self.contention.admitted_by().and(self.credits.admitted_by())
+    }
+
+    #[inline]
+    fn awaits(&self, view: &RouterView<'_>, head: &Candidate<'_>, reason: Reason, least: u32) -> Option<Awaited> {
+        match reason {
+            Reason::Contention => None,
+            Reason::Credits(most) => self.credits.awaits(view, head, most, least),
+        }
     }
 
     fn compares_global_ports(&self) -> bool {

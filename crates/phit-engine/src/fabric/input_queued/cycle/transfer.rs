@@ -32,7 +32,7 @@ impl Partition {
             self.announce_departure(grant.queue, grant.output, grant.vc);
         }
         if K::CALLED && self.setup.settings.rereads {
-            self.occupied::<K>(grant.output);
+            self.occupied::<K>(grant.output, grant.vc, size);
         }
         if K::CONTROLS && self.setup.settings.controls {
             self.leaves_backlog::<K>(grant);
@@ -295,16 +295,17 @@ impl Partition {
         true
     }
 
-    /// A mechanism that reads occupancies again must know in the next tick that one has grown.
+    /// A mechanism that reads occupancies again must know in the next tick that one has grown: that of virtual channel
+    /// `vc` of `output`, by `size` phits.
     #[inline(always)]
-    fn occupied<K: Kernel>(&mut self, output: u32) {
+    fn occupied<K: Kernel>(&mut self, output: u32, vc: u16, size: u32) {
         if self.setup.settings.minds::<K>(self.tables.outputs[output].class) {
             self.signals.change(self.tables.outputs[output].router);
         }
         // Heads that are decided about together do not wait, and those that do, to leave the network, watch nothing.
         let Wants { redecide, batch, .. } = self.setup.settings.wants::<K>();
         if redecide && !batch && self.tables.outputs[output].waiters != 0 {
-            self.grant_before_watchers::<K>(output);
+            self.grant_before_watchers::<K>(output, vc, size);
         }
     }
 

@@ -4,6 +4,7 @@ use crate::engine::{NONE, Tick};
 use crate::fabric::input_queued::options::kernel::Kernel;
 use crate::fabric::input_queued::partition::Partition;
 use crate::fabric::input_queued::state::records::Queue;
+use crate::fabric::input_queued::waiting::watchers::Levels;
 use crate::fabric::seams::routing::{Changes, Head, Output, Watched};
 use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
@@ -18,19 +19,21 @@ impl Partition {
         let &Queue { port, output, vc, vcs, .. } = &self.queues[queue];
         let (router, lane) = self.fall_asleep(port, queue);
         let (first, end) = (self.tables.first_port[router], self.tables.first_port[router + 1]);
+        // A virtual channel of a mechanism may be one of several networks, or several queues.
+        let divided = self.setup.settings.networks > 1 || self.tables.behind.division.queues != 1;
         // If the chosen output lacks time alone, its wake-up was filed when the head was looked at.
         if output != NONE {
             let vcs = vc.into()..u32::from(vc + vcs.max(1));
-            self.watchers.enter(lane, self.watched.chosen, vcs, &mut self.tables.outputs[output], output);
+            let levels = Levels { to: u32::MAX, from: if divided { 0 } else { self.watched.chosen_from } };
+            let changes = (self.watched.chosen, levels);
+            self.watchers.enter(lane, changes, vcs, &mut self.tables.outputs[output], output);
         }
         if !self.watched.named {
             let all = Changes::ALL.without(Changes::ROOM);
-            (first..end).for_each(|output| self.watch_output::<K>(output, lane, all, ANY));
+            (first..end).for_each(|output| self.watch_output::<K>(output, lane, (all, Levels::ANY), ANY));
         }
-        // A virtual channel of a mechanism may be one of several networks, or several queues.
-        let divided = self.setup.settings.networks > 1 || self.tables.behind.division.queues != 1;
         for index in 0..self.watched.outputs.len() {
-            let Watched { ports, vcs, changes } = self.watched.outputs[index].clone();
+            let Watched { ports, vcs, changes, to } = self.watched.outputs[index].clone();
             let outputs = first + u32::from(ports.start)..(first + u32::from(ports.end)).min(end);
             // By far the most frequent case: room in one channel of each output.
             if changes == Changes::ROOM && !divided && vcs.len() == 1 {
@@ -41,8 +44,9 @@ impl Partition {
                 continue;
             }
             let vcs = if divided { ANY } else { vcs.start.into()..vcs.end.into() };
+            let levels = if divided { Levels::ANY } else { Levels { to, ..Levels::ANY } };
             for output in outputs {
-                self.watch_output::<K>(output, lane, changes, vcs.clone());
+                self.watch_output::<K>(output, lane, (changes, levels), vcs.clone());
             }
         }
     }
@@ -88,8 +92,14 @@ impl Partition {
     /// Puts queue number `lane` of the router into the sets of `output` for `changes`. If `output` lacks time alone,
     /// files its wake-up.
     #[inline(always)]
-    fn watch_output<K: Kernel>(&mut self, output: u32, lane: u32, changes: Changes, vcs: Range<u32>) {
-        self.watchers.enter(lane, changes, vcs, &mut self.tables.outputs[output], output);
+    fn watch_output<K: Kernel>(
+        &mut self,
+        output: u32,
+        lane: u32,
+        (changes, levels): (Changes, Levels),
+        vcs: Range<u32>,
+    ) {
+        self.watchers.enter(lane, (changes, levels), vcs, &mut self.tables.outputs[output], output);
         if changes.meets(Changes::ROOM.and(Changes::FREE)) {
             self.waits_for_time::<K>(output, self.now);
         }
@@ -113,7 +123,7 @@ impl Partition {
         let first = self.tables.first_port[router];
         for port in ports {
             let output = first + u32::from(port);
-            self.watchers.enter(lane, Changes::FREE, ANY, &mut self.tables.outputs[output], output);
+            self.watchers.enter(lane, (Changes::FREE, Levels::ANY), ANY, &mut self.tables.outputs[output], output);
         }
     }
 
@@ -142,7 +152,7 @@ impl Partition {
     #[inline(always)]
     pub(crate) fn watch_for_room(&mut self, port: u32, queue: u32, output: u32) {
         let (_, lane) = self.fall_asleep(port, queue);
-        self.watchers.enter(lane, Changes::ROOM, ANY, &mut self.tables.outputs[output], output);
+        self.watchers.enter(lane, (Changes::ROOM, Levels::ANY), ANY, &mut self.tables.outputs[output], output);
     }
 
     /// Phits of the smallest flit that a head may wait with, as far as the kernel knows.
@@ -209,10 +219,10 @@ impl Partition {
             return self.rouse_watchers::<K>(output, self.all_but_free::<K>());
         }
         let changes = Changes::of_bits(self.tables.outputs[output].waiters as u8);
-        if changes.has(Changes::FALL) && self.watchers.minds_falls(output, vc) {
+        let channel = self.tables.outputs[output].vc + vc;
+        if changes.has(Changes::FALL) && self.watchers.minds_fall(output, vc, self.held_behind(output, channel)) {
             self.rouse_watchers::<K>(output, Changes::FALL);
         }
-        let channel = self.tables.outputs[output].vc + vc;
         let awaited =
             changes.has(Changes::ROOM) && before < self.setup.settings.enough && self.watchers.is_wanted(channel);
         if awaited && !self.waits_for_time::<K>(output, self.agenda.next_look()) {
@@ -220,10 +230,24 @@ impl Partition {
         }
     }
 
-    /// `output` is about to be granted: heads that wait for its occupancy to rise are looked at again.
+    /// Phits in the buffer behind virtual channel `channel` of `output`, and on their way to it.
     #[inline(always)]
-    pub(crate) fn grant_before_watchers<K: Kernel>(&mut self, output: u32) {
-        self.rouse_watchers::<K>(output, if self.watchers.is_exact() { Changes::RISE } else { Changes::ALL });
+    fn held_behind(&self, output: u32, channel: u32) -> u32 {
+        let capacity = self.tables.behind.capacity[self.tables.outputs[output].class as usize];
+        (capacity as i32 - self.tables.channels[channel].credits).max(0) as u32
+    }
+
+    /// `output` is about to be granted to a flit of `size` phits in virtual channel `vc`: heads that wait for such a rise
+    /// of its occupancy are looked at again.
+    #[inline(always)]
+    pub(crate) fn grant_before_watchers<K: Kernel>(&mut self, output: u32, vc: u16, size: u32) {
+        if !self.watchers.is_exact() {
+            return self.rouse_watchers::<K>(output, Changes::ALL);
+        }
+        let channel = self.tables.outputs[output].vc + u32::from(vc);
+        if self.watchers.minds_rise(output, self.held_behind(output, channel) + size) {
+            self.rouse_watchers::<K>(output, Changes::RISE);
+        }
     }
 
     /// `output` has been granted. If only time has to pass until it has room, heads that wait for room are looked at

@@ -6,7 +6,8 @@
 //!
 //! * **Room**: the output is free, its buffer has room, and the virtual channel has credits. Every channel has a set.
 //! * **Free**: the output is free and its buffer has room, whatever the credits.
-//! * **Fall** and **rise**: the occupancy of a virtual channel has become less, by a credit, or more, by a grant.
+//! * **Fall** and **rise**: the occupancy of a virtual channel has become less, by a credit, or more, by a grant. A head
+//!   may say how far it has to fall or rise. An output wakes its heads when one of them may have been meant.
 //! * **Announced**: the mechanism says so ([`crate::fabric::seams::routing::Site::wake`]).
 //!
 //! A head that is woken by one output stays in the sets of others. These wake it only if it sleeps again, and then it
@@ -28,6 +29,9 @@ pub(crate) struct Watchers {
     /// By output port: a word of the virtual channels whose credits count as falls, then `words` words for each kind of
     /// change. These have a bit for each queue of the router, in the order of queues.
     sets: Table<u64>,
+    /// By output port: the occupancies to which a channel must fall, at least, or rise to wake any head, if heads wait
+    /// for that.
+    levels: Table<Levels>,
     /// By virtual channel: the set of heads that wait for room in it.
     room: Table<u64>,
     /// By router: the queues that sleep.
@@ -39,9 +43,23 @@ pub(crate) struct Watchers {
     exact: bool,
 }
 
+/// How far the occupancy of a virtual channel has to fall or to rise, in phits.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Levels {
+    /// Falls to so much or less.
+    pub to: u32,
+    /// Rises to so much or more.
+    pub from: u32,
+}
+
+impl Levels {
+    /// Any fall, and any rise.
+    pub(crate) const ANY: Self = Self { to: u32::MAX, from: 0 };
+}
+
 impl Bytes for Watchers {
     fn bytes(&self) -> usize {
-        bytes_of!(self, Self { sets, room, asleep, first; words, exact })
+        bytes_of!(self, Self { sets, levels, room, asleep, first; words, exact })
     }
 }
 
@@ -52,6 +70,7 @@ impl Watchers {
         let words = queues.div_ceil(u64::BITS);
         Self {
             sets: vec![0; ports * (1 + KINDS * words) as usize].into(),
+            levels: vec![Levels::ANY; ports].into(),
             room: vec![0; channels * words as usize].into(),
             asleep: vec![0; first.len() * words as usize].into(),
             first: first.into(),
@@ -73,9 +92,17 @@ impl Watchers {
     }
 
     /// Puts queue number `lane` of the router into the sets of `output`, port `index` of the partition, for `changes`
-    /// in virtual channels `vcs`.
+    /// in virtual channels `vcs`, of falls and rises those of `levels`.
     #[inline(always)]
-    pub(crate) fn enter(&mut self, lane: u32, changes: Changes, vcs: Range<u32>, output: &mut Output, index: u32) {
+    pub(crate) fn enter(
+        &mut self,
+        lane: u32,
+        (changes, levels): (Changes, Levels),
+        vcs: Range<u32>,
+        output: &mut Output,
+        index: u32,
+    ) {
+        let before = Changes::of_bits(output.waiters as u8);
         output.waiters |= u64::from(changes.bits());
         let (word, bit) = (lane / 64, 1 << (lane % 64));
         if changes.has(Changes::ROOM) {
@@ -87,8 +114,13 @@ impl Watchers {
             return;
         }
         let place = self.place(index);
+        let Levels { to, from } = &mut self.levels[index];
         if others.has(Changes::FALL) {
             self.sets[place] |= bits_of(vcs);
+            *to = if before.has(Changes::FALL) { (*to).max(levels.to) } else { levels.to };
+        }
+        if others.has(Changes::RISE) {
+            *from = if before.has(Changes::RISE) { (*from).min(levels.from) } else { levels.from };
         }
         for kind in 0..KINDS {
             if others.bits() >> (kind + 1) & 1 != 0 {
@@ -146,10 +178,17 @@ impl Watchers {
         (0..self.words).any(|word| self.room[channel * self.words + word] != 0)
     }
 
-    /// True if a fall in virtual channel `vc` of output `index` wakes somebody.
+    /// True if a fall in virtual channel `vc` of output `index` to `occupancy` phits wakes somebody.
     #[inline(always)]
-    pub(crate) fn minds_falls(&self, index: u32, vc: u32) -> bool {
-        has_channel(self.sets[self.place(index)], vc)
+    pub(crate) fn minds_fall(&self, index: u32, vc: u32, occupancy: u32) -> bool {
+        has_channel(self.sets[self.place(index)], vc) && occupancy <= self.levels[index].to
+    }
+
+    /// True if a rise in a virtual channel of output `index` to `occupancy` phits wakes somebody, if somebody waits for
+    /// rises.
+    #[inline(always)]
+    pub(crate) fn minds_rise(&self, index: u32, occupancy: u32) -> bool {
+        occupancy >= self.levels[index].from
     }
 
     /// Takes out the queues of word `word` that wait for room in `channel`. Returns the queues of `router` that slept.

@@ -465,13 +465,15 @@ pub(crate) struct Watches {
     pub(crate) named: bool,
     /// The relevant changes of the chosen output.
     pub(crate) chosen: Changes,
+    /// Of rises there, only those to so many phits.
+    pub(crate) chosen_from: u32,
     /// The other outputs that the mechanism has named.
     pub(crate) outputs: Vec<Watched>,
 }
 
 impl Default for Watches {
     fn default() -> Self {
-        Self { named: false, chosen: Changes::ALL, outputs: Vec::new() }
+        Self { named: false, chosen: Changes::ALL, chosen_from: 0, outputs: Vec::new() }
     }
 }
 
@@ -480,27 +482,29 @@ impl Watches {
     #[inline(always)]
     pub(crate) fn clear(&mut self) {
         self.named = false;
-        self.chosen = Changes::ALL;
+        (self.chosen, self.chosen_from) = (Changes::ALL, 0);
         self.outputs.clear();
     }
 
-    /// The decision depends on these `changes` of virtual channels `vcs` of these outputs. Neighbouring outputs share
-    /// an entry.
+    /// The decision depends on these `changes` of virtual channels `vcs` of these outputs; of falls, on those to at
+    /// most `to` phits. Neighbouring outputs share an entry.
     #[inline]
-    fn name(&mut self, ports: Range<u16>, vcs: Range<u8>, changes: Changes) {
+    fn name(&mut self, ports: Range<u16>, vcs: Range<u8>, changes: Changes, to: u32) {
         self.named = true;
         match self.outputs.last_mut() {
-            Some(last) if last.changes == changes && last.vcs == vcs && last.ports.end == ports.start => {
+            Some(last)
+                if last.changes == changes && last.to == to && last.vcs == vcs && last.ports.end == ports.start =>
+            {
                 last.ports.end = ports.end;
             }
-            _ => self.outputs.push(Watched { ports, vcs, changes }),
+            _ => self.outputs.push(Watched { ports, vcs, changes, to }),
         }
     }
 }
 
 impl Bytes for Watches {
     fn bytes(&self) -> usize {
-        bytes_of!(self, Self { outputs; named, chosen })
+        bytes_of!(self, Self { outputs; named, chosen, chosen_from })
     }
 }
 
@@ -510,6 +514,8 @@ pub(crate) struct Watched {
     pub(crate) ports: Range<u16>,
     pub(crate) vcs: Range<u8>,
     pub(crate) changes: Changes,
+    /// Of falls, only those to at most so many phits.
+    pub(crate) to: u32,
 }
 
 /// All virtual channels.
@@ -543,7 +549,20 @@ impl View<'_> {
     /// It is asked about again after such a change.
     #[inline]
     pub fn watch_for(&mut self, changes: Changes, ports: Range<u16>, vcs: Range<u8>) {
-        self.watched.name(ports, vcs, changes);
+        self.watched.name(ports, vcs, changes, u32::MAX);
+    }
+
+    /// [`Self::watch_for`] a fall of the occupancy to at most `to` phits.
+    #[inline]
+    pub(crate) fn watch_for_fall(&mut self, to: u32, ports: Range<u16>, vcs: Range<u8>) {
+        self.watched.name(ports, vcs, Changes::FALL, to);
+    }
+
+    /// Of the rises of the chosen output that [`Self::watch_chosen_for`] has named, only those to `from` phits or more
+    /// could unblock the head.
+    #[inline]
+    pub(crate) fn watch_chosen_from(&mut self, from: u32) {
+        self.watched.chosen_from = from;
     }
 
     /// For mechanisms that re-decide: names output ports, besides the chosen one, whose state the decision depends on.
@@ -552,14 +571,14 @@ impl View<'_> {
     #[inline]
     pub fn watch(&mut self, ports: Range<u16>) {
         // Any credit that makes room is a fall.
-        self.watched.name(ports, ANY, Changes::ALL.without(Changes::ROOM));
+        self.watched.name(ports, ANY, Changes::ALL.without(Changes::ROOM), u32::MAX);
     }
 
     /// Says that the decision depends on the occupancy of these ports, and on changes that the mechanism itself
     /// announces there ([`Site::wake`]). It does not depend on whether the ports are free.
     #[inline]
     pub fn watch_occupancy(&mut self, ports: Range<u16>) {
-        self.watched.name(ports, ANY, Changes::FALL.and(Changes::RISE).and(Changes::ANNOUNCED));
+        self.watched.name(ports, ANY, Changes::FALL.and(Changes::RISE).and(Changes::ANNOUNCED), u32::MAX);
     }
 }
 
