@@ -165,8 +165,8 @@ pub trait Trigger: Send {
     fn admitted_by(&self) -> Changes {
         Changes::FALL.and(Changes::RISE).and(Changes::ANNOUNCED)
     }
-    /// How far occupancies must change before another output is admitted for `reason`, of which the emptiest that is not
-    /// holds `least` phits. `None` stands for any change.
+    /// How far occupancies must change before another output is admitted for `reason`. The emptiest that is not holds
+    /// `least` phits. `None` stands for any change.
     fn awaits(
         &self,
         _view: &RouterView<'_>,

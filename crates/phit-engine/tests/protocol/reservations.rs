@@ -49,7 +49,8 @@ fn variants() -> Vec<Value> {
         json!({ "congestion": with(own.clone(), json!({ "sorted": true })), "queueing": sorted, "router": authors }),
         json!({
             "congestion": with(own.clone(), json!({ "sorted": true, "yields": true, "round_trip": true })),
-            "queueing": sorted, "router": with(with(authors.clone(), crossing.clone()), json!({ "output_order": "packets" })),
+            "queueing": sorted,
+            "router": with(with(authors.clone(), crossing.clone()), json!({ "output_order": "packets" })),
         }),
         json!({ "congestion": own, "queueing": sorted, "router": with(authors.clone(), crossing) }),
         json!({ "router": { "flit_size": 3, "credit_channel": "one_per_cycle" }, "congestion": { "control": 2 } }),

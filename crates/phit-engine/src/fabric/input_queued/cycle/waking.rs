@@ -237,8 +237,8 @@ impl Partition {
         (capacity as i32 - self.tables.channels[channel].credits).max(0) as u32
     }
 
-    /// `output` is about to be granted to a flit of `size` phits in virtual channel `vc`: heads that wait for such a rise
-    /// of its occupancy are looked at again.
+    /// `output` is about to be granted to a flit of `size` phits in virtual channel `vc`: heads that wait for such a
+    /// rise of its occupancy are looked at again.
     #[inline(always)]
     pub(crate) fn grant_before_watchers<K: Kernel>(&mut self, output: u32, vc: u16, size: u32) {
         if !self.watchers.is_exact() {

@@ -269,7 +269,7 @@ impl Partition {
         };
         if self.setup.settings.credits_in_turn {
             let cycle = self.setup.settings.ticks_per_cycle;
-            released = self.next_credit[port].take(self.now, released, cycle);
+            released = self.next_credit[port].take_alone(released, cycle);
         }
         let credit = pack_credit(lane, phits);
         self.send_event(partition, released + self.setup.settings.credit_latency[class], kind::CREDIT, sender, credit);

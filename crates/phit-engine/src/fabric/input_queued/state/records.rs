@@ -96,7 +96,8 @@ pub(crate) const BROKEN: u32 = u32::MAX - 1;
 /// In [`Progress::sent`]: the first packet has been granted but its tail is still leaving.
 pub(crate) const TAIL_PENDING: u16 = u16::MAX;
 
-/// The turns of an input port's credits. Flits that leave in one tick send their credits together.
+/// The turns of an input port's credits. Flits that leave in one tick send their credits together, if all of these can
+/// be sent then.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct CreditTurn {
     /// The first tick in which other credits can be sent.
@@ -110,9 +111,39 @@ impl CreditTurn {
     /// on, and one port sends credits once in `cycle` ticks.
     #[inline]
     pub(crate) fn take(&mut self, now: Tick, ready: Tick, cycle: Tick) -> Tick {
-        if self.left != now || self.next == 0 {
-            *self = Self { next: align(ready.max(self.next), cycle) + cycle, left: now };
+        let shared = self.left == now && self.next > 0 && ready + cycle <= self.next;
+        if shared {
+            return self.next - cycle;
         }
-        self.next - cycle
+        let sent = self.take_alone(ready, cycle);
+        self.left = now;
+        sent
+    }
+
+    /// [`Self::take`], for the credit of one flit, which goes alone.
+    #[inline]
+    pub(crate) fn take_alone(&mut self, ready: Tick, cycle: Tick) -> Tick {
+        let sent = align(ready.max(self.next), cycle);
+        *self = Self { next: sent + cycle, left: Tick::MAX };
+        sent
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn credits_of_one_tick_go_together_if_they_can() {
+        let mut turn = CreditTurn::default();
+        assert_eq!(turn.take(7, 8, 1), 8);
+        assert_eq!(turn.take(7, 8, 1), 8, "left at once");
+        assert_eq!(turn.take(7, 10, 1), 10, "cannot be sent before tick 10");
+        assert_eq!(turn.take(8, 9, 1), 11, "waits for its turn");
+        assert_eq!(turn.take_alone(9, 1), 12);
+        assert_eq!(turn.take(8, 9, 1), 13, "goes with none that goes alone");
+        // Credits go at the beginning of a cycle of four ticks.
+        let mut turn = CreditTurn::default();
+        assert_eq!((turn.take(5, 6, 4), turn.take(5, 6, 4), turn.take(6, 7, 4)), (8, 8, 12));
     }
 }

@@ -6,8 +6,8 @@
 //!
 //! * **Room**: the output is free, its buffer has room, and the virtual channel has credits. Every channel has a set.
 //! * **Free**: the output is free and its buffer has room, whatever the credits.
-//! * **Fall** and **rise**: the occupancy of a virtual channel has become less, by a credit, or more, by a grant. A head
-//!   may say how far it has to fall or rise. An output wakes its heads when one of them may have been meant.
+//! * **Fall** and **rise**: the occupancy of a virtual channel has become less, by a credit, or more, by a grant. A
+//!   head may say how far it has to fall or rise. An output wakes its heads when one of them may have been meant.
 //! * **Announced**: the mechanism says so ([`crate::fabric::seams::routing::Site::wake`]).
 //!
 //! A head that is woken by one output stays in the sets of others. These wake it only if it sleeps again, and then it

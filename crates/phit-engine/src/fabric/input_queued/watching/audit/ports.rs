@@ -46,7 +46,12 @@ pub(super) fn turns(partition: &Partition, pending: &Pending) -> Result<(), Stri
         times.sort_unstable();
         // Flits that leave at once send their credits at once.
         let settings = &partition.setup.settings;
-        let several = partition.paths.is_some() || settings.choices.control_crosses_beside || settings.reserves;
+        let choices = &settings.choices;
+        let several = partition.paths.is_some()
+            || choices.control_crosses_beside
+            || choices.rounds > 1
+            || settings.reserves
+            || settings.ideal;
         let at_once = |apart: Tick| several && apart == 0;
         let crowded = times.windows(2).find(|pair| pair[1] - pair[0] < cycle && !at_once(pair[1] - pair[0]));
         if let Some(pair) = crowded.filter(|_| partition.setup.config.choices.credits_take_turns) {
