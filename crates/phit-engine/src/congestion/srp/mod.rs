@@ -75,7 +75,7 @@ reservation_protocol! {
         /// Phits for which an output may lack credits before they count as such a wait: phits and credits on the link.
         #[schemars(extend("x-unit" = "phits"))]
         pub in_flight: u32,
-        /// True: twice the latency of the link behind the output counts in place of `in_flight`, in cycles.
+        /// True: twice the latency of the link behind the output counts in place of `in_flight`.
         #[serde(skip_serializing_if = "is_default")]
         pub round_trip: bool,
         /// True: a speculative packet gets no virtual channel behind an output while a granted packet has one there or
