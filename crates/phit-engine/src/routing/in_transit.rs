@@ -137,9 +137,9 @@ pub struct Candidate<'p> {
 /// Changes before which no other output is admitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Awaited {
-    /// The occupancy of another output falls to so many phits.
+    /// The phits to which the occupancy of another output falls.
     pub fall_to: u32,
-    /// That of the minimal output rises to so many.
+    /// The phits to which the occupancy of the minimal output rises.
     pub rise_to: u32,
 }
 

@@ -231,8 +231,8 @@ impl Rule {
         ways.extend(found.iter().map(way));
     }
 
-    /// Of the hops that can take the packet now the one with the shortest queue; of equals any, the same whenever it is
-    /// asked for. If none can take it, it waits for room at all of them.
+    /// The hop with the shortest queue among those that can take the packet now. Among equals it is any, and the same
+    /// whenever it is asked for. If no hop can take the packet, it waits for room at all of them.
     fn shortest(&mut self, view: &mut View<'_>, packet: &Packet, place: usize) -> Option<Hop> {
         let (at, best, phits) = (&view.at, &mut self.best, packet.size.into());
         let ways = &self.ways.notes[place];

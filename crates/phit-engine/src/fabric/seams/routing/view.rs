@@ -465,7 +465,7 @@ pub(crate) struct Watches {
     pub(crate) named: bool,
     /// The relevant changes of the chosen output.
     pub(crate) chosen: Changes,
-    /// Of rises there, only those to so many phits.
+    /// A rise there matters from this occupancy on, in phits.
     pub(crate) chosen_from: u32,
     /// The other outputs that the mechanism has named.
     pub(crate) outputs: Vec<Watched>,
@@ -514,7 +514,7 @@ pub(crate) struct Watched {
     pub(crate) ports: Range<u16>,
     pub(crate) vcs: Range<u8>,
     pub(crate) changes: Changes,
-    /// Of falls, only those to at most so many phits.
+    /// A fall matters down to this occupancy and below, in phits.
     pub(crate) to: u32,
 }
 
@@ -558,8 +558,8 @@ impl View<'_> {
         self.watched.name(ports, vcs, Changes::FALL, to);
     }
 
-    /// Of the rises of the chosen output that [`Self::watch_chosen_for`] has named, only those to `from` phits or more
-    /// could unblock the head.
+    /// A rise of the chosen output, which [`Self::watch_chosen_for`] has named, could unblock the head from `from`
+    /// phits on.
     #[inline]
     pub(crate) fn watch_chosen_from(&mut self, from: u32) {
         self.watched.chosen_from = from;
