@@ -55,7 +55,7 @@ pub struct Partition {
     pub(crate) tables: OutputTables,
     /// Tick at which the latest flit entered each queue; without entries if every packet is one flit.
     pub(crate) latest: Table<Tick>,
-    /// Tick from which on each input port may send its next credit; without entries if they wait for no turn.
+    /// The turns of each input port's credits; without entries if they wait for no turn.
     pub(crate) next_credit: Table<CreditTurn>,
     /// Paths of ports through the crossbar, where they have several.
     pub(crate) paths: Option<Box<Paths>>,
