@@ -172,7 +172,7 @@ impl Partition {
     /// [`Settings::decides_in_turn`]: crate::fabric::input_queued::options::settings::Settings::decides_in_turn
     #[inline(always)]
     fn decides_in_turn<K: Kernel>(&self) -> bool {
-        (K::ADAPTIVE || K::CALLED && !K::BATCHED) && self.setup.settings.decides_in_turn
+        K::CALLED && !K::BATCHED && self.setup.settings.decides_in_turn
     }
 
     /// Looks at all candidates, where an input may have many, or where a look is a decision. If the allocator takes
